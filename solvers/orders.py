@@ -292,9 +292,9 @@ class OrderTask:
 
 @dataclass(frozen=True, slots=True)
 class OrderListeners:
-    """Callbacks for better orders and better bounds, with the solver's name."""
+    """Callbacks for better orders, if anybody asks for them, and better bounds, with the solver's name."""
 
-    order: Callable[[str, int, Sequence[int]], None]
+    order: Callable[[str, int, Sequence[int]], None] | None
     bound: Callable[[str, int], None]
 
 
@@ -333,6 +333,7 @@ class LeastPeak:
 
     def solve(self, task: OrderTask, budget: _native.Budget, listeners: OrderListeners) -> OrderOutcome:
         """The best order found, and the bound proven; what was stopped early proves nothing."""
+        tell = listeners.order
         result = _native.least_peak(
             task.instance.native,
             _native.LeastPeakOptions(
@@ -343,7 +344,7 @@ class LeastPeak:
                 most_kept=_MOST_KEPT,
             ),
             budget,
-            lambda peak, order: listeners.order(self.name, peak, order),
+            None if tell is None else lambda peak, order: tell(self.name, peak, order),
             lambda bound: listeners.bound(self.name, bound),
         )
         return OrderOutcome(result.order, result.peak, result.bound, self.name, _proof_of(task, result))
@@ -376,7 +377,8 @@ class Classic:
         instance = task.instance
         order = self.rule(instance)
         peak = peak_of(instance, order)
-        listeners.order(self.name, peak, order)
+        if listeners.order is not None:
+            listeners.order(self.name, peak, order)
         bound, operator = live_bytes(instance, ()), -1
         if order:
             bound, operator = _native.cut_bound(instance.native, order, budget)

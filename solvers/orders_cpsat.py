@@ -67,7 +67,8 @@ class _Heard(cp_model.CpSolverSolutionCallback):
     def on_solution_callback(self) -> None:
         """One was found."""
         value = int(self.value(self._model.highest)) + self._model.instance.base
-        self._listeners.order(self._name, value, self._model.order(self.value))
+        if self._listeners.order is not None:
+            self._listeners.order(self._name, value, self._model.order(self.value))
 
 
 class _Model:

@@ -27,7 +27,11 @@ def run() -> int:
     if hasattr(sys.stdout, "reconfigure"):
         # An id that the terminal's encoding lacks must not end the run.
         sys.stdout.reconfigure(errors="backslashreplace")
-    return main(sys.argv[1:])
+    try:
+        return main(sys.argv[1:])
+    finally:
+        # Nor is it worth to look for garbage among all that is still there, as the interpreter does at exit.
+        gc.freeze()
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -152,7 +152,6 @@ def write_results(
     `model` has the plan in it. Returns whether standard output has room for more than the plan.
     """
     has_plan = plan.status in PLANNED
-    problem = problem_of(document, plan)
     outputs = _outputs(args)
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
@@ -162,7 +161,7 @@ def write_results(
             output,
             loops_content(document, plan, output.form, args.prefix)
             if has_plan and output.form in LOOPS
-            else _content(output, document, problem, plan, lambda: _naming(args, outputs), model),
+            else _content(output, document, plan, lambda: _naming(args, outputs), model),
         )
         for output in wanted
     ]
@@ -170,13 +169,14 @@ def write_results(
         if content is not None:
             write_out(content, output.path)
     if args.picture is not None:
-        _draw(args.picture, problem, plan, has_plan)
+        _draw(args.picture, document, plan, has_plan)
     # Last: a reader that closes the pipe early, as in `... | head`, ends the run.
     shows = not alone and not args.quiet
     if shows:
         from memstow.planner.show.report import plan_report
 
-        print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs(), labels_in(document)))
+        problem, labels = problem_of(document, plan), labels_in(document)
+        print(plan_report(problem, plan, screen_width(sys.stdout), _glyphs(), labels))
     return shows
 
 
@@ -262,7 +262,6 @@ def _printed_forms(args: argparse.Namespace, outputs: Sequence[Output]) -> set[s
 def _content(
     output: Output,
     document: "Problem | Graph",
-    problem: "Problem",
     plan: "Plan",
     make_naming: "Callable[[], Naming]",
     model: bytes | None,
@@ -276,7 +275,7 @@ def _content(
 
         naming = make_naming()
         return export(
-            problem,
+            problem_of(document, plan),
             plan,
             output.form,
             prefix=naming.prefix,
@@ -287,20 +286,22 @@ def _content(
     if has_plan or output.form == "json":
         from memstow.planner import formats
 
-        return formats.write_plan(problem, plan, output.form)
+        # A schedule that does more than order is in the problem, for formats that have no place for it.
+        of = document if output.form == "json" else problem_of(document, plan)
+        return formats.write_plan(of, plan, output.form)
     what = "nothing is printed" if output.is_printed else f"{plain(output.path)} is not written"
     print_error(f"{what}: there is no plan ({plan.status}), and {output.form} cannot represent that")
     return None
 
 
-def _draw(path: str, problem: "Problem", plan: "Plan", has_plan: bool) -> None:
+def _draw(path: str, document: "Problem | Graph", plan: "Plan", has_plan: bool) -> None:
     if not has_plan:
         what = "no picture" if path == STDOUT else f"{plain(path)} is not drawn"
         print_error(f"{what}: there is no plan ({plan.status})")
         return
     from memstow.planner.show.svg_picture import svg
 
-    write_out(svg(problem, plan).encode(), path)
+    write_out(svg(problem_of(document, plan), plan).encode(), path)
 
 
 def _glyphs() -> "Glyphs":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api import options as table
 from memstow.api.cli.parser import add_options
 from memstow.api.cli.problem_input import STDIN, read_plan
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.json_text import FEW_BYTES
 
@@ -45,10 +46,12 @@ def refuse_unused_key(args: argparse.Namespace) -> None:
         raise InputError.single("unused_option", "--key", message)
 
 
-def options_of(args: argparse.Namespace, problem: "Problem") -> "Options":
-    """The options; a hint is a plan for this problem."""
+def options_of(args: argparse.Namespace, document: "Problem | Graph") -> "Options":
+    """The options; a hint is a plan for this document."""
     options = options_without_hint(args)
-    return options if args.hint is None else replace(options, hint=read_plan(args.hint, problem))
+    if args.hint is None:
+        return options
+    return replace(options, hint=read_plan(args.hint, problem_of(document)))
 
 
 def less_reading(args: argparse.Namespace, options: "Options", size: int, began: float) -> "Options":

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, pairwise
 from math import lcm
+from operator import lt
 
 from memstow.planner.model.errors import Issue
 from memstow.planner.model.problem import (
@@ -24,12 +25,14 @@ from memstow.planner.model.problem import (
     Reserved,
     access_counts,
     allowed_pools,
+    buffer_columns,
     counts,
     cycles,
     end_of,
     group_alignment,
     named_pools,
     parse_term,
+    pool_lists,
     rigid_groups,
 )
 
@@ -94,7 +97,7 @@ def _buffer_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str,
     twice = {name for name, count in Counter(pool.id for pool in problem.pools).items() if count > 1}
     reserved = {name: _ReservedRanges(pool) for name, pool in pools.items()}
     sound: set[tuple[str, ...]] = set()
-    for index, buffer in enumerate(problem.buffers):
+    for index, buffer in _not_clearly_right(problem, pools):
         if not _has_one_plain_life(buffer):
             yield from _life_issues(f"$.buffers[{index}]", buffer)
         if buffer.pools is not None and buffer.pools not in sound:
@@ -105,6 +108,18 @@ def _buffer_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str,
                 sound.add(buffer.pools)
         if (buffer.pool is not None or buffer.offset is not None) and buffer.pool not in twice:
             yield from _pin_issues(f"$.buffers[{index}]", buffer, pools, reserved)
+
+
+def _not_clearly_right(problem: Problem, pools: dict[str, Pool]) -> Iterable[tuple[int, Buffer]]:
+    """The buffers by index; none where each has one life and no pin, and names pools that there are once."""
+    columns = buffer_columns(problem)
+    if columns is None or not all(map(lt, columns.begins, columns.ends)):
+        return enumerate(problem.buffers)
+    for kind in columns.largest:
+        names = problem.buffers[kind].pools
+        if names is not None and any(_allowed_pool_issues("", names, pools)):
+            return enumerate(problem.buffers)
+    return ()
 
 
 def _has_one_plain_life(buffer: Buffer) -> bool:
@@ -280,8 +295,7 @@ def _cost_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:
 def _most_cost(problem: Problem, cost_of: dict[str, int]) -> int:
     most: dict[tuple[str, ...] | None, int] = {None: max(cost_of.values())}
     total = 0
-    for buffer, accesses in zip(problem.buffers, access_counts(problem), strict=True):
-        names = named_pools(buffer)
+    for names, accesses in zip(pool_lists(problem), access_counts(problem), strict=True):
         if names not in most:
             most[names] = max((cost_of.get(name, 0) for name in names or ()), default=0)
         total += most[names] * accesses

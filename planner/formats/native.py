@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.formats.format import Format, GraphFormat
+from memstow.planner.model._instances import placement_lines
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _TAG: Final = "kind"
 _SCALARS: Final = frozenset((str, int, float, bool, type(None)))
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-_quoted: Final = json.encoder.encode_basestring
 _MANY: Final = 1_000
 """So many placements are written by themselves: an encoder takes most of the time of a large plan."""
 
@@ -85,15 +85,9 @@ def write_plan(_problem: Problem, plan: Plan) -> bytes:
         if len(plan.placements) < _MANY:
             return write_document(plan)
         document = plain(replace(plan, placements=plan.placements[:1]))
-        # The same text, without an encoder for each.
-        text_of = {pool: _encode(pool) for pool in {placement.pool for placement in plan.placements}}
-        lines = ",\n    ".join(
-            [
-                f'{{"buffer": {_quoted(placement.buffer)}, "pool": {text_of[placement.pool]}, '
-                f'"offset": {placement.offset}}}'
-                for placement in plan.placements
-            ]
-        )
+        lines = placement_lines(plan.placements)
+        if lines is None:
+            return write_document(plan)
         return encode_document({**document, "placements": _Written(f"[\n    {lines}\n  ]")})
 
 

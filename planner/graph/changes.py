@@ -6,7 +6,7 @@ wide tensor is never there as a whole, and nothing is computed twice.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING, Final
 
@@ -23,11 +23,13 @@ from memstow.planner.model.graph import (
     Operator,
     Order,
     Tensor,
+    columns_of,
     free_id,
     index_of,
 )
 from memstow.planner.model.operator_kinds import CONVOLUTIONS, is_by_channel, word_of
 from memstow.planner.model.problem import Target
+from memstow.planner.model.records import record
 from memstow.planner.targets import with_overrides
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def with_order(graph: Graph, order: Order) -> Graph:
         require_valid(changed)
         return changed
     # Nothing else depends on the order that is wanted than whether it can run.
+    columns_of.note(changed, columns_of(graph))
     links_of.note(changed, links_of(graph))
     issues = [] if links_of(changed).as_listed else list(given_order_issues(changed))
     if issues:
@@ -104,7 +107,7 @@ def with_channels(graph: "Graph") -> "Graph":
     return replace(graph, alternatives=(*graph.alternatives, *alternatives)) if alternatives else graph
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Chain:
     """Operators from one that makes channels to one that adds them up; none else reads what is between."""
 

@@ -43,7 +43,7 @@ from memstow.planner.model.graph import (
     names_in_views,
 )
 from memstow.planner.model.problem import ONE_MEMORY, Problem
-from memstow.planner.model.records import Memo
+from memstow.planner.model.records import Memo, record
 
 
 @dataclass
@@ -57,7 +57,7 @@ class _State:
     """The first place of these from here on."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Around:
     """Of the operators of an alternative: edges between them, and from and to the rest of the graph."""
 

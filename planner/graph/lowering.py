@@ -12,7 +12,6 @@ operator.
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
@@ -37,12 +36,12 @@ from memstow.planner.model.problem import (
     Problem,
     Relative,
 )
-from memstow.planner.model.records import Memo, Remembered, collector_at_rest
+from memstow.planner.model.records import Memo, Remembered, collector_at_rest, record
 
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Liveness:
     """The lifetimes of one order."""
 

@@ -8,7 +8,7 @@ writes.
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import prod
 from typing import Final, Literal
 
@@ -38,10 +38,10 @@ from memstow.planner.model.operator_kinds import (
     is_pool,
     word_of,
 )
-from memstow.planner.model.records import Memo, Remembered
+from memstow.planner.model.records import Memo, Remembered, record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Image:
     """The extents of a tensor that can be had in rows."""
 
@@ -73,7 +73,7 @@ _MOST_PLACES: Final = 1 << 24
 _MOST_ELEMENTS_MADE: Final = 1 << 38
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """What place q needs of an input, along rows or columns: [q * step // over - before, ... + after)."""
 
@@ -93,7 +93,7 @@ class Axis:
         return min(max(place * self.step // self.over + self.after, 0), self.extent)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """How an operator reads one of its images."""
 
@@ -102,7 +102,7 @@ class Use:
     columns: Axis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """An operator that can be in a stripe."""
 
@@ -162,7 +162,7 @@ def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: s
     return None if uses is None else Kind(uses, index[output.id], image.rows, image.columns, False, 0, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Read:
     """What an operator reads."""
 

@@ -8,7 +8,7 @@ rings are temporaries, its phases the places inside.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 
 from memstow.planner.graph.links import NOBODY, links_of
@@ -16,9 +16,10 @@ from memstow.planner.graph.operators import Kind, image_of, kinds, operator_cost
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, free_id
 from memstow.planner.model.plan import Stripe
+from memstow.planner.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reader:
     """An operator of the stripe that reads what another of it makes."""
 
@@ -27,7 +28,7 @@ class Reader:
     """Which of its uses."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Members:
     """Operators that run together, by their place in the stripe; what each makes has the same place."""
 
@@ -92,7 +93,7 @@ def members_of(graph: Graph, operators: Sequence[int]) -> Members | str:
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strips:
     """By strip and place, the columns that are made there (half-open)."""
 
@@ -142,7 +143,7 @@ def _spans(members: Members, begin: int, end: int, reference: int) -> Sequence[S
     return spans
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ring:
     """The rows of a tensor that are kept at a time, and while which operators."""
 
@@ -152,7 +153,7 @@ class Ring:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """What comes of a replay."""
 
@@ -242,7 +243,7 @@ def replay_rows(members: Members) -> Rows:
     return Rows(rows, tuple(rings))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """One stripe, gone through."""
 

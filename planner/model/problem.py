@@ -290,6 +290,7 @@ _IN_COLUMNS: Final = ("id", "size", "alignment", "lifetime", "accesses", "pools"
 RARE_FIELDS: Final = [field.name for field in fields(Buffer) if field.name not in _IN_COLUMNS]
 
 
+@Remembered
 def buffer_columns(problem: Problem) -> BufferColumns | None:
     """The buffers as columns; None where one has not one life of 64-bit times, or a rare field."""
     return columns_of_buffers(problem.buffers, RARE_FIELDS)
@@ -298,6 +299,12 @@ def buffer_columns(problem: Problem) -> BufferColumns | None:
 def named_pools(buffer: Buffer) -> tuple[str, ...] | None:
     """The pool that the buffer is pinned to, or its list of pools; None: it may go to any."""
     return (buffer.pool,) if buffer.pool is not None else buffer.pools
+
+
+@Remembered
+def pool_lists(problem: Problem) -> list[tuple[str, ...] | None]:
+    """The same of all buffers. Read-only."""
+    return list(map(named_pools, problem.buffers))
 
 
 def allowed_pools(problem: Problem, buffer: Buffer) -> tuple[str, ...]:

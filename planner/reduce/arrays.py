@@ -4,12 +4,12 @@ The parts of an item are its buffers, with their sizes and lifetimes.
 """
 
 from array import array
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Collection, Iterable, MutableSequence, Sequence
 from itertools import accumulate, chain
 from operator import add, itemgetter
 from typing import Final
 
-from memstow.planner.model._instances import BufferColumns
+from memstow.planner.model._instances import BufferColumns, pair_numbers
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Placement, make_placement
 from memstow.planner.model.problem import (
@@ -31,6 +31,7 @@ from memstow.planner.reduce.allowed_places import Body, Spot
 from memstow.solvers.instance import Instance, Layout
 
 _MOST_TIME = 1 << 62
+Pair = tuple[int, int]
 
 
 def fits_64_bits(begins: Sequence[int], ends: Sequence[int]) -> bool:
@@ -233,15 +234,12 @@ def _add_choices(
     ):
         target.frombytes(column)
     zeros = bytes(len(joined[0]))
-    costs = any(pool.cost for pool in problem.pools)
-    # By item, the buffers in it.
-    members: Sequence[tuple[int, ...]] = ()
-    if costs or ranks is not None:
-        members = [body.members for body in bodies] if columns is None else [(i,) for i in range(len(kinds))]
-    arrays.choice_cost.frombytes(_costs(problem, bodies, kinds, members) if costs else zeros)
+    has_costs = any(pool.cost for pool in problem.pools)
+    arrays.choice_cost.frombytes(_costs(problem, bodies, columns) if has_costs else zeros)
     if ranks is None:
         arrays.choice_rank.frombytes(zeros)
     else:
+        members = [body.members for body in bodies] if columns is None else [(i,) for i in range(len(kinds))]
         of_items = zip(kinds, members, strict=True)
         arrays.choice_rank.frombytes(b"".join([ranks.of(bodies[kind].spots, own) for kind, own in of_items]))
     counts_of_spots = [len(body.spots) for body in bodies]
@@ -256,16 +254,15 @@ def _joined(rows: list[tuple[bytes, ...]], kinds: Sequence[int]) -> list[bytes]:
     return [b"".join([column[kind] for kind in kinds]) for column in columns] or [b""] * _BLOCKS
 
 
-def _costs(
-    problem: Problem, bodies: list[Body], kinds: Sequence[int], members: Sequence[tuple[int, ...]]
-) -> bytes:
+def _costs(problem: Problem, bodies: list[Body], columns: BufferColumns | None) -> bytes:
     """The costs of the accesses of each item at each of its spots."""
     accesses = access_counts(problem)
-    moved = [accesses[own[0]] if len(own) == 1 else sum([accesses[i] for i in own]) for own in members]
     costs = [[spot.cost for spot in body.spots] for body in bodies]
-    return _block(
-        [cost * bytes_moved for kind, bytes_moved in zip(kinds, moved, strict=True) for cost in costs[kind]]
-    )
+    if columns is not None:
+        of_items = zip(columns.kinds, accesses, strict=True)
+        return _block([cost * moved for kind, moved in of_items for cost in costs[kind]])
+    totals = [sum([accesses[i] for i in body.members]) for body in bodies]
+    return _block([cost * moved for own, moved in zip(costs, totals, strict=True) for cost in own])
 
 
 def _block(numbers: list[int]) -> bytes:
@@ -347,22 +344,22 @@ def _add_pairs(problem: Problem, parts: Parts, arrays: Instance) -> None:
     buffers, item = problem.buffers, parts.item
     part_of = {buffers[index].id: part for part, index in enumerate(parts.buffer)}
 
-    def pairs_of(named: Iterable[tuple[str, str]]) -> set[tuple[int, int]]:
-        known = [(part_of.get(one), part_of.get(other)) for one, other in named]
-        return {
-            (a, b) if a < b else (b, a)
-            for a, b in known
-            if a is not None and b is not None and item[a] != item[b]
-        }
+    def pairs_of(ones: list[str], others: list[str], taken: Collection[Pair]) -> list[Pair]:
+        pairs, _ = pair_numbers(part_of, ones, others, sorted=True)
+        return [pair for pair in pairs if item[pair[0]] != item[pair[1]] and pair not in taken]
 
-    conflicts = pairs_of(problem.conflicts)
-    exclusive = pairs_of(problem.exclusive) - conflicts
-    in_place = pairs_of([(entry.input, entry.output) for entry in problem.in_place]) - exclusive
-    for a, b in sorted(conflicts):
-        arrays.conflicts.extend((a, b))
-    for a, b in sorted(exclusive):
-        arrays.exempt.extend((a, b, 0))
-    arrays.exempt.extend([number for a, b in sorted(in_place) for number in (a, b, 1)])
+    conflicts = pairs_of([one for one, _ in problem.conflicts], [other for _, other in problem.conflicts], ())
+    exclusive = pairs_of(
+        [one for one, _ in problem.exclusive], [other for _, other in problem.exclusive], set(conflicts)
+    )
+    in_place = pairs_of(
+        [entry.input for entry in problem.in_place],
+        [entry.output for entry in problem.in_place],
+        set(exclusive),
+    )
+    arrays.conflicts.extend(chain.from_iterable(conflicts))
+    arrays.exempt.extend([number for a, b in exclusive for number in (a, b, 0)])
+    arrays.exempt.extend([number for a, b in in_place for number in (a, b, 1)])
     for cost in problem.reuse_costs:
         one, two = (part_of.get(name) for name in cost.buffers)
         if one is not None and two is not None:

@@ -13,9 +13,8 @@ from memstow.planner.model.problem import (
     Pool,
     Term,
     access_counts,
-    allowed_pools,
     end_of,
-    named_pools,
+    pool_lists,
     reserved_bytes,
 )
 from memstow.planner.model.records import record
@@ -157,10 +156,9 @@ class Bounds:
             return 0
         cheapest: dict[tuple[str, ...] | None, int] = {}
         total = 0
-        for buffer, accesses in zip(problem.buffers, access_counts(problem), strict=True):
-            named = named_pools(buffer)
+        for named, accesses in zip(pool_lists(problem), access_counts(problem), strict=True):
             if named not in cheapest:
-                cheapest[named] = min(cost_of[name] for name in allowed_pools(problem, buffer))
+                cheapest[named] = min(cost_of[name] for name in (cost_of if named is None else named))
             total += accesses * cheapest[named]
         return total
 

@@ -9,7 +9,7 @@ import threading
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from memstow.planner.backends import name_with_version
@@ -21,6 +21,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Callbacks, Event, Incumbent, Listener, OnBetter, Options
 from memstow.planner.model.plan import Cut, Plan
+from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.solve.portfolio import AUTO, DEFAULT_WORK, cancelling
 from memstow.planner.solve.run_state import better
@@ -58,6 +59,11 @@ class EarlyPlans:
         self._lock = threading.Lock()
         self._bound = 0
         self._best: Plan | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody asks for them."""
+        return self._on_better is not None
 
     @property
     def best(self) -> Plan | None:
@@ -99,7 +105,7 @@ _MOST_TO_TRY_OTHERS: Final = 2_000
 _MOST_WORKERS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _BestOrder:
     """An order, its live bytes, and the bound of all orders."""
 
@@ -161,7 +167,7 @@ class FreeRun:
         )
         budget = self._budget(_ORDER_SHARE)
         listeners = OrderListeners(
-            order=lambda _solver, _peak, order: self._early.offer(order),
+            order=(lambda _solver, _peak, order: self._early.offer(order)) if self._early.wanted else None,
             bound=self._tell_bound,
         )
         with cancelling(budget, self._callbacks.cancel):
@@ -281,7 +287,7 @@ def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> Orde
 _WORK: Final = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outlook:
     """The bytes that no order can do without, and those that the best one found needs."""
 
@@ -299,7 +305,7 @@ def outlook(graph: Graph, budget: Budget | None = None) -> Outlook | None:
     total = sum(instance.size) + sum(instance.extra) + instance.base
     if not graph.operators or total >= MOST_BYTES:
         return None
-    listeners = OrderListeners(order=lambda *_: None, bound=lambda *_: None)
+    listeners = OrderListeners(order=None, bound=lambda *_: None)
     outcome = LeastPeak().solve(
         OrderTask(instance, deterministic=True), budget or Budget(-1.0, _WORK), listeners
     )

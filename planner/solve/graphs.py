@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.graph.check import require_valid
@@ -92,6 +91,8 @@ def _as_given(graph: Graph, options: Options, callbacks: Callbacks) -> Plan:
 def _chosen(graph: Graph, order: Sequence[int], options: Options) -> "list[Candidate]":
     """The choice of the least live bytes in an order; nothing where that has no alternative."""
     # Few graphs have alternatives; the others do not wait for these imports.
+    from fractions import Fraction
+
     from memstow.planner.graph.operators import operator_costs
     from memstow.planner.graph.stripe_front import order_front
     from memstow.solvers.graph_programs import MOST

@@ -33,8 +33,8 @@ from memstow.planner.model.problem import (
     Term,
     access_counts,
     counts,
-    named_pools,
     place_of,
+    pool_lists,
     reserved_bytes,
     terms_of,
 )
@@ -135,7 +135,7 @@ class ProblemSource:
         problem = self._problem
         seconds = _SECONDS_PER_BUFFER * len(problem.buffers)
         if len(problem.pools) > 1:
-            lists = Counter(map(named_pools, problem.buffers))
+            lists = Counter(pool_lists(problem))
             choices = sum(
                 len(problem.pools if names is None else names) * count for names, count in lists.items()
             )

@@ -4,7 +4,7 @@ The plans claim what holds for every order that the graph allows, and nothing el
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memstow.planner.backends import name_with_version
 from memstow.planner.check import take_as_valid
@@ -27,11 +27,12 @@ from memstow.planner.model.plan import (
     gap_of,
 )
 from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
+from memstow.planner.model.records import record
 from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
 from memstow.planner.verify.graph_verdict import judge_graph
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OrderBound:
     """A proven lower bound on the live bytes of every order."""
 

@@ -269,10 +269,14 @@ class Proofs:
         if self._least_cost is None:
             index, total = self._index, 0
             costs = [pool.cost for pool in index.pools]
+            kinds: Sequence[tuple[str, ...] | int | None]
+            if index.columns is not None and not index.rigid.members:
+                kinds = index.columns.kinds
+            else:
+                kinds = list(map(index.pool_kind, range(len(index.buffers))))
             cheapest: dict[tuple[str, ...] | int | None, int] = {}
-            for i, accesses in enumerate(access_counts(index.problem)):
+            for i, (kind, accesses) in enumerate(zip(kinds, access_counts(index.problem), strict=True)):
                 if accesses:
-                    kind = index.pool_kind(i)
                     if kind not in cheapest:
                         cheapest[kind] = min((costs[pool] for pool in index.allowed(i)), default=0)
                     total += accesses * cheapest[kind]

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
@@ -29,6 +29,7 @@ from memstow.planner.model.graph import (
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import ALWAYS, COST, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
+from memstow.planner.model.records import record
 from memstow.planner.verify.verdict import Code, Effort, Findings
 
 
@@ -81,7 +82,7 @@ def _wrong_pairs(graph: Graph, viewed: frozenset[str]) -> Iterator[str]:
                 yield f"a pair in place of {operator.id!r} has a view"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Replay:
     """One run of the program: time 0 is before its first operator, each of which takes its phases.
 
@@ -347,7 +348,7 @@ class FreeNames:
         return name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """The graph of one run: its operators run as they are listed."""
 

@@ -7,7 +7,7 @@ are judged in that order. Nothing is shared with `planner.graph`, which made the
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -16,6 +16,7 @@ from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph, index_of
 from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Schedule
 from memstow.planner.model.problem import COST, Problem
+from memstow.planner.model.records import record
 from memstow.planner.verify.graph_replay import (
     Refused,
     Replay,
@@ -50,7 +51,7 @@ MOST_STEPS: Final = 10_000_000
 """What is looked at of rows, strips, readers and versions: some ten seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scheduled:
     """What a schedule stands for."""
 

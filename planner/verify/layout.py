@@ -13,6 +13,7 @@ from math import gcd, lcm
 from operator import add
 from typing import NamedTuple
 
+from memstow.planner.model._instances import pair_numbers
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import (
     COST,
@@ -84,11 +85,12 @@ class ProblemIndex:
             merged((r.offset, r.offset + r.size) for r in pool.reserved) for pool in problem.pools
         ]
         self.ends = [end_of(pool) for pool in problem.pools]
-        self.conflicts = self._pairs("conflicts", problem.conflicts)
-        self.exclusive = self._pairs("exclusive", problem.exclusive)
+        self.conflicts = self._pairs("conflicts", *_sides(problem.conflicts))
+        self.exclusive = self._pairs("exclusive", *_sides(problem.exclusive))
         self.exclusive -= self.conflicts
         """Pairs that may share bytes while both live: those that are listed as a conflict, too, may not."""
-        self.in_place = self._pairs("in_place", ((e.input, e.output) for e in problem.in_place))
+        in_place = problem.in_place
+        self.in_place = self._pairs("in_place", [e.input for e in in_place], [e.output for e in in_place])
         self.reuse_costs = [
             (pair, entry.cost)
             for entry in problem.reuse_costs
@@ -233,18 +235,12 @@ class ProblemIndex:
             return (0, 1)
         return (begin, end)
 
-    def _pairs(self, field: str, pairs: Iterable[tuple[str, str]]) -> set[IndexPair]:
-        number, listed = self.buffer_index.get, list(pairs)
-        known = {(number(one), number(other)) for one, other in listed}
-        resolved = {
-            (one, other) if one < other else (other, one)
-            for one, other in known
-            if one is not None and other is not None and one != other
-        }
-        if any(one is None or other is None or one == other for one, other in known):
-            for one, other in listed:
+    def _pairs(self, field: str, ones: list[str], others: list[str]) -> set[IndexPair]:
+        pairs, all_known = pair_numbers(self.buffer_index, ones, others, sorted=False)
+        if not all_known:
+            for one, other in zip(ones, others, strict=True):
                 self._pair(field, one, other)
-        return resolved
+        return set(pairs)
 
     def _pair(self, field: str, one: str, other: str) -> IndexPair | None:
         """Their indices, the smaller first: in every symmetric list the order does not matter."""
@@ -283,6 +279,10 @@ class ProblemIndex:
 
     def _invalid(self, text: str, *values: object) -> None:
         self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)
+
+
+def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    return [one for one, _ in pairs], [other for _, other in pairs]
 
 
 class Ties:

@@ -6,12 +6,13 @@ order or schedule alone proves nothing about others (`check_bounds`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Chain, Cut, LiveBytes, Plan, RefutedOrders, Sum
 from memstow.planner.model.problem import COST
+from memstow.planner.model.records import record
 from memstow.planner.verify.untimed_graph import (
     Between,
     ChainOf,
@@ -36,7 +37,7 @@ from memstow.planner.verify.verdict import Code, Effort, Findings
 _MOST_CHOICES: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WayOf:
     """Pairs that are granted to the operator, and chains."""
 
@@ -121,7 +122,7 @@ def most_saved(size: Sequence[int], pairs: Sequence[tuple[int, int]], effort: Ef
     return max(best.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeadOf:
     """A dead set; with a commit, it is dead because both together are."""
 
@@ -182,7 +183,7 @@ def _next_kept(graph: Untimed, next_to: Sequence[Ops], op: int, out: Ops) -> Ops
     return neighbours
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _At:
     """A set of operators, with what is live after them and which can run next."""
 

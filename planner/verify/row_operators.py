@@ -6,7 +6,7 @@ there. What an operator costs is what the graph says, else multiplications of we
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Final, NamedTuple
 
@@ -31,6 +31,7 @@ from memstow.planner.model.operator_kinds import (
     word_of,
 )
 from memstow.planner.model.problem import LIMIT
+from memstow.planner.model.records import record
 from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.untimed_graph import in_order
 
@@ -61,7 +62,7 @@ def image_of(tensor: Tensor) -> Image | None:
     return Image(*shape, element_bits(tensor.type) // 8)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Slide:
     """A window that slides along an input of this extent."""
 
@@ -85,7 +86,7 @@ class Slide:
         return (self.reach >= self.stride or output_extent == 1) and read >= self.extent
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scale:
     """An input of this extent that is stretched or shrunk; `around`: neighbours on each side are read."""
 
@@ -128,7 +129,7 @@ _MOST_ELEMENTS: Final = 1 << 24
 _MOST_READ: Final = 1 << 38
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rolling:
     """An operator that makes its output row by row."""
 

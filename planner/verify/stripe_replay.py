@@ -21,6 +21,7 @@ from memstow.planner.model.graph import (
 )
 from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT, measure, merged
+from memstow.planner.model.records import record
 from memstow.planner.verify.graph_replay import FreeNames, Refused, Run
 from memstow.planner.verify.row_operators import (
     NOTHING,
@@ -36,7 +37,7 @@ from memstow.planner.verify.untimed_graph import members
 from memstow.planner.verify.verdict import Effort
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parts:
     """Operators by their place in the stripe."""
 
@@ -94,7 +95,7 @@ def parts_of(
     return Parts(rolling, width, sources, readers, leaving, images)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """One strip, row by row."""
 
@@ -313,7 +314,7 @@ _SUM: Final = 4
 """Bytes in which a reduction of integers adds up an element, at the least."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Striped:
     """The graph with an operator for each stripe."""
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator, index_of, size_of
 from memstow.planner.model.plan import StorageName
+from memstow.planner.model.records import record
 from memstow.planner.verify.verdict import Effort, TooMuch
 
 Ops = int
@@ -229,7 +230,7 @@ def _closures(next_to: Sequence[Ops], numbers: Sequence[Collection[int]]) -> lis
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChainOf:
     """Storages by number; `saving`: instead of a storage before them, that a pair does not save."""
 
@@ -238,7 +239,7 @@ class ChainOf:
     saving: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Between:
     """Sets that have all of `inside` and none of `outside`; `running`: an operator that runs then."""
 
@@ -363,7 +364,7 @@ def touched(graph: Untimed, ops: Ops) -> set[int]:
 _MOST_OPERATORS: Final = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NamedGraph:
     """Operators and storages by number, and the numbers of their names."""
 

@@ -40,7 +40,6 @@ from memstow.api.cli.search_arguments import (
 )
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
 from memstow.api.options import GENERATORS
-from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError, changing_issues
 from memstow.planner.show.formatting import plain
 
@@ -133,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     names = [name for data in args.targets or () for name in data.split(",")]
     targets = [read_target(name) for name in names]
     with changing_issues(lambda issue: replace(issue, path=_OPTIONS.get(issue.path, issue.path))):
-        options = less_reading(args, options_of(args, problem_of(document)), size, began)
+        options = less_reading(args, options_of(args, document), size, began)
         front, interrupted = _found(args, document, options, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:

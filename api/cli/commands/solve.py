@@ -49,13 +49,13 @@ from memstow.api.cli.search_arguments import (
 )
 from memstow.api.cli.terminal import Exit, Interruptible, is_terminal, print_error
 from memstow.api.cli.tflite_output import (
+    Model,
     read_model,
     show_arena,
     with_arenas,
     with_model,
     written_model,
 )
-from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.plain._columns import Columns
+    from memstow.planner.recorded.recording import Recording
 
 _OF_GRAPHS: Final = (options.ORDER, options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
 # Options that are written into a problem with symbols instead.
@@ -237,11 +238,8 @@ def run(args: argparse.Namespace) -> int:
         del data
         return _solve_columns(args, columns)
     symbolic = None if args.at else symbolic_in(data, args.file)
-    return _solve_document(args, data, began) if symbolic is None else _solve_symbolic(args, symbolic)
-
-
-def _solve_document(args: argparse.Namespace, data: bytes, began: float) -> int:
-    """Solve the problem, the graph or the model in these bytes, which were there when the time `began`."""
+    if symbolic is not None:
+        return _solve_symbolic(args, symbolic)
     if args.shapes is not None:
         message = "it is for problems with symbols, and this has none; leave it out"
         raise InputError.single("not_symbolic", "--shapes", message)
@@ -249,11 +247,24 @@ def _solve_document(args: argparse.Namespace, data: bytes, began: float) -> int:
     document = document_in(data, args.file, args, recording)
     check_names(args, document)
     model = read_model(args, document, data)
-    document = with_model(document, model)
-    options = options_of(args, problem_of(document))
+    size = len(data)
+    del data  # A large document is worth as much memory as the search.
+    return _solve_document(args, with_model(document, model), model, recording, size, began)
+
+
+def _solve_document(
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    model: "Model | None",
+    recording: "Recording | None",
+    size: int,
+    began: float,
+) -> int:
+    """Solve a problem or a graph; its document of this size was read from the time `began` on."""
+    options = options_of(args, document)
     search = SearchRecord()
     if args.lock is None:
-        plan, interrupted = _plan(args, document, less_reading(args, options, len(data), began), search)
+        plan, interrupted = _plan(args, document, less_reading(args, options, size, began), search)
     else:
         plan, interrupted = _locked_plan(args, document, options, search)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
@@ -418,7 +429,7 @@ def _plan(
             return _remote(args, server, document, options, hear, cancel)
         return engine.plan(document, options, on_event=hear, cancel=cancel)
 
-    return _searched(work, next(iter(problem_of(document).terms()), "fits"), search)
+    return _searched(work, next(iter(document.terms()), "fits"), search)
 
 
 def _searched(

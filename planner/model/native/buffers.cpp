@@ -1,20 +1,15 @@
 #include "buffers.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "text.hpp"
 #include "values.hpp"
 
 namespace memstow::model {
 namespace {
 
 namespace nb = nanobind;
-
-std::optional<std::int64_t> integer(nb::handle value) {
-    if (!PyLong_Check(value.ptr())) return std::nullopt;
-    int overflow;
-    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-    return overflow == 0 ? std::optional(number) : std::nullopt;
-}
 
 class Reader {
   public:
@@ -86,6 +81,55 @@ std::optional<BufferColumns> columns_of_buffers(nb::handle buffers, const std::v
         if (!reader.add(buffer(i), columns)) return std::nullopt;
     }
     return columns;
+}
+
+PairNumbers pair_numbers(const nb::dict& numbers, const nb::list& ones, const nb::list& others, bool sorted) {
+    PairNumbers result;
+    const auto number = [&](nb::handle name) -> std::int64_t {
+        PyObject* const known = PyDict_GetItemWithError(numbers.ptr(), name.ptr());
+        if (known == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return known != nullptr ? PyLong_AsLongLong(known) : -1;
+    };
+    const std::size_t count = std::min(nb::len(ones), nb::len(others));
+    result.pairs.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t one = number(ones[i]), other = number(others[i]);
+        if (one < 0 || other < 0 || one == other) {
+            result.all = false;
+        } else {
+            result.pairs.emplace_back(std::min(one, other), std::max(one, other));
+        }
+    }
+    if (sorted) {
+        std::sort(result.pairs.begin(), result.pairs.end());
+        result.pairs.erase(std::unique(result.pairs.begin(), result.pairs.end()), result.pairs.end());
+    }
+    return result;
+}
+
+std::optional<std::string> placement_lines(nb::handle placements) {
+    std::string text;
+    const std::size_t count = nb::len(placements);
+    const auto placement = [&](std::size_t i) {
+        return nb::handle(PyTuple_GetItem(placements.ptr(), static_cast<Py_ssize_t>(i)));
+    };
+    if (count == 0) return text;
+    const nb::handle holder = placement(0).type();
+    const Slot buffer(holder, nb::str("buffer")), pool(holder, nb::str("pool"));
+    const Slot offset(holder, nb::str("offset"));
+    text.reserve(64 * count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const nb::object named = buffer.of(placement(i)), home = pool.of(placement(i));
+        const auto name = utf8(named), pool_name = utf8(home);
+        const auto place = integer(offset.of(placement(i)));
+        if (!name || !pool_name || !place) return std::nullopt;
+        text.append(i == 0 ? "{\"buffer\": " : ",\n    {\"buffer\": ");
+        plain::append_json(text, *name);
+        text.append(", \"pool\": ");
+        plain::append_json(text, *pool_name);
+        text.append(", \"offset\": ").append(std::to_string(*place)).push_back('}');
+    }
+    return text;
 }
 
 }  // namespace memstow::model

@@ -26,22 +26,6 @@ void append_counted(std::string& to, std::string_view text) {
     to.append(text);
 }
 
-// The UTF-8 of text; nothing where a character is half of one.
-std::optional<std::string_view> utf8(nb::handle text) {
-    Py_ssize_t size;
-    const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
-    PyErr_Clear();
-    return std::nullopt;
-}
-
-std::optional<std::int64_t> integer(nb::handle value) {
-    if (!PyLong_Check(value.ptr())) return std::nullopt;
-    int overflow;
-    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-    return overflow == 0 ? std::optional(number) : std::nullopt;
-}
-
 // A buffer under its id, of which the first bytes are at hand: most ids differ in them.
 struct Named {
     std::uint64_t head;

@@ -1,6 +1,7 @@
 #include "graph.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <set>
 
@@ -33,28 +34,59 @@ class Field {
     std::optional<Slot> slot_;
 };
 
-// By name, the number of the element; of a name that stands twice, the last.
-nb::dict numbers(nb::handle elements) {
-    nb::dict numbers;
-    const Field id(elements, "id");
-    const std::size_t count = nb::len(elements);
-    for (std::size_t i = 0; i < count; ++i) numbers[id.of(member(elements, i))] = i;
-    return numbers;
-}
+// The numbers of elements by name; of a name that stands twice, that of the last.
+class Numbers {
+  public:
+    explicit Numbers(nb::handle elements) {
+        const Field id(elements, "id");
+        const std::size_t count = nb::len(elements);
+        places_.resize(std::bit_ceil(2 * count + 1));
+        for (std::size_t i = 0; i < count; ++i) {
+            const nb::object name = id.of(member(elements, i));
+            by_name_[name] = i;
+            place_of(name.ptr()) = {name.ptr(), static_cast<std::int64_t>(i)};
+        }
+        // Where a name stands twice, which of its numbers is right does not depend on the object.
+        if (nb::len(by_name_) < count) places_.assign(1, {});
+    }
 
-std::int64_t number(const nb::dict& numbers, nb::handle name) {
-    PyObject* const known = PyDict_GetItemWithError(numbers.ptr(), name.ptr());
-    if (known != nullptr) return PyLong_AsLongLong(known);
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    return GraphColumns::kUnknown;
-}
+    const nb::dict& by_name() const { return by_name_; }
+
+    std::int64_t operator[](nb::handle name) {
+        const Place& place = place_of(name.ptr());
+        if (place.name != nullptr) return place.number;
+        PyObject* const known = PyDict_GetItemWithError(by_name_.ptr(), name.ptr());
+        if (known != nullptr) return PyLong_AsLongLong(known);
+        if (PyErr_Occurred() != nullptr) throw nb::python_error();
+        return GraphColumns::kUnknown;
+    }
+
+  private:
+    // A reader of documents has one object for all places where a name stands, which is found without the
+    // name itself: most of the time of looking one up is waiting for memory.
+    struct Place {
+        PyObject* name = nullptr;
+        std::int64_t number = 0;
+    };
+
+    Place& place_of(PyObject* name) {
+        std::size_t at = (reinterpret_cast<std::uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15u >> 20;
+        while (true) {
+            Place& place = places_[at++ & (places_.size() - 1)];
+            if (place.name == nullptr || place.name == name) return place;
+        }
+    }
+
+    nb::dict by_name_;
+    std::vector<Place> places_;  // as many as a power of two
+};
 
 // The numbers of names in a tuple; whether each is known.
-bool add_numbers(const nb::dict& numbers, nb::handle names, std::vector<std::int64_t>& to) {
+bool add_numbers(Numbers& numbers, nb::handle names, std::vector<std::int64_t>& to) {
     bool all = true;
     const std::size_t count = nb::len(names);
     for (std::size_t i = 0; i < count; ++i) {
-        to.push_back(number(numbers, member(names, i)));
+        to.push_back(numbers[member(names, i)]);
         all = all && to.back() != GraphColumns::kUnknown;
     }
     return all;
@@ -75,18 +107,18 @@ void add_tensors(nb::handle tensors, GraphColumns& columns) {
     }
 }
 
-void add_operators(nb::handle operators, GraphColumns& columns) {
+void add_operators(nb::handle operators, Numbers& tensors, GraphColumns& columns) {
     const Field inputs(operators, "inputs"), outputs(operators, "outputs"), pairs(operators, "in_place");
     const Field temporaries(operators, "temporaries"), window(operators, "window");
     const std::size_t count = nb::len(operators);
     for (std::size_t i = 0; i < count; ++i) {
         const nb::handle entry = member(operators, i);
-        const bool known = add_numbers(columns.tensor_number, inputs.of(entry), columns.inputs.members) &
-                           add_numbers(columns.tensor_number, outputs.of(entry), columns.outputs.members);
+        const bool known = add_numbers(tensors, inputs.of(entry), columns.inputs.members) &
+                           add_numbers(tensors, outputs.of(entry), columns.outputs.members);
         columns.has_unknown = columns.has_unknown || !known;
         const nb::object in_place = pairs.of(entry);
         for (std::size_t j = 0; j < nb::len(in_place); ++j) {
-            add_numbers(columns.tensor_number, member(in_place, j), columns.pairs.members);
+            add_numbers(tensors, member(in_place, j), columns.pairs.members);
         }
         columns.inputs.end();
         columns.outputs.end();
@@ -109,13 +141,13 @@ bool holds(std::span<const std::int64_t> members, std::int64_t member) {
 GraphColumns columns_of(nb::handle graph) {
     GraphColumns columns;
     const nb::object tensors = nb::getattr(graph, "tensors"), operators = nb::getattr(graph, "operators");
-    columns.tensor_number = numbers(tensors);
-    columns.operator_number = numbers(operators);
+    Numbers numbers(tensors);
+    columns.tensor_number = numbers.by_name();
+    columns.operator_number = Numbers(operators).by_name();
     add_tensors(tensors, columns);
-    add_operators(operators, columns);
-    const bool known =
-        add_numbers(columns.tensor_number, nb::getattr(graph, "inputs"), columns.inputs_of_graph) &
-        add_numbers(columns.tensor_number, nb::getattr(graph, "outputs"), columns.kept);
+    add_operators(operators, numbers, columns);
+    const bool known = add_numbers(numbers, nb::getattr(graph, "inputs"), columns.inputs_of_graph) &
+                       add_numbers(numbers, nb::getattr(graph, "outputs"), columns.kept);
     columns.has_unknown = columns.has_unknown || !known;
     return columns;
 }

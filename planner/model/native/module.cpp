@@ -267,6 +267,20 @@ NB_MODULE(_instances, m) {
         nb::sig("def pair_lines(word: str, ones: list[str], others: list[str]) -> bytes"),
         "The lines of pairs without a direction in a canonical form: sorted, each once, the smaller id "
         "first.");
+    m.def(
+        "pair_numbers",
+        [](const nb::dict& numbers, const nb::list& ones, const nb::list& others, bool sorted) {
+            auto result = memstow::model::pair_numbers(numbers, ones, others, sorted);
+            return std::pair{std::move(result.pairs), result.all};
+        },
+        nb::arg("numbers"), nb::arg("ones"), nb::arg("others"), nb::arg("sorted"),
+        nb::sig("def pair_numbers(numbers: dict[str, int], ones: list[str], others: list[str], sorted: bool) "
+                "-> tuple[list[tuple[int, int]], bool]"),
+        "The numbers of pairs without a direction, the smaller first: sorted, each once, or as listed; and "
+        "whether all are of two names that have a number.");
+    m.def("placement_lines", &memstow::model::placement_lines, nb::arg("placements"),
+          nb::sig("def placement_lines(placements: tuple[typing.Any, ...]) -> str | None"),
+          "Placements as elements of a list in native JSON; None where a name is no UTF-8.");
     nb::class_<GraphColumns>(
         m, "GraphColumns",
         "Tensors and operators of a graph by number; -1 stands for a tensor that the graph does not have.")

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <structmember.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,15 +107,6 @@ class Setter {
     std::size_t begin_ = 0;
 };
 
-// The UTF-8 of text; nothing where a character is half of one.
-std::optional<std::string_view> utf8(PyObject* text) {
-    Py_ssize_t size;
-    const char* data = PyUnicode_AsUTF8AndSize(text, &size);
-    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
-    PyErr_Clear();
-    return std::nullopt;
-}
-
 // The texts of a document, one object for all places where one stands: a table without chains, since most of
 // the time of looking one up is waiting for memory.
 class Texts {
@@ -122,7 +114,7 @@ class Texts {
     nb::object operator[](std::string_view text) {
         if (2 * (count_ + 1) > slots_.size()) grow();
         const std::size_t hash = std::hash<std::string_view>{}(text);
-        Entry& entry = find(hash, [&](nb::handle known) { return utf8(known.ptr()) == text; });
+        Entry& entry = find(hash, [&](nb::handle known) { return utf8(known) == text; });
         if (!entry.text.is_valid()) {
             ++count_;
             entry.hash = hash;
@@ -226,7 +218,7 @@ class Reader {
 };
 
 nb::object plain_text(const Kind& kind, nb::handle value) {
-    const std::optional<std::string_view> text = utf8(value.ptr());
+    const std::optional<std::string_view> text = utf8(value);
     if (!text) return {};
     if (!kind.words.empty()) return word_of(kind, *text);
     const auto length = static_cast<std::size_t>(PyUnicode_GetLength(value.ptr()));
@@ -254,10 +246,24 @@ nb::object plain_number(const Kind& kind, nb::handle value) {
     return fits ? nb::borrow(value) : nb::object();
 }
 
+// Whether it is a tuple of instances of the only class that its elements may be of: that stays what it is.
+bool is_of_instances(const Kind::List& kind, nb::handle value) {
+    if (!PyTuple_CheckExact(value.ptr()) || !kind.any_length || kind.members[0]->classes.size() != 1) {
+        return false;
+    }
+    const nb::handle holder = kind.members[0]->classes[0]->holder;
+    const Py_ssize_t count = PyTuple_Size(value.ptr());
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (!nb::handle(PyTuple_GetItem(value.ptr(), i)).type().is(holder)) return false;
+    }
+    return true;
+}
+
 nb::object plain_list(const Kind::List& kind, nb::handle value) {
     const bool is_list = PyList_Check(value.ptr());
     const auto size = [&] { return is_list ? PyList_Size(value.ptr()) : PyTuple_Size(value.ptr()); };
     if (!is_within(kind, static_cast<std::size_t>(size()))) return {};
+    if (is_of_instances(kind, value)) return nb::borrow(value);
     std::vector<nb::object> values;
     values.reserve(static_cast<std::size_t>(size()));
     for (Py_ssize_t i = 0; i < size(); ++i) {
@@ -291,7 +297,7 @@ Class* class_of(const Kind& kind, nb::handle value) {
     const nb::str tag(kind.tag.data(), kind.tag.size());
     PyObject* named = PyDict_GetItemWithError(value.ptr(), tag.ptr());
     if (named == nullptr || !PyUnicode_CheckExact(named)) return nullptr;
-    const std::optional<std::string_view> text = utf8(named);
+    const std::optional<std::string_view> text = utf8(nb::handle(named));
     if (!text) return nullptr;
     for (const std::shared_ptr<Class>& entry : kind.classes) {
         if (std::find(entry->tags.begin(), entry->tags.end(), *text) != entry->tags.end()) return entry.get();
@@ -323,14 +329,47 @@ Slot::Slot(nb::handle holder, nb::handle name) : descriptor_(nb::getattr(holder,
     get_ = reinterpret_cast<descrgetfunc>(PyType_GetSlot(type, Py_tp_descr_get));
     set_ = reinterpret_cast<descrsetfunc>(PyType_GetSlot(type, Py_tp_descr_set));
     if (get_ == nullptr || set_ == nullptr) throw nb::type_error("the class has no such slot");
+    if (type != &PyMemberDescr_Type) return;
+    const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(descriptor_.ptr())->d_member;
+    if (member->type != T_OBJECT_EX) return;
+    type_ = PyDescr_TYPE(descriptor_.ptr());
+    offset_ = member->offset;
+}
+
+PyObject** Slot::place(nb::handle instance) const {
+    if (Py_TYPE(instance.ptr()) != type_) return nullptr;
+    return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(instance.ptr()) + offset_);
 }
 
 nb::object Slot::of(nb::handle instance) const {
+    PyObject** const field = place(instance);
+    if (field != nullptr && *field != nullptr) return nb::borrow(*field);
     return checked(get_(descriptor_.ptr(), instance.ptr(), nullptr));
 }
 
 void Slot::set(nb::handle instance, nb::handle value) const {
+    if (PyObject** const field = place(instance)) {
+        PyObject* const before = *field;
+        *field = value.inc_ref().ptr();
+        Py_XDECREF(before);
+        return;
+    }
     if (set_(descriptor_.ptr(), instance.ptr(), value.ptr()) != 0) throw nb::python_error();
+}
+
+std::optional<std::string_view> utf8(nb::handle text) {
+    Py_ssize_t size;
+    const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (data != nullptr) return std::string_view(data, static_cast<std::size_t>(size));
+    PyErr_Clear();
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> integer(nb::handle value) {
+    if (!PyLong_Check(value.ptr())) return std::nullopt;
+    int overflow;
+    const std::int64_t number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    return overflow == 0 ? std::optional(number) : std::nullopt;
 }
 
 const std::vector<Class::Field>& Class::described() {

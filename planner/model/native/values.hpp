@@ -24,10 +24,21 @@ class Slot {
     void set(nanobind::handle instance, nanobind::handle value) const;
 
   private:
+    // Where the instance has the field; nothing where only the descriptor knows.
+    PyObject** place(nanobind::handle instance) const;
+
     nanobind::object descriptor_;
     descrgetfunc get_;
     descrsetfunc set_;
+    PyTypeObject* type_ = nullptr;
+    Py_ssize_t offset_ = 0;
 };
+
+// The UTF-8 of text; nothing where a character is half of one.
+std::optional<std::string_view> utf8(nanobind::handle text);
+
+// An integer of at most 64 bits.
+std::optional<std::int64_t> integer(nanobind::handle value);
 
 // A class of the wire schema. Its fields are described when the first of its objects is read.
 struct Class {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace memstow::plain {
@@ -21,6 +22,9 @@ std::string_view without_mark(std::string_view text);
 
 // How often the character is there.
 std::size_t count(std::string_view text, char character);
+
+// Adds the text as JSON has it: in quotes, with what must be escaped.
+void append_json(std::string& to, std::string_view text);
 
 // Whether it is text that the ordinary reader of JSON would read to its end.
 bool is_readable(std::string_view text);

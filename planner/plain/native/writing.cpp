@@ -14,6 +14,15 @@ void append(std::string& to, std::int64_t value) {
     to.append(digits, end.ptr);
 }
 
+// The bytes of a canonical string, with their number.
+void append_counted(std::string& to, std::string_view text) {
+    append(to, static_cast<std::int64_t>(text.size()));
+    to.push_back(':');
+    to.append(text);
+}
+
+}  // namespace
+
 void append_json(std::string& to, std::string_view text) {
     constexpr char kHex[] = "0123456789abcdef";
     to.push_back('"');
@@ -39,15 +48,6 @@ void append_json(std::string& to, std::string_view text) {
     }
     to.push_back('"');
 }
-
-// The bytes of a canonical string, with their number.
-void append_counted(std::string& to, std::string_view text) {
-    append(to, static_cast<std::int64_t>(text.size()));
-    to.push_back(':');
-    to.append(text);
-}
-
-}  // namespace
 
 std::string placements_as_json(const Problem& problem, const std::int64_t* offsets, std::size_t first,
                                std::size_t last) {

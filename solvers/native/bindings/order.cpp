@@ -61,6 +61,7 @@ LeastPeak least_peak(const order::Instance& self, const LeastPeakOptions& option
                      const OnOrder& on_order, const OnOrderBound& on_bound) {
     nb::gil_scoped_release release;
     const order::LeastPeakEvents events{[&](Bytes peak, const Order& order) {
+                                            if (!on_order) return;
                                             nb::gil_scoped_acquire acquire;
                                             on_order(peak, order);
                                         },
@@ -201,7 +202,7 @@ void bind_order(nb::module_& m) {
         .def_ro("cut_bytes", &LeastPeak::cut_bytes)
         .def_ro("refuted", &LeastPeak::refuted);
     m.def("least_peak", &least_peak, nb::arg("instance"), nb::arg("options"), nb::arg("budget"),
-          nb::arg("on_order"), nb::arg("on_bound"),
+          nb::arg("on_order").none(), nb::arg("on_bound"),
           "The order of operators with the least peak, and proofs.");
     m.def("order_within", &order_within, nb::arg("instance"), nb::arg("limit"), nb::arg("seed"),
           nb::arg("budget"), "An order that needs no more than the limit; empty where none was found.");
