@@ -214,9 +214,11 @@ TEST(what_is_kept_stands_for_the_same_orders) {
             return there;
         };
         // Same orders, same hash; other orders, another.
-        for (const OrderTrees::Node a : roots) {
-            for (const OrderTrees::Node b : roots) {
-                CHECK((all_of(a) == all_of(b)) == (trees.hash(a) == trees.hash(b)));
+        std::vector<std::vector<bool>> of_root;
+        for (const OrderTrees::Node root : roots) of_root.push_back(all_of(root));
+        for (std::size_t a = 0; a < roots.size(); ++a) {
+            for (std::size_t b = 0; b < roots.size(); ++b) {
+                CHECK((of_root[a] == of_root[b]) == (trees.hash(roots[a]) == trees.hash(roots[b])));
             }
         }
         std::vector<OrderTrees::Node> kept{roots.back(), roots[roots.size() / 2]};

@@ -112,7 +112,7 @@ TEST(a_search_looks_at_its_budget_within_a_node_of_long_rows) {
 }
 
 TEST(a_search_stops_wherever_it_looks_and_can_start_again) {
-    const std::vector<Packing> made = packings(nested(300));
+    const std::vector<Packing> made = packings(nested(150));
     for (const Strategy& strategy : some_strategies()) {
         stop_anywhere<LevelSearch>([&] { return LevelSearch(made[0], 1 << 12); }, made[0], strategy);
         stop_anywhere<PairSearch>([&] { return PairSearch(made[0]); }, made[0], strategy);
