@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from memstow.api.cli.parser import build_parser
 from memstow.api.http.app import create_app
+from memstow.api.http.requests import BODY_FIRST
 from memstow.api.http.settings import Settings
 from memstow.api.options import Choice, Option, Switch, in_page
 
@@ -95,7 +96,7 @@ def parameters_table() -> str:
                 continue
             for parameter in operation.get("parameters", ()):
                 if parameter["in"] == "query":
-                    key = (parameter["name"], parameter["description"])
+                    key = (parameter["name"], parameter["description"].removesuffix(BODY_FIRST))
                     routes.setdefault(key, []).append(path.removeprefix("/v1/"))
     rows = [
         f"| `{name}` | {', '.join(f'`{path}`' for path in paths)} | {description.replace('|', '&#124;')} |"

@@ -93,10 +93,11 @@ SOURCE_PARAMETERS: Final = [
     parameter(option)
     for option in (options.PREFIX, options.SECTION, options.HEADER, options.ORDER_ONLY, options.REPLAN)
 ]
+BODY_FIRST: Final = " An option in the body takes precedence."
 OPTION_PARAMETERS: Final = [
     parameter(
         option,
-        " What the body says of it comes first.",
+        BODY_FIRST,
         (AUTO, *registry.names()) if option is options.SOLVER else (),
     )
     for option in options.OF_RUN
