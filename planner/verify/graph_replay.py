@@ -216,11 +216,16 @@ def _is_placed(tensor: Tensor) -> bool:
 def _buffers(graph: Graph, replay: Replay) -> tuple[Buffer, ...]:
     """The fields are those of the graph, which hold what those of a buffer may hold."""
     begins, ends = replay.begins, replay.ends
-    placed, times = [], []
-    for tensor, born, needed in zip(graph.tensors, replay.born, replay.needed, strict=True):
-        if tensor.kind == "data" or _is_placed(tensor):
-            placed.append(tensor)
-            times.append((begins[born], ends[needed]) if tensor.kind == "data" else ALWAYS)
+    placed: Sequence[Tensor] = graph.tensors
+    lives = zip(map(begins.__getitem__, replay.born), map(ends.__getitem__, replay.needed), strict=True)
+    times: list[object] = [*lives]
+    if any(tensor.kind != "data" for tensor in placed):
+        times = [
+            life if tensor.kind == "data" else ALWAYS
+            for tensor, life in zip(placed, times, strict=True)
+            if tensor.kind == "data" or _is_placed(tensor)
+        ]
+        placed = [tensor for tensor in placed if tensor.kind == "data" or _is_placed(tensor)]
     inside = [
         ((begins[place], ends[place]), inner)
         for operator, place in (
