@@ -33,7 +33,7 @@ PREFIX: Final = "MEMSTOW_"
 # Variables of memstow that are not settings of the service.
 _OTHERS: Final = frozenset(
     {
-        *("CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS"),
+        *("CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS", "MAX_RECORDING"),
         *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS"),
     }
 )
