@@ -216,23 +216,23 @@ def _alone(document: Problem | Graph, options: FrontOptions, moved: Problem | Gr
 
 
 def _arena(graph: Graph) -> Pool:
-    """The fastest memory that holds the graph as it is listed, or else the largest.
+    """The fastest memory that holds the graph in its order, or else the largest.
 
-    No point is missing in the one that is chosen: another needs less than the graph as it is, which costs
-    least. With alternatives, which may cost less and need more, it is the largest.
+    No point is missing in the one that is chosen: another needs less than the graph in its order, which
+    costs least. With alternatives, which may cost less and need more, it is the largest.
     """
     largest = max(graph.pools, key=_room)
-    faster = [pool for pool in graph.pools if pool.cost < largest.cost]
-    if not faster or graph.alternatives or len(graph.tensors) > _MOST_TO_PLACE:
+    if graph.alternatives or len(graph.tensors) > _MOST_TO_PLACE:
         return largest
-    from memstow.planner.graph.schedules import scheduled_problem
     from memstow.planner.solve.engine import plan
 
     options = Options(solver="greedy", deterministic=True, work_limit=_WORK_TO_PLACE)
-    for pool in sorted(faster, key=lambda pool: pool.cost):
-        problem = scheduled_problem(replace(graph, pools=(pool,), objective=()), None)
-        if plan(problem, options).status in PLANNED:
-            return pool
+    # The larger of two that are as fast first.
+    for pool in sorted(sorted(graph.pools, key=_room, reverse=True), key=lambda pool: pool.cost):
+        # Views that cannot be aligned in this memory are an error of the graph in it.
+        with suppress(InputError):
+            if plan(replace(graph, pools=(pool,), objective=()), options).status in PLANNED:
+                return pool
     return largest
 
 

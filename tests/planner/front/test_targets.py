@@ -10,7 +10,7 @@ from memstow.planner.front.front_documents import read_front, write_front
 from memstow.planner.graph.documents import retarget
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontPoint, TargetFront
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Order
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost, Target
@@ -194,6 +194,49 @@ def test_a_graph_is_in_the_fastest_memory_that_holds_it_as_it_is(
     for point in found.points:
         assert {place.pool for place in point.plan.placements} == {pool}
         assert not verify(moved, point.plan)
+
+
+def test_a_memory_that_is_larger_but_does_not_hold_the_graph_is_not_chosen() -> None:
+    """x and y, then y and z: 15 bytes, but 26 where each begins at a multiple of 16."""
+    graph = Graph(
+        tensors=[memstow.Tensor(id=name, size=size) for name, size in {"x": 5, "y": 10, "z": 5}.items()],
+        operators=[
+            memstow.Operator(id="f", inputs=["x"], outputs=["y"]),
+            memstow.Operator(id="g", inputs=["y"], outputs=["z"]),
+        ],
+        inputs=["x"],
+        outputs=["z"],
+    )
+    views = replace(graph, views=[memstow.View(tensor="z", of="y", offset=3)])
+    aligned = Pool(id="aligned", capacity=20, alignment=16, cost=1)
+    board = Target(name="board", pools=[aligned, Pool(id="plain", capacity=15, cost=1)])
+    for given in (graph, views):
+        (told,) = memstow.front(given, targets=[board], options=ENOUGH).targets
+        assert (told.fits, told.pool) == ("yes", "plain")
+
+
+@pytest.mark.parametrize(("order", "pool"), [("free", "fast"), ("lpmf", "fast"), ("given", "slow")])
+def test_a_memory_holds_a_graph_in_the_order_that_it_runs_in(order: Order, pool: str) -> None:
+    """As it is listed all three parts are there before one is read: 30 bytes, else 21."""
+    names = ("a", "b", "c")
+    graph = Graph(
+        tensors=[memstow.Tensor(id=name, size=10) for name in names]
+        + [memstow.Tensor(id=f"sum of {name}", size=1) for name in names],
+        operators=[
+            *(memstow.Operator(id=f"make {name}", outputs=[name]) for name in names),
+            *(
+                memstow.Operator(id=f"add {name}", inputs=[name], outputs=[f"sum of {name}"])
+                for name in names
+            ),
+        ],
+        outputs=[f"sum of {name}" for name in names],
+        order=order,
+    )
+    board = Target(
+        name="board", pools=[Pool(id="slow", capacity=64, cost=2), Pool(id="fast", capacity=21, cost=1)]
+    )
+    (told,) = memstow.front(graph, generators=(), targets=[board], options=ENOUGH).targets
+    assert (told.fits, told.pool) == ("yes", pool)
 
 
 def test_a_graph_that_names_a_memory_is_not_moved_to_another() -> None:
