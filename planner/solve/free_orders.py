@@ -297,6 +297,8 @@ class Outlook:
     """The operator that proves the bound by itself; None where a search does."""
     critical: tuple[int, ...]
     """The operators that need the most in the best order found."""
+    order: tuple[int, ...]
+    """The best order found."""
 
 
 def outlook(graph: Graph, budget: Budget | None = None) -> Outlook | None:
@@ -319,4 +321,5 @@ def outlook(graph: Graph, budget: Budget | None = None) -> Outlook | None:
         max(most, bound),
         proof.operator if isinstance(proof, CutProof) and by_cut else None,
         tuple(step.operator for step in taken if step.bytes == most),
+        tuple(outcome.order),
     )

@@ -153,6 +153,70 @@ def test_the_graph_of_the_kernels_needs_what_inductor_estimates(monkeypatch: pyt
         assert live == estimate
 
 
+class Chains(torch.nn.Module):
+    """Two chains of products, which need the least one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        shapes = (1, 10), (10, 1), (1, 1), (1, 10)
+        self.factors = torch.nn.ParameterList([torch.ones(shape) for shape in shapes])
+
+    def forward(self, x: Any) -> Any:
+        """The sum of both."""
+        first, second, third, fourth = self.factors
+        wide, narrow = x @ first, x @ third
+        return (wide @ second).sum() + (narrow @ fourth).sum()
+
+
+def test_no_rule_of_inductor_needs_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import config, memory
+
+    estimates: list[dict[str, int]] = []
+
+    def reorder(nodes: list[Any], buffers: Any, fused: Any, inputs: Any, outputs: Any) -> list[Any]:
+        given, freeable = memory.prepare_planning_info(nodes, buffers, fused, inputs, outputs)
+        orders = {
+            "lpmf": memory.topological_sort_lpmf(nodes, freeable, buffers, outputs),
+            "bfs": memory.topological_sort_bfs(nodes),
+            "dfs": memory.topological_sort_dfs(nodes),
+        }
+        estimates.append(
+            {name: memory.estimate_peak_memory(order, freeable, outputs)[0] for name, order in orders.items()}
+        )
+        estimates[-1]["given"] = given
+        return nodes
+
+    monkeypatch.setattr(memory, "reorder_for_peak_memory", reorder)
+    x = torch.ones(2048, 1)
+    # Which kernels there are must not depend on how small these tensors are.
+    with config.patch(score_fusion_memory_threshold=1):
+        for options in (None, memstow.torch.inductor()):
+            compiled(Chains(), options)(x)
+    theirs, ours = estimates
+    assert ours["given"] < min(theirs.values())
+
+
+def test_an_order_alone_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memstow, "plan", None)
+    model, x = Heads().eval(), torch.randn(16, 64)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        result = compiled(model, memstow.torch.inductor(arena=False))(x)
+        assert torch.allclose(result, model(x), atol=1e-5)
+
+
+def test_a_program_that_checks_what_it_allocates_has_no_arena() -> None:
+    from torch._inductor import config
+
+    def powers(x: Any) -> Any:
+        return (x @ x @ x @ x).sum(-1)
+
+    x = torch.randn(128, 128)
+    checks = {"test_configs.track_memory_lifecycle": "assert", "allow_buffer_reuse": False}
+    with config.patch(checks):
+        assert torch.allclose(compiled(powers, memstow.torch.inductor())(x), powers(x), rtol=1e-3)
+
+
 class _Node:
     """A node of Inductor's scheduler, as far as its order depends on it."""
 

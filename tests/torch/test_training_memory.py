@@ -156,3 +156,8 @@ def test_sizes_that_are_open_are_those_at_hand() -> None:
 def test_what_is_no_budget_is_refused(budget: Any) -> None:
     with pytest.raises(ValueError, match="memory_budget is a number of bytes"):
         memstow.torch.inductor(memory_budget=budget)
+
+
+def test_a_budget_of_one_byte_is_taken_for_a_share() -> None:
+    with pytest.raises(ValueError, match=r"memory_budget=1 is one byte: give 1\.0"):
+        memstow.torch.inductor(memory_budget=1)
