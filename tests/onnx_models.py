@@ -21,10 +21,12 @@ def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
     return helper.make_node(kind, inputs.split(), output.split(), **attributes)
 
 
-def model(nodes: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], **more: Any) -> bytes:
+def model(
+    nodes: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any], opset: int = 17, **more: Any
+) -> bytes:
     """The model of these nodes, in a domain of the standard and one of somebody else."""
     graph = helper.make_graph(nodes, "net", inputs, outputs, **more)
-    opsets = [helper.make_opsetid(domain, 17) for domain in ("", "elsewhere")]
+    opsets = [helper.make_opsetid(domain, opset) for domain in ("", "elsewhere")]
     made = helper.make_model(graph, ir_version=8, opset_imports=opsets)
     data: bytes = made.SerializeToString()
     return data

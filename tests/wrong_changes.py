@@ -36,6 +36,7 @@ _MORE_TESTS: Final = {
     "planner/solve": ("tests/planner/place",),
     "solvers": ("tests/planner/solve", "tests/planner/reduce"),
     "api/options.py": ("tests/api/cli",),
+    "api/workers": ("tests/api/http",),
     "api/webhooks.py": ("tests/api/callbacks",),
 }
 _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {

@@ -33,11 +33,10 @@ def shapes_agree(data: bytes, *symbols: Symbol, fewest: int = 12) -> dict[str, t
     return shapes
 
 
-def images(*nodes: Any, constants: Any = ()) -> bytes:
+def images(*nodes: Any, constants: Any = (), opset: int = 17) -> bytes:
     made = [value("y", None)]
-    return model(
-        nodes, [value("x", ["N", 4, "H", "W"])], made, initializer=[weights("w", 4, 4, 3, 3), *constants]
-    )
+    constants = [weights("w", 4, 4, 3, 3), *constants]
+    return model(nodes, [value("x", ["N", 4, "H", "W"])], made, opset, initializer=constants)
 
 
 IMAGES = {
@@ -67,6 +66,20 @@ IMAGES = {
     "backwards": images(
         node("Slice", "x a b c d", "y"),
         constants=[numbers("a", -1), numbers("b", -(1 << 62)), numbers("c", 2), numbers("d", -2)],
+    ),
+    "slice by attributes": images(
+        node("Slice", "x", "a", axes=[2, 3], starts=[1, -5], ends=[1 << 62, -1]),
+        node("Slice", "a", "y", starts=[0, 1, 2], ends=[1, 3, -1]),
+        opset=9,
+    ),
+    "pad by attributes": images(node("Pad", "x", "y", pads=[0, 0, 1, 2, 0, 1, 3, 0]), opset=10),
+    "upsample": images(node("Upsample", "x s", "y"), constants=[floats("s", 1, 1, 1.5, 2)], opset=9),
+    "resize by the second input": images(
+        node("Resize", "x s", "y"), constants=[floats("s", 1, 1, 1.5, 0.5)], opset=10
+    ),
+    "split by attributes": images(node("Split", "x", "z y", axis=1, split=[1, 3]), opset=11),
+    "parts of one number, the last smaller": images(
+        node("Split", "x", "z zz y", axis=2, num_outputs=3), opset=18
     ),
     "top": images(node("TopK", "x k", "y z", axis=2), constants=[numbers("k", 3)]),
     "there and back": images(
