@@ -169,10 +169,13 @@ def _encoded(text: str) -> bytes:
 
 
 def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
+    from memstow.planner.formats import looks_like_json
     from memstow.planner.formats.native import is_symbolic, parse_symbolic
 
-    raw = parse_json(read_bytes_of(args.problem))
+    data = read_bytes_of(args.problem)
     with naming_file(args.problem):
+        # What is no JSON at all, such as CSV or a model, is no problem with symbols either.
+        raw = parse_json(data) if looks_like_json(data) else None
         if not is_symbolic(raw):
             message = (
                 "this has no `symbols`: its sizes are numbers, and there is one plan, which is made already"

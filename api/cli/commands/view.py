@@ -220,7 +220,11 @@ def _show_front(path: str, source: str, args: argparse.Namespace) -> int:
 
 def _read_both(files: list[str], args: argparse.Namespace) -> "tuple[Problem | Graph, list[Plan]]":
     document = read_document(args.problem, args)
-    plans = [read_plan(path, problem_of(document), args.plan_format) for path in files]
+    # What an allocator did is in the format of its recording; --plan-format is of the plan beside it.
+    own = args.problem if len(set(files)) > 1 else None
+    plans = [
+        read_plan(path, problem_of(document), None if path == own else args.plan_format) for path in files
+    ]
     _refuse_other_orders(document, files, plans)
     problems = [problem_of(document, plan) for plan in plans]
     if problems[-1] != problems[0]:

@@ -132,7 +132,10 @@ def test_an_output_is_no_input(cli: Cli, files: tuple[Path, Path]) -> None:
 
 
 def test_other_documents_are_told_apart(cli: Cli, files: tuple[Path, Path], three: Path) -> None:
-    assert "this has no `symbols`" in cli("evaluate", three, files[1]).err
+    table = files[0].with_name("table.csv")
+    table.write_text("id,lower,upper,size\na,0,1,4\n")
+    for document in (three, table):
+        assert f"{document}: this has no `symbols`" in cli("evaluate", document, files[1]).err
     assert "no plan of a problem with symbols" in cli("evaluate", files[0], three).err
     other = files[0].with_name("other.json")
     other.write_bytes(write_symbolic(problem(capacity=10)))

@@ -79,6 +79,9 @@ def test_the_allocators_plan_and_ours_are_shown_beside_each_other(
     ran = cli("view", path, plan, "--output", page)
     assert (ran.code, ran.err) == (Exit.DONE, "")
     assert page.read_bytes() == named
+    assert cli("view", path, plan, "--plan-format", "json", "--output", page).code == Exit.DONE
+    assert page.read_bytes() == named
+    assert "[no_header]" in cli("view", path, plan, "--plan-format", "csv", "--output", page).err
     found = re.search(r'id="held">([\w+/=]*)<', page.read_text())
     assert found is not None
     held = json.loads(gzip.decompress(base64.b64decode(found.group(1))))
