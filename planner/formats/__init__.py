@@ -151,7 +151,7 @@ def read_recording(data: bytes, name: str | None = None, device: str | None = No
 def recorded_format(data: bytes) -> str | None:
     """The format of the recording that the bytes look like; None if they look like something else."""
     require_bytes(data)
-    if data[:1] not in (b"\x80", b"\x1f", b"0", b"1", b"I") and b'"traceEvents"' not in data:
+    if data[:1] not in (b"\x80", b"\x1f", b"0", b"1", b"I", b"\xef") and b'"traceEvents"' not in data:
         return None
     from memstow.planner.recorded.recording import format_of
 

@@ -32,11 +32,12 @@ STALLOC_LOG: Final = "stalloc"
 BEFORE_ITERATIONS: Final = "head"
 """Where a log of STAlloc has steps of a training: what is allocated before them."""
 
+_MARK: Final = b"\xef\xbb\xbf"
+"""A byte order mark, which some editors put before a text."""
 _GZIP: Final = b"\x1f\x8b"
 _PICKLES: Final = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-_LINE_OF_LOG: Final = re.compile(
-    rb"[01] (0x[0-9a-f]+|0) \d+ (0x[0-9a-f]+|0)\r?$|Iteration Index :", re.MULTILINE
-)
+_BEGIN_OF_LOG: Final = re.compile(rb"[01] (0x[0-9a-f]|0 \d)|Iteration Index :")
+"""Also of a log whose first line is damaged: no other format begins so."""
 # A compressed trace may grow by this factor, ten times that of real ones; to these bytes in any case.
 _MOST_TIMES: Final = 200
 _FEW_BYTES: Final = 64 << 20
@@ -101,11 +102,12 @@ class Recording:
 
 def format_of(data: bytes) -> str | None:
     """The format of the recording that the bytes look like; None if they look like something else."""
+    data = data.removeprefix(_MARK)
     if data[:2] in _PICKLES:
         return SNAPSHOT
     if data[:2] == _GZIP or (b'"traceEvents"' in data and _recordings.is_trace(bytes(data))):
         return TRACE
-    return STALLOC_LOG if _LINE_OF_LOG.match(data) else None
+    return STALLOC_LOG if _BEGIN_OF_LOG.match(data) else None
 
 
 def read_recording(data: bytes, name: str | None = None, device: str | None = None) -> Recording:
@@ -141,7 +143,7 @@ def read_recorded_plan(data: bytes, name: str, problem: Problem) -> Plan:
 
 
 def _read(data: bytes, name: str) -> _recordings.Recordings:
-    data = bytes(data)
+    data = bytes(data).removeprefix(_MARK)
     try:
         if name == SNAPSHOT:
             return _recordings.read_snapshot(data)

@@ -175,6 +175,23 @@ def test_a_log_is_read_as_what_it_says() -> None:
     assert (usage.allocated, usage.least, usage.reserved, usage.unpaired) == (2700, 2700, None, 0)
 
 
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"1 0x7f0000000000 2000 7\n",
+        b"1 0x7f0000000000 2000\n",
+        b"0 0 0 0\n",
+        b"Iteration Index : 0\n",
+        b"\xef\xbb\xbf1 0x7f0000000000 2000 0\n",
+    ],
+)
+def test_a_log_is_known_by_how_it_begins(begin: bytes) -> None:
+    """Also where its first line is damaged, which is then said of that line."""
+    assert format_of(begin) == STALLOC_LOG
+    if begin.startswith(b"\xef"):
+        assert [buffer.size for buffer in read_problem(begin).buffers] == [2000]
+
+
 def test_a_log_without_iterations_is_a_recording_like_any_other() -> None:
     log = Log()
     log.free(log.alloc(1_000))
