@@ -27,7 +27,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test campaign test-executorch test-torch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
+.PHONY: test campaign test-executorch test-torch bench-torch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
 
 # Tests start thousands of processes, and each would compile our modules again where the environment forbids keeping them.
 unexport PYTHONDONTWRITEBYTECODE
@@ -67,9 +67,13 @@ TORCH := .venv-torch
 test-torch: $(TORCH)/.installed
 	$(TORCH)/bin/python -m pytest tests/torch $(ARGS)
 
+# Networks compiled with our plans and without; an hour on two cores, ARGS="lstm --batches 1 --empty" for less.
+bench-torch: $(TORCH)/.installed
+	$(TORCH)/bin/python -m benchmarks.torch_models $(ARGS)
+
 $(TORCH)/.installed: pyproject.toml constraints.txt constraints-torch.txt CMakeLists.txt $(NATIVE)
 	$(PYTHON) -m venv $(TORCH)
-	$(TORCH)/bin/python -m $(TRIES) -c constraints.txt -c constraints-torch.txt torch numpy pytest pytest-timeout hypothesis \
+	$(TORCH)/bin/python -m $(TRIES) -c constraints.txt -c constraints-torch.txt torch torchvision numpy pytest pytest-timeout hypothesis \
 	  pydantic shtab scikit_build_core nanobind cmake ninja
 	PATH="$(CURDIR)/$(TORCH)/bin:$$PATH" $(TORCH)/bin/python -m $(TRIES) --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,6 +1,7 @@
 """With PyTorch: `graph_of` makes a graph of a traced program, `reordered` runs one in the order of a plan.
 
-`symbolic_graph_of` is for sizes that are open; `inductor` makes the options of `torch.compile` with a plan.
+`symbolic_graph_of` is for sizes that are open; `inductor` makes the options of `torch.compile` with a plan,
+and `checkpoint_policy` says what a layer keeps for its backward pass.
 `read_recording` reads what an allocator has done, and `replay` gives the allocations of a recorded step the
 addresses of a plan. Importing this module does not import torch; docs/pytorch.md and docs/recordings.md have
 examples.
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from memstow.api.plugins.torch.replay import ReplayError as ReplayError
     from memstow.api.plugins.torch.replay import ReplayStatistics as ReplayStatistics
     from memstow.api.plugins.torch.replay import replay as replay
+    from memstow.api.plugins.torch.selective import Selection as Selection
+    from memstow.api.plugins.torch.selective import checkpoint_policy as checkpoint_policy
     from memstow.planner.formats.torch_program import graph_of as graph_of
     from memstow.planner.formats.torch_program import reordered as reordered
     from memstow.planner.formats.torch_program import symbolic_graph_of as symbolic_graph_of
@@ -29,8 +32,10 @@ _HOMES: Final = {
     "Replay": "memstow.api.plugins.torch.replay",
     "ReplayError": "memstow.api.plugins.torch.replay",
     "ReplayStatistics": "memstow.api.plugins.torch.replay",
+    "Selection": "memstow.api.plugins.torch.selective",
     "Usage": "memstow.planner.recorded.recording",
     "User": "memstow.planner.recorded.recording",
+    "checkpoint_policy": "memstow.api.plugins.torch.selective",
     "graph_of": "memstow.planner.formats.torch_program",
     "inductor": "memstow.api.plugins.torch.inductor",
     "read_recording": "memstow.planner.recorded.recording",

@@ -6,7 +6,7 @@ and views are those of the fake tensors that tracing has left at each node, and 
 in the schema of its operator.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -396,7 +396,9 @@ class _Call:
             argument.name: node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)
             for place, argument in enumerate(schema.arguments)
         }
-        self.written += _changed_statistics(schema.name, arguments)
+        self.written += (
+            node for value in changed_statistics(schema.name, arguments) for node in _nodes_in(value)
+        )
         for argument in schema.arguments:
             value = arguments[argument.name]
             info = argument.alias_info
@@ -441,14 +443,14 @@ class _Call:
         self.written += node.all_input_nodes
 
 
-def _changed_statistics(name: str, arguments: Mapping[str, Any]) -> "list[Node]":
+def changed_statistics(name: str, arguments: Mapping[str, Any]) -> list[Any]:
     """The running statistics that a normalisation changes, of which its schema says nothing."""
     if any(word in name for word in _STATISTICS_KEPT):
         return []
     if any(arguments.get(flag) is False for flag in ("training", "train", "use_input_stats")):
         return []
     values = (arguments.get(statistic) for statistic in ("running_mean", "running_var"))
-    return [node for value in values if value is not None for node in _nodes_in(value)]
+    return [value for value in values if value is not None]
 
 
 def _signs(entry: Any) -> frozenset[str]:
@@ -691,24 +693,30 @@ class _Sizes:
             )
 
     def cost(self, step: _Step) -> int | None:
-        """Floating point operations where PyTorch counts them, else the elements of what is made."""
+        """What it costs to run, where that does not depend on a size that is open."""
         from torch.fx.node import map_arg
-        from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
         target: Any = step.node.target
         if self.open or not hasattr(target, "_schema"):
             return None
         arguments, named = map_arg((step.node.args, step.node.kwargs), self.reader.value_of.get)
-        count = flop_registry.get(target._overloadpacket)
-        flops = 0
-        if count is not None:
-            flops = int(count(*arguments, **named, out_val=self.reader.value_of[step.node]))
-        elif _is_composite(target):
-            # Made of operators that are counted, such as a convolution; they run on fake tensors.
-            with FlopCounterMode(display=False) as counter:
-                target(*arguments, **named)
-            flops = counter.get_total_flops()
-        return flops or sum(tensor.numel() for tensor in _tensors(self.reader.value_of[step.node]))
+        return cost_of(target, arguments, named, self.reader.value_of[step.node])
+
+
+def cost_of(target: Any, arguments: Sequence[Any], named: Mapping[str, Any], result: object) -> int:
+    """Floating point operations where PyTorch counts them, else the elements of what is made."""
+    from torch.utils.flop_counter import FlopCounterMode, flop_registry
+
+    count = flop_registry.get(target._overloadpacket)
+    flops = 0
+    if count is not None:
+        flops = int(count(*arguments, **named, out_val=result))
+    elif _is_composite(target):
+        # Made of operators that are counted, such as a convolution; they run on fake tensors.
+        with FlopCounterMode(display=False) as counter:
+            target(*arguments, **named)
+        flops = counter.get_total_flops()
+    return flops or sum(tensor.numel() for tensor in _tensors(result))
 
 
 def _range(least: int, most: int | None) -> str:

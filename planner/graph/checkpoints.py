@@ -8,9 +8,11 @@ Choices come from the recompute front of the graph and from evenly spaced cuts o
 much as has room is kept after all.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from memstow.planner.graph.links import listed_order
@@ -24,6 +26,8 @@ _SHARES: Final = 8
 """In how many parts what might be kept is offered at first."""
 _MOST_IMPROVED: Final = 3
 _MOST_POINTS: Final = 16
+_MOST_STATES: Final = 5_000
+"""Choices among results that are looked at beside each other."""
 _PER_OPERATOR: Final = 5
 """The work of judging a choice, by operator of the step."""
 
@@ -339,6 +343,61 @@ class _Passes:
             unread = [t for t in self._makes[i] if t not in last and t not in stays]
             live -= sum(self._size[t] for t in (*ending[place], *unread))
         return most
+
+
+def kept_within(results: Sequence[tuple[int, int]], limit: int) -> frozenset[int]:
+    """Which results are kept of a part of a step that runs again as a whole, with at most this many bytes.
+
+    `results`: bytes, and the cost of making the result again. What is not kept costs the least, unless there
+    are too many choices to look at.
+    """
+    order = sorted(
+        (i for i, (size, cost) in enumerate(results) if cost and size <= limit),
+        key=lambda i: (results[i][0] / results[i][1], i),
+    )
+    sizes = [0, *accumulate(results[i][0] for i in order)]
+    costs = [0, *accumulate(results[i][1] for i in order)]
+    best, kept = -1, frozenset[int]()
+    states: list[_Kept] = [(0, 0, None)]
+    for place in range(len(order) + 1):
+        open_states: list[tuple[int, _Kept]] = []
+        for state in states:
+            size, cost, chosen = state
+            # There is room for all before `end`, and no choice saves more than with a part of that one.
+            end = bisect_right(sizes, limit - size + sizes[place]) - 1
+            whole = cost + costs[end] - costs[place]
+            if whole > best:
+                best, kept = whole, frozenset((*_chain(chosen), *order[place:end]))
+            if end < len(order):
+                room = limit - size - (sizes[end] - sizes[place])
+                whole += room * (costs[end + 1] - costs[end]) // (sizes[end + 1] - sizes[end])
+            open_states.append((whole, state))
+        rest = [state for bound, state in open_states if bound > best]
+        if not rest:
+            break
+        own, saved = results[order[place]]
+        taken = [
+            (size + own, cost + saved, (order[place], chosen))
+            for size, cost, chosen in rest
+            if size + own <= limit
+        ]
+        states = []
+        for state in sorted((*rest, *taken), key=lambda entry: (entry[0], -entry[1])):
+            if not states or state[1] > states[-1][1]:
+                states.append(state)
+        states = states[:: -(-len(states) // _MOST_STATES)]
+    return kept
+
+
+_Chain = tuple[int, "_Chain"] | None
+_Kept = tuple[int, int, _Chain]
+"""Bytes that are kept, the cost that this saves, and the results, the last one first."""
+
+
+def _chain(chosen: _Chain) -> Iterator[int]:
+    while chosen is not None:
+        yield chosen[0]
+        chosen = chosen[1]
 
 
 def _numbered(names: Iterable[str], numbers: dict[str, int]) -> list[int]:

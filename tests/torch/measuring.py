@@ -1,6 +1,7 @@
 """What a traced program takes of memory when it runs: the referee of the graphs that are made of it."""
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -49,3 +50,19 @@ def peak_of(module: Any, *inputs: Any) -> int:
         _Forgetting(module).run(*inputs)
     peak: int = counting.peak
     return peak
+
+
+def most_allocated(call: Callable[[], Any]) -> int:
+    """The most bytes that a call takes of the allocator beyond what was there before."""
+    call()
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+    ) as profile:
+        kept = call()
+    live = most = 0
+    for event in profile.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            live += event.nbytes()
+            most = max(most, live)
+    del kept
+    return most

@@ -1,7 +1,7 @@
 """Programs that Inductor compiles with a plan of ours do the same, in the memory that is said."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,24 +50,10 @@ def compiled(model: Any, options: dict[str, Any] | None) -> Any:
     return torch.compile(model, options=options)
 
 
-def peak_of(call: Callable[[], Any]) -> int:
-    """The most bytes that a call takes of the allocator beyond what was there before."""
-    call()
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
-    ) as profile:
-        kept = call()
-    live = most = 0
-    for event in profile.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            live += event.nbytes()
-            most = max(most, live)
-    del kept
-    return most
-
-
 @pytest.mark.parametrize("arena", [False, True])
 def test_inference_is_bit_equal_in_the_memory_that_is_said(arena: bool) -> None:
+    from tests.torch.measuring import most_allocated
+
     torch.manual_seed(1)
     model, x = Heads().eval(), torch.randn(16, 64)
     with torch.no_grad():
@@ -77,7 +63,7 @@ def test_inference_is_bit_equal_in_the_memory_that_is_said(arena: bool) -> None:
             warnings.simplefilter("error", RuntimeWarning)
             assert torch.equal(ours(x), expected)
         # The arena is there beside the output; without one, no byte more is taken.
-        assert peak_of(lambda: ours(x)) <= peak_of(lambda: theirs(x)) * (1.01 if arena else 1)
+        assert most_allocated(lambda: ours(x)) <= most_allocated(lambda: theirs(x)) * (1.01 if arena else 1)
 
 
 def test_an_arena_is_one_allocation() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import memstow.torch
 from tests.torch import NEEDED
-from tests.torch.test_inductor import _without_caches, peak_of
+from tests.torch.test_inductor import _without_caches
 
 torch: Any = pytest.importorskip("torch", reason=NEEDED)
 pytestmark = pytest.mark.filterwarnings("default")
@@ -56,6 +56,8 @@ PROGRAMS: dict[str, tuple[Any, tuple[int, ...]]] = {
 
 def trained(name: str, options: dict[str, Any] | None) -> tuple[list[Any], int]:
     """The gradients and the buffers after a step, and the peak of another one."""
+    from tests.torch.measuring import most_allocated
+
     make, shape = PROGRAMS[name]
     torch._dynamo.reset()
     torch.manual_seed(7)
@@ -74,7 +76,7 @@ def trained(name: str, options: dict[str, Any] | None) -> tuple[list[Any], int]:
     step()
     results = [entry.detach().clone() for entry in (*(p.grad for p in model.parameters()), *model.buffers())]
     model.zero_grad(set_to_none=True)
-    return results, peak_of(step_alone)
+    return results, most_allocated(step_alone)
 
 
 def are_close(ours: list[Any], theirs: list[Any]) -> bool:

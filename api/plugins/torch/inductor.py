@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from itertools import accumulate
-from math import inf
 from typing import Any, Final
 
 from torch._inductor import config, memory
@@ -37,6 +36,7 @@ from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
 import memstow
+from memstow.api.plugins.torch.budget import require_budget
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.options import Options
@@ -75,15 +75,7 @@ def inductor(
 
 def _partitioned(budget: float, work_limit: int) -> dict[str, object]:
     """The option that keeps a training step within a budget."""
-    if type(budget) is int and budget == 1:
-        raise ValueError(
-            "memory_budget=1 is one byte: give 1.0 for all that PyTorch's own choice needs, or more bytes"
-        )
-    most = 1 if isinstance(budget, float) else inf
-    if type(budget) not in (int, float) or not 0 <= budget <= most:
-        raise ValueError(
-            f"memory_budget is a number of bytes (int), or a share from 0.0 to 1.0, not {budget!r}"
-        )
+    require_budget(budget)
     try:
         from memstow.api.plugins.torch.partitioner import Partitioner
     except ImportError as error:

@@ -6,7 +6,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from memstow.planner.graph.checkpoints import Checkpoints, CheckpointSearch, TrainingStep
+from memstow.planner.graph.checkpoints import Checkpoints, CheckpointSearch, TrainingStep, kept_within
 from memstow.planner.graph.recompute import peak_of
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.plan import Schedule
@@ -180,3 +180,25 @@ def test_what_is_fused_takes_no_memory() -> None:
         once=frozenset(),
     )
     assert CheckpointSearch(step, work=WORK).judged([]).peak == 200
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_what_a_part_keeps_is_worth_the_most(seed: int) -> None:
+    draw = random.Random(seed)
+    results = [(draw.randint(0, 12), draw.choice([0, 1, 5, draw.randint(0, 30)])) for _ in range(10)]
+    limit = draw.randint(0, 50)
+    kept = kept_within(results, limit)
+    choices = chain.from_iterable(combinations(results, length) for length in range(len(results) + 1))
+    best = max(
+        sum(cost for _, cost in choice) for choice in choices if sum(size for size, _ in choice) <= limit
+    )
+    assert sum(results[i][0] for i in kept) <= limit
+    assert sum(results[i][1] for i in kept) == best
+
+
+def test_many_results_are_chosen_among_soon() -> None:
+    draw = random.Random(5)
+    results = [(draw.randint(1, 10**9), draw.randint(1, 10**9)) for _ in range(500)]
+    limit = sum(size for size, _ in results) // 3
+    kept = kept_within(results, limit)
+    assert 0.999 * limit <= sum(results[i][0] for i in kept) <= limit
