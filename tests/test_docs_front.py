@@ -14,7 +14,10 @@ from memstow.planner.front.front_documents import read_front
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, TargetFront
 from memstow.planner.model.plan import Stripe
 
-PAGE = (Path(__file__).parents[1] / "docs" / "front.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "front.md").read_text(encoding="utf-8")
+STRIPES = (DOCS / "stripes.md").read_text(encoding="utf-8")
+(EDGES,) = re.findall(r"```json graph\n(.*?)```", STRIPES, flags=re.DOTALL)
 
 
 def test_the_example_gives_what_is_shown(
@@ -23,9 +26,9 @@ def test_the_example_gives_what_is_shown(
     monkeypatch.chdir(tmp_path)
     (problem,) = re.findall(r"```json problem\n(.*?)```", PAGE, flags=re.DOTALL)
     shown, shown_of_parts, _ = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    edges, deep = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
+    (deep,) = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
     (tmp_path / "two.json").write_text(problem)
-    (tmp_path / "edges.json").write_text(edges)
+    (tmp_path / "edges.json").write_text(EDGES)
     (tmp_path / "deep.json").write_text(deep)
     lines = [line[2:] for line in PAGE.splitlines() if line.startswith("$ memstow ")]
     for line in lines:
@@ -41,7 +44,7 @@ def test_the_example_gives_what_is_shown(
 
 
 def test_the_example_with_parts_of_channels_is_what_it_is_said_to_be() -> None:
-    _, text = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
+    (text,) = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
     graph = memstow.read_graph(text.encode())
     with_parts = memstow.front(graph, generators=["stripes", "channels"])
     schedule = with_parts.points[-1].plan.schedule
@@ -57,20 +60,18 @@ def test_stripes_need_what_their_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[1] / "docs" / "stripes.md").read_text(encoding="utf-8")
-    (graph,) = re.findall(r"```json graph\n(.*?)```", page, flags=re.DOTALL)
-    (tmp_path / "edges.json").write_text(graph)
-    for line in re.findall(r"^\$ memstow (.*)$", page, flags=re.MULTILINE):
+    (tmp_path / "edges.json").write_text(EDGES)
+    for line in re.findall(r"^\$ memstow (.*)$", STRIPES, flags=re.MULTILINE):
         assert main([*shlex.split(line), "--time-limit", "240"]) == Exit.DONE, line
-    problem = memstow.lower_graph(memstow.read_graph(graph.encode()))
+    problem = memstow.lower_graph(memstow.read_graph(EDGES.encode()))
     whole = memstow.read_plan((tmp_path / "whole.json").read_bytes(), problem)
     front = read_front((tmp_path / "front.json").read_bytes())
     peaks = {f"{whole.pools[0].peak:,} bytes", f"{front.points[-1].values['peak']:,} bytes"}
-    assert peaks <= set(re.findall(r"[\d,]+ bytes", page)), peaks
+    assert peaks <= set(re.findall(r"[\d,]+ bytes", STRIPES)), peaks
     schedule = front.points[-1].plan.schedule
     assert schedule is not None
     assert schedule.stripes == (Stripe(begin=0, end=3, columns=48),)
-    assert '`{"begin": 0, "end": 3, "columns": 48}`' in page
+    assert '`{"begin": 0, "end": 3, "columns": 48}`' in STRIPES
     capsys.readouterr()
 
 
@@ -92,7 +93,7 @@ def test_the_examples_of_the_library_run_and_draw_the_picture(
     assert "'peak:fast': 0" in capsys.readouterr().out
     exec(second.replace("time_limit=60", "time_limit=600"), names)
     assert capsys.readouterr().out == shown
-    picture = Path(__file__).parents[1] / "docs" / "front.svg"
+    picture = DOCS / "front.svg"
     assert (tmp_path / "front.svg").read_text() == picture.read_text()
 
 
