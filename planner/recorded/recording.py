@@ -189,7 +189,7 @@ def _chosen(recordings: _recordings.Recordings, device: str | None) -> tuple[int
     if not devices:
         message = (
             "no allocations are recorded in it: call torch.cuda.memory._record_memory_history() before "
-            "what is to be recorded, or give the profiler profile_memory=True"
+            "what is to be recorded, give the profiler profile_memory=True, or run STAlloc in its mode Trace"
         )
         raise InputError.single("no_events", "$", message)
     wanted = None if device is None else device.removeprefix("cuda:")

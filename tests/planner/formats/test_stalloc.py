@@ -201,6 +201,12 @@ def test_a_log_without_iterations_is_a_recording_like_any_other() -> None:
     assert (issue.code, issue.path) == ("not_expressible", "$.buffers[0].id")
 
 
+def test_a_log_that_records_nothing_names_the_mode_that_does() -> None:
+    (issue,) = refusal(lambda: read_recording(b"Iteration Index : 0\n"))
+    assert issue.code == "no_events"
+    assert "STAlloc in its mode Trace" in issue.message
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_places_of_the_process_itself_are_a_plan(seed: int) -> None:
     data = training(seed, carried=1).data()
