@@ -59,6 +59,9 @@ def require_graph_front(graph: Graph, request: FrontRequest) -> None:
     Paths that begin with `$` are of the graph, others of what is asked for.
     """
     require_valid(graph)
+    if graph.alternatives and graph.limits is not None and graph.limits.cost is not None:
+        message = "a front has a plan for every cost; leave `limits` out, and limit them by `within`"
+        raise InputError.single("front_limits", "$.limits", message)
     pool = counted_pool(graph, request)
     if "spill" in request.generators and request.cost_unit != "bytes":
         message = "copies cost bytes: with spill, take the cost in bytes (`--cost bytes`)"

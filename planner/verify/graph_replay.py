@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import accumulate
 from typing import Final
 
@@ -267,7 +268,22 @@ def with_chosen(graph: Graph, names: Sequence[str]) -> Graph:
     changed = _replaced(graph, chosen, by_replaced)
     for message in structure_errors(changed):
         raise Refused(f"with the alternatives that are chosen, {message}")
+    _require_within_limits(graph, changed)
     return changed
+
+
+def _require_within_limits(graph: Graph, changed: Graph) -> None:
+    if graph.limits is None or graph.limits.cost is None:
+        return
+    # It imports this module for what it raises.
+    from memstow.planner.verify.row_operators import cost_once
+
+    cost, most = cost_once(changed), Fraction(str(graph.limits.cost)) * cost_once(graph)
+    if cost > most:
+        raise Refused(
+            f"with the alternatives that are chosen the operators cost {cost:,}, and `limits` allows "
+            f"{int(most):,}"
+        )
 
 
 def _by_replaced(graph: Graph, chosen: Sequence[Alternative]) -> dict[str, Alternative]:

@@ -65,6 +65,23 @@ def test_a_front_has_both(order: str) -> None:
     assert ending.complete == (order == "given")
 
 
+def test_a_front_has_a_plan_for_every_cost_and_no_limit() -> None:
+    with pytest.raises(InputError, match="limits") as caught:
+        memstow.front(program(1.1))
+    assert [(issue.code, issue.path) for issue in caught.value.issues] == [("front_limits", "$.limits")]
+    assert memstow.front(replace(program(1.1), alternatives=())).points
+
+
+@pytest.mark.parametrize(("limit", "accepts"), [(1.1, True), (1.09, False), (0.5, False)])
+def test_a_choice_beyond_the_limit_is_refused(limit: float, accepts: bool) -> None:
+    plan = memstow.plan(program())
+    assert plan.schedule is not None
+    assert plan.schedule.alternatives == ("fused",)
+    wrong = verify(program(limit), plan)
+    assert [violation.code.value for violation in wrong] == ([] if accepts else ["schedule"])
+    assert accepts or "cost 22, and `limits` allows" in wrong[0].message
+
+
 def test_forged_choices_are_refused() -> None:
     graph = program()
     plan = memstow.plan(graph)
