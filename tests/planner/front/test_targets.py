@@ -207,7 +207,7 @@ def test_a_memory_that_is_larger_but_does_not_hold_the_graph_is_not_chosen() -> 
         inputs=["x"],
         outputs=["z"],
     )
-    views = replace(graph, views=[memstow.View(tensor="z", of="y", offset=3)])
+    views = replace(graph, views=(memstow.View(tensor="z", of="y", offset=3),))
     aligned = Pool(id="aligned", capacity=20, alignment=16, cost=1)
     board = Target(name="board", pools=[aligned, Pool(id="plain", capacity=15, cost=1)])
     for given in (graph, views):
