@@ -182,6 +182,31 @@ def test_no_rule_of_inductor_needs_less(monkeypatch: pytest.MonkeyPatch) -> None
     assert ours["given"] < min(theirs.values())
 
 
+def test_an_arena_waits_for_what_a_backward_pass_is_given() -> None:
+    from torch._inductor.codegen.wrapper import AllocateLine, FreeIfNotReusedLine, FreeLine
+
+    from memstow.api.plugins.torch.inductor import _is_worth
+
+    def line(kind: Any, name: str, size: int = 0) -> Any:
+        layout = SimpleNamespace(storage_size=lambda: size)
+        node = SimpleNamespace(get_name=lambda: name, get_layout=lambda: layout, get_dtype=lambda: torch.int8)
+        entry = kind.__new__(kind)
+        entry.node = node
+        return entry
+
+    # What was kept goes before the buffer comes; an arena would be beside both from the beginning.
+    lines = [
+        line(AllocateLine, "first", 10),
+        line(FreeLine, "kept"),
+        line(AllocateLine, "second", 90),
+        line(FreeIfNotReusedLine, "first", 10),
+        line(FreeIfNotReusedLine, "second", 90),
+    ]
+    inside: list[Any] = [SimpleNamespace(names=["first"]), SimpleNamespace(names=["second"])]
+    assert _is_worth(lines, {}, inside, 100)
+    assert not _is_worth(lines, {"kept": 90}, inside, 100)
+
+
 def test_an_order_alone_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memstow, "plan", None)
     model, x = Heads().eval(), torch.randn(16, 64)

@@ -29,6 +29,7 @@ from torch._inductor.codegen.wrapper import (
     EnterSubgraphLine,
     ExternKernelAllocLine,
     FreeIfNotReusedLine,
+    FreeLine,
     ReuseLine,
 )
 from torch._inductor.custom_graph_pass import CustomSchedulerPass
@@ -264,7 +265,8 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
                 if not group.is_output and _bytes(group.node) is not None
             ]
             arenas = [self._arena(device, groups) for device, groups in _by_device(sized).items()]
-            if arenas and _is_worth(lines, sized, sum(arena.root.size for arena in arenas)):
+            freed = _freed_inputs(V.graph.scheduler.nodes)
+            if arenas and _is_worth(lines, freed, sized, sum(arena.root.size for arena in arenas)):
                 inside = sized
         finally:
             # The lines are Inductor's own: what stays with it lets go of its buffers as before.
@@ -360,25 +362,32 @@ def _by_device(groups: list[BufferGroup]) -> dict[Any, list[BufferGroup]]:
     return by_device
 
 
-def _is_worth(lines: list[Any], inside: list[BufferGroup], arena: int) -> bool:
+def _freed_inputs(nodes: list[Any]) -> dict[str, int]:
+    """The bytes of the inputs that nobody else holds: what a backward pass gets goes while it runs."""
+    inputs = memory.get_freeable_input_buf(nodes, OrderedSet(V.graph.graph_inputs.keys()))
+    return {name: entry.mpi_buffer.size_free for name, entry in inputs.items()}
+
+
+def _is_worth(lines: list[Any], freed: dict[str, int], inside: list[BufferGroup], arena: int) -> bool:
     """Whether the program needs about as little with the arena as where each buffer comes and goes alone."""
     names = {name for group in inside for name in group.names}
-    spans = _spans(lines)
+    spans = _spans(lines, freed)
     beside = [span for name, span in spans.items() if name not in names]
     replaced = [span for name, span in spans.items() if name in names]
     whole = min(begin for begin, _, _ in replaced), max(end for _, end, _ in replaced), arena
     return _peak([*beside, whole]) <= _WITHIN * _peak(list(spans.values()))
 
 
-def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
+def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int, int]]:
     """By the first name of each storage: the lines where it comes and goes, and its bytes.
 
+    `freed` are inputs with their bytes, which are there from the beginning.
     What kernels of others make is there from their line. Parts of several results, and views, come at no
     line: they are left out, with the arena and without.
     """
     first: dict[str, str] = {}
     begins: dict[str, int] = {}
-    spans: dict[str, tuple[int, int, int]] = {}
+    spans = {name: (-1, len(lines), size) for name, size in freed.items()}
 
     def close(node: Any, end: int) -> None:
         name = first.get(node.get_name(), node.get_name())
@@ -394,6 +403,8 @@ def _spans(lines: list[Any]) -> dict[str, tuple[int, int, int]]:
             first[line.reused_as.get_name()] = first.get(old, old)
         elif isinstance(line, FreeIfNotReusedLine):
             close(line.node, place)
+        elif isinstance(line, FreeLine) and line.node.get_name() in freed:
+            spans[line.node.get_name()] = -1, place, freed[line.node.get_name()]
     return spans
 
 
