@@ -33,6 +33,7 @@ _MORE_TESTS: Final = {
     "planner/reduce": ("tests/planner/solve",),
     "planner/backends": ("tests/solvers",),
     "planner/judge": ("tests/planner/verify",),
+    "planner/verify": ("tests/planner/front", "tests/planner/tiling"),
     "planner/solve": ("tests/planner/place",),
     "solvers": ("tests/planner/solve", "tests/planner/reduce"),
     "api/options.py": ("tests/api/cli",),
