@@ -68,7 +68,9 @@ def test_the_least_worst_ratio_of_all_orders_is_found(block: int) -> None:
             continue
         compared += 1
         assert worst_of(plan) == best, seed
-        if plan.status is Status.OPTIMAL:
+        # A complete search ends for so few buffers; there is no ratio to a least of no bytes.
+        if plan.worst is not None:
+            assert plan.status is Status.OPTIMAL, seed
             assert plan.worst == plan.bound == float(best)
     assert compared > 12
 
