@@ -4,6 +4,7 @@ import struct
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 Value = int | str | bytes | list[int] | list["Fields"] | dict[int, object]
@@ -25,7 +26,7 @@ CUSTOM: Final = 32
 GELU: Final = 150
 PAD: Final = 34
 FLOAT32, INT32, INT8, STRING, RESOURCE = 0, 2, 9, 5, 13
-_FIXED: Final = {"b": "<b", "f": "<f", "B": "<B", "i": "<i", "I": "<I"}
+_FIXED: Final = {"b": "<b", "f": "<f", "B": "<B", "i": "<i", "I": "<I", "Q": "<Q"}
 
 
 def table(**fields: object) -> Fields:
@@ -52,17 +53,23 @@ def _pad(out: bytearray) -> int:
 def _write(out: bytearray, fields: Fields) -> int:
     count = max(fields, default=-1) + 1
     vtable = _pad(out)
-    out.extend(struct.pack("<HH", 4 + 2 * count, 4 + 4 * len(fields)) + bytes(2 * count))
+    widths = {number: _width(value) for number, value in sorted(fields.items())}
+    out.extend(struct.pack("<HH", 4 + 2 * count, 4 + sum(widths.values())) + bytes(2 * count))
     start = _pad(out)
-    out.extend(struct.pack("<i", start - vtable) + bytes(4 * len(fields)))
-    for slot, (number, value) in enumerate(sorted(fields.items())):
-        at = start + 4 + 4 * slot
+    out.extend(struct.pack("<i", start - vtable) + bytes(sum(widths.values())))
+    places = accumulate(widths.values(), initial=start + 4)
+    for (number, value), at in zip(sorted(fields.items()), places, strict=False):
         struct.pack_into("<H", out, vtable + 4 + 2 * number, at - start)
         if isinstance(value, tuple):
             struct.pack_into(_FIXED[value[0]], out, at, value[1])
         else:
             _patch(out, at, _write_value(out, value))
     return start
+
+
+def _width(value: object) -> int:
+    """Of the field of a table: those of a byte take four as well."""
+    return 8 if isinstance(value, tuple) and value[0] == "Q" else 4
 
 
 def _write_value(out: bytearray, value: object) -> int:

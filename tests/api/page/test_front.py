@@ -275,6 +275,15 @@ def test_a_point_that_another_is_as_good_as_is_crossed_out(look: Look, tmp_path:
     assert sorted(standings(look)) == ["claimed", "claimed", "worse", "worse"]
 
 
+def test_of_two_points_with_the_same_values_the_first_counts() -> None:
+    """And of two with one value in common the better one; seen without a browser."""
+    points = front(*two_points(), point(128, 0, 64, 0, 0), point(160, 0, 0, 64, 96))
+    known = read_front(json.dumps(points).encode())
+    document = front_view.front_document(samples.problem_of(PROBLEM), known, "", "file")
+    entries = json.loads(document.content)["verdict"]["points"]
+    assert [entry["standing"] for entry in entries] == ["claimed", "claimed", "worse", "worse"]
+
+
 def test_who_says_that_the_judge_counted_is_not_believed(look: Look, page: bytes, tmp_path: Path) -> None:
     look.show(page, tmp_path)
     held = {"front": front(*two_points()), "problems": [PROBLEM], "of": [0, 0], "verdict": {"lead": "All"}}

@@ -205,6 +205,17 @@ def test_a_list_of_operators_that_another_part_uses_is_refused() -> None:
     assert "shares bytes" in refused(longer)
 
 
+def test_constants_that_a_buffer_puts_over_the_operators_are_refused() -> None:
+    def with_buffer(begin: int, size: int) -> bytes:
+        return model([RELU, ADD], _fork(), buffers=[table(f1=("Q", begin), f2=("Q", size))])
+
+    begin, end = vector_of(with_buffer(8, 8))
+    assert "shares bytes" in refused(with_buffer(begin - 8, 12))
+    assert "shares bytes" in refused(with_buffer(end - 1, 8))
+    for beside in (with_buffer(begin - 12, 8), with_buffer(end, 8)):
+        assert reorder_model(beside, "20134")[end:] == beside[end:]
+
+
 def test_one_subgraph_in_two_places_is_refused() -> None:
     main = _fork()
     assert "shares bytes" in refused(model([RELU, ADD], main, main))

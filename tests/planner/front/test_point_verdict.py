@@ -15,7 +15,7 @@ from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
-from memstow.planner.verify import Standing, Subject, Verdict, judge
+from memstow.planner.verify import Code, Standing, Subject, Verdict, Violation, judge
 from memstow.planner.verify.row_operators import in_bytes
 from tests.planner.front.channel_nets import channel_net
 from tests.planner.front.fronts import tense_problem
@@ -184,15 +184,20 @@ def test_the_cost_of_a_point_and_its_order_are_the_judges_own(unit: CostUnit) ->
     options = Options(deterministic=True, work_limit=3_000_000)
     front = memstow.front(graph, options=options, cost=unit)
 
-    def wrong(front: Front, number: int) -> list[str]:
-        judged = verdict_on_point(graph, graph, front, number, Verdict((), ()))
-        return [it.message for it in judged.violations]
+    def wrong(front: Front, number: int, *before: Violation) -> list[str]:
+        judged = verdict_on_point(graph, graph, front, number, Verdict(before, ()))
+        assert judged.violations[: len(before)] == before
+        return [it.message for it in judged.violations[len(before) :]]
 
     for number, point in enumerate(front.points):
         assert wrong(front, number) == []
         points = list(front.points)
         points[number] = replace(point, values={**point.values, "cost": point.values["cost"] + 1})
-        assert any("cost" in it for it in wrong(replace(front, points=tuple(points)), number))
+        refuted = replace(front, points=tuple(points))
+        assert any("cost" in it for it in wrong(refuted, number))
+        # A plan with a fault has its point judged as well, unless nothing can be counted.
+        assert wrong(refuted, number, Violation(Code.OVERLAP, "two share bytes")) == wrong(refuted, number)
+        assert wrong(refuted, number, Violation(Code.INVALID_PROBLEM, "no such tensor")) == []
         schedule = point.plan.schedule
         assert schedule is not None
         backwards = replace(schedule, order=schedule.order[::-1], stripes=())
