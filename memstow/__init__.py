@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from memstow.planner.firmware import Built as Built, build as build
     from memstow.planner.exports import export as export
     from memstow.planner.explain.shortfall import (
         Away as Away,
@@ -160,6 +161,7 @@ __version__ = "0.1.0"
 
 # The public names by the module that defines them; `as` above makes them public to type checkers as well.
 _HOMES: Final = {
+    "memstow.planner.firmware": ("Built", "build"),
     "memstow.planner.exports": ("export",),
     "memstow.planner.explain.shortfall": (
         "Away",

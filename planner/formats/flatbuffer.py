@@ -114,6 +114,22 @@ class Table:
         self._buffer.spend(length)
         return list(struct.unpack_from(f"<{length}i", self._buffer.data, begin))
 
+    def numbers(self, field: int, layout: str) -> tuple[int | float, ...]:
+        """A vector of numbers of this `struct` layout, as "q" or "f"; empty if absent."""
+        at = self._place(field)
+        if at is None:
+            return ()
+        begin, length = self._buffer.vector(at, struct.calcsize(f"<{layout}"))
+        self._buffer.spend(length)
+        return struct.unpack_from(f"<{length}{layout}", self._buffer.data, begin)
+
+    def real(self, field: int, default: float = 0.0) -> float:
+        """A field that is a number of floating point."""
+        at = self._place(field)
+        if at is None:
+            return default
+        return float(struct.unpack("<f", struct.pack("<I", self._buffer.number("<I", at)))[0])
+
     def table(self, field: int) -> "Table | None":
         """A table; None if absent."""
         at = self._place(field)

@@ -56,7 +56,16 @@ class TensorField(IntEnum):
     TYPE = 1
     BUFFER = 2
     NAME = 3
+    QUANTIZATION = 4
     IS_VARIABLE = 5
+
+
+class QuantizationField(IntEnum):
+    """Numbers of the fields of how elements stand for real numbers."""
+
+    SCALES = 2
+    ZERO_POINTS = 3
+    AXIS = 6
 
 
 class OperatorField(IntEnum):
@@ -216,6 +225,9 @@ class ModelTensor:
     is_variable: bool
     numbers: tuple[int, ...] | None = None
     """What a small constant of 32-bit integers holds."""
+    content: tuple[int, int] = (0, 0)
+    """Of a constant: where its bytes begin in the file, and how many they are."""
+    quantization: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +239,8 @@ class ModelOperator:
     outputs: tuple[int, ...]
     options: Table | None
     is_custom: bool
+    places: tuple[int, ...] = ()
+    """The inputs with those that are left out, which are `ABSENT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +305,15 @@ def _tensor(table: Table, filled: Sequence[bool], buffers: Sequence[Table]) -> M
         is_constant=is_constant,
         is_variable=bool(table.number(TensorField.IS_VARIABLE, "<B")),
         numbers=buffers[buffer].packed_integers(BufferField.DATA, _MOST_NUMBERS) if has_numbers else None,
+        content=_content(buffers[buffer]) if is_constant else (0, 0),
+        quantization=table.table(TensorField.QUANTIZATION),
     )
+
+
+def _content(buffer: Table) -> tuple[int, int]:
+    if is_behind(buffer):
+        return buffer.number(BufferField.BEGIN, "<Q"), buffer.number(BufferField.SIZE, "<Q")
+    return buffer.vector(BufferField.DATA, 1) or (0, 0)
 
 
 def _operator(table: Table, codes: Sequence[tuple[int, str]], tensors: int) -> ModelOperator:
@@ -305,6 +327,7 @@ def _operator(table: Table, codes: Sequence[tuple[int, str]], tensors: int) -> M
         outputs=_indices(table.integers(OperatorField.OUTPUTS), tensors),
         options=table.table(OperatorField.OPTIONS),
         is_custom=bool(custom),
+        places=tuple(table.integers(OperatorField.INPUTS) or ()),
     )
 
 

@@ -204,6 +204,15 @@ def measure_arena(model: bytes, seconds: float = _SECONDS) -> Arena:
     return arena(head, least - tail if least - tail > head else None, tail)
 
 
+def run_model(model: bytes, runs: Sequence[Sequence[bytes]], seconds: float = _SECONDS) -> list[list[bytes]]:
+    """What `tflite-micro` makes of the inputs of each run, one run after the other: the bytes of its outputs.
+
+    Raises InputError where that package is missing, or cannot run the model.
+    """
+    answer = _asked({"kind": "outputs", "model": model, "runs": [list(run) for run in runs]}, seconds)
+    return [list(run) for run in answer["outputs"]]
+
+
 def _why_not(model: bytes, failure: str) -> str:
     """What the model has that the runtime cannot run, and what works instead."""
     reasons = obstacles(model)

@@ -417,6 +417,7 @@ def _saving_notes(before: Arena, after: Arena, plan: Plan, order: str, has_scrat
         yield (f"the head shrinks by {less:,} bytes, and the arena does not: {_tables(after)}")
     else:
         yield f"the arena does not shrink: {_why_not(before.head, plan, order)}"
+        yield "a program of `memstow build` has no interpreter, and runs layers in stripes: it may need less"
     if before.tail is None:
         yield _UNKNOWN if not has_scratch else "the tail is not known: the log does not tell it"
     elif before.tail > _room(after):

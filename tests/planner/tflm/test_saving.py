@@ -67,6 +67,7 @@ def test_a_proof_is_told_only_where_there_is_one(plan: Plan, order: str, said: s
     same = arena(800, None, 4000)
     assert notes_on_saving(same, same, plan, order, has_scratch=True) == (
         f"the arena does not shrink: for the head the runtime's own rule needs 800 bytes{said}",
+        "a program of `memstow build` has no interpreter, and runs layers in stripes: it may need less",
         "the tail, 4,000 bytes, is what interpreter and kernels keep; no plan changes it",
     )
 

@@ -1,0 +1,198 @@
+"""The program that checks itself: inputs, and what TensorFlow Lite Micro makes of them.
+
+Inputs are made of a number by a rule of one line, in C as here, so that they take no room. Only outputs are
+kept. Where `tflite-micro` is not installed, or cannot run the model, there is no check, and why is said.
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import Final
+
+from memstow.planner.exports.c_text import array, filled, heading
+from memstow.planner.firmware.program import Port
+from memstow.planner.model.errors import InputError
+
+RUNS: Final = 2
+"""One run after the other, so that variables are checked, too."""
+_MASK: Final = (1 << 32) - 1
+
+
+def check_source(
+    model: bytes, name: str, digest: str, inputs: Sequence[Port], outputs: Sequence[Port]
+) -> tuple[bytes | None, str | None]:
+    """The source of the check; or None, and why there is none."""
+    from memstow.planner.tflm.measure import run_model
+
+    runs, state = [], 1
+    for _ in range(RUNS):
+        run = []
+        for port in inputs:
+            data, state = _elements(port, state)
+            run.append(data)
+        runs.append(run)
+    try:
+        expected = run_model(model, runs)
+    except InputError as error:
+        return None, error.issues[0].message
+    return _text(name, digest, inputs, outputs, expected).encode(), None
+
+
+def _elements(port: Port, state: int) -> tuple[bytes, int]:
+    """The bytes of an input, and the number from which the next is made."""
+    kind = {"int8": "b", "uint8": "B", "bool": "B", "int16": "h", "int32": "i", "float32": "f", "int64": "q"}
+    count = port.size // struct.calcsize(f"<{kind[port.type]}")
+    values: list[int | float] = []
+    for _ in range(count):
+        state = (state * 1664525 + 1013904223) & _MASK
+        byte = state >> 24
+        match port.type:
+            case "float32":
+                values.append((byte - 128) / 64)
+            case "bool":
+                values.append(byte & 1)
+            case "uint8":
+                values.append(byte)
+            case "int16":
+                values.append((byte - 128) * 256)
+            case _:
+                values.append(byte - 128)
+    return struct.pack(f"<{count}{kind[port.type]}", *values), state
+
+
+_RULES: Final = {
+    "float32": ("float", "((float)byte - 128.0f) / 64.0f"),
+    "bool": ("uint8_t", "(uint8_t)(byte & 1u)"),
+    "uint8": ("uint8_t", "(uint8_t)byte"),
+    "int8": ("int8_t", "(int8_t)((int32_t)byte - 128)"),
+    "int16": ("int16_t", "(int16_t)(((int32_t)byte - 128) * 256)"),
+    "int32": ("int32_t", "(int32_t)byte - 128"),
+    "int64": ("int64_t", "(int64_t)byte - 128"),
+}
+
+
+def _text(
+    name: str,
+    digest: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    expected: Sequence[Sequence[bytes]],
+) -> str:
+    macro = name.upper()
+    lines = [
+        heading("The check of the program", name, digest),
+        f'#include "{name}.h"\n',
+        "#include <stdint.h>\n#include <string.h>\n",
+        "/* What TensorFlow Lite Micro makes of the inputs. */\n",
+    ]
+    for run, made in enumerate(expected):
+        for at, (port, data) in enumerate(zip(outputs, made, strict=True)):
+            kind = _RULES[port.type][0]
+            lines.append(array(f"const {kind} expected_{run}_{at}[]", _cells(port, data)))
+    lines.append(filled(_NEXT, macro, name))
+    lines.append(f"int {name}_check(void) {{")
+    lines.append("  uint32_t state = 1u;")
+    lines.append(f"  {name}_reset();")
+    for run in range(len(expected)):
+        for at, port in enumerate(inputs):
+            kind, rule = _RULES[port.type]
+            place = f"(uint8_t *){name}_input({at}) + at * sizeof({kind})"
+            lines += [
+                f"  for (size_t at = 0; at < {macro}_INPUT_{at}_BYTES / sizeof({kind}); ++at) {{",
+                "    const uint32_t byte = next(&state);",
+                f"    const {kind} element = {rule};",
+                f"    memcpy({place}, &element, sizeof(element));",
+                "  }",
+            ]
+        lines.append(f"  if ({name}_run(NULL, NULL) != 0) {{\n    return 1;\n  }}")
+        for at, port in enumerate(outputs):
+            place, count = f"{name}_output({at})", f"{macro}_OUTPUT_{at}_BYTES"
+            if port.type == "float32":
+                lines += [
+                    f"  for (size_t at = 0; at < {count} / sizeof(float); ++at) {{",
+                    "    float element = 0.0f;",
+                    f"    memcpy(&element, (const uint8_t *){place} + at * sizeof(float), sizeof(float));",
+                    f"    if (!is_close(element, expected_{run}_{at}[at])) {{",
+                    f"      return {2 + run * len(outputs) + at};",
+                    "    }",
+                    "  }",
+                ]
+            else:
+                lines += [
+                    f"  if (memcmp({place}, expected_{run}_{at}, {count}) != 0) {{",
+                    f"    return {2 + run * len(outputs) + at};",
+                    "  }",
+                ]
+    lines += ["  return 0;", "}\n", filled(_MAIN, macro, name)]
+    text = "\n".join(lines)
+    if "is_close(" in text:
+        text = text.replace("static uint32_t next(", f"{_CLOSE}\nstatic uint32_t next(", 1)
+    return text
+
+
+def _cells(port: Port, data: bytes) -> list[str]:
+    letter = {
+        "int8": "b",
+        "uint8": "B",
+        "bool": "B",
+        "int16": "h",
+        "int32": "i",
+        "float32": "f",
+        "int64": "q",
+    }
+    kind = letter[port.type]
+    values = struct.unpack(f"<{len(data) // struct.calcsize(f'<{kind}')}{kind}", data)
+    if kind == "f":
+        return [
+            f"{value:.9g}f" if "." in f"{value:.9g}" or "e" in f"{value:.9g}" else f"{value:.9g}.0f"
+            for value in values
+        ]
+    return [f"INT64_C({value})" if kind == "q" else str(value) for value in values]
+
+
+_NEXT: Final = """\
+static uint32_t next(uint32_t *state) {
+  *state = *state * 1664525u + 1013904223u;
+  return *state >> 24;
+}
+
+/* 0: each output is as it should be; else a number that says which is not, counted from 2. */
+int @n_check(void);
+"""
+
+_CLOSE: Final = """\
+/* Sums in another order differ in their last bits. */
+static int is_close(float value, float other) {
+  const float difference = value < other ? other - value : value - other;
+  const float size = other < 0.0f ? -other : other;
+  return difference <= 1e-5f * (size > 1.0f ? size : 1.0f);
+}
+"""
+
+_MAIN: Final = """\
+#ifndef @N_CHECK_WITHOUT_MAIN
+int main(void) { return @n_check(); }
+#endif
+"""
+
+CMAKE: Final = """\
+# cmake -S . -B build && cmake --build build && ctest --test-dir build
+cmake_minimum_required(VERSION 3.20)
+project(@n LANGUAGES C)
+set(CMAKE_C_STANDARD 11)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(@n STATIC @n.c)
+target_include_directories(@n PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+if(UNIX)
+  target_link_libraries(@n PUBLIC m)
+endif()
+"""
+
+CMAKE_CHECK: Final = """
+enable_testing()
+add_executable(@n_check @n_check.c)
+target_link_libraries(@n_check PRIVATE @n)
+add_test(NAME @n_check COMMAND @n_check)
+"""

@@ -1,0 +1,277 @@
+"""A TensorFlow Lite model with all that computing it takes: weights, scales and options.
+
+What is read is checked as far as it decides which bytes are read: a model that says one thing of a tensor and
+has another is refused with the place that is wrong.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+from typing import Final
+
+from memstow.planner.formats.tflite_format import TYPES
+from memstow.planner.formats.tflite_model import (
+    ABSENT,
+    ModelOperator,
+    ModelTensor,
+    QuantizationField,
+    Subgraph,
+    read_subgraphs,
+)
+from memstow.planner.model.errors import InputError
+
+WIDTHS: Final = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "int32": 4, "float32": 4, "int64": 8}
+LETTERS: Final = {
+    "int8": "b",
+    "uint8": "B",
+    "bool": "B",
+    "int16": "h",
+    "int32": "i",
+    "float32": "f",
+    "int64": "q",
+}
+RANGES: Final = {
+    "int8": (-128, 127),
+    "uint8": (0, 255),
+    "int16": (-32768, 32767),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+}
+# Addresses in a program of 32 bits.
+_MOST_BYTES: Final = (1 << 31) - 1
+
+
+def refuse(code: str, path: str, message: str) -> InputError:
+    """The error about a place of the model."""
+    return InputError.single(code, path, message)
+
+
+@dataclass(frozen=True, slots=True)
+class FullTensor:
+    """A tensor, with what its elements stand for."""
+
+    path: str
+    name: str
+    shape: tuple[int, ...]
+    type: str
+    scales: tuple[float, ...]
+    zeros: tuple[int, ...]
+    axis: int
+    content: bytes | None
+    """Of a constant."""
+    is_variable: bool
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        return prod(self.shape)
+
+    @property
+    def width(self) -> int:
+        """The bytes of an element."""
+        return WIDTHS[self.type]
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.elements * self.width
+
+    @property
+    def scale(self) -> float:
+        """What one step of its elements stands for; an InputError where it has no one scale."""
+        if len(self.scales) != 1:
+            raise refuse(
+                "no_scale", self.path, f"it has {len(self.scales)} scales; one is needed to compute with it"
+            )
+        return self.scales[0]
+
+    @property
+    def zero(self) -> int:
+        """The element that stands for zero."""
+        return self.zeros[0] if self.zeros else 0
+
+    def values(self) -> tuple[int | float, ...]:
+        """The elements of a constant."""
+        if self.content is None:
+            raise refuse(
+                "not_constant", self.path, "it is computed when the model runs; a constant is needed"
+            )
+        return struct.unpack(f"<{self.elements}{LETTERS[self.type]}", self.content)
+
+    def integers(self) -> tuple[int, ...]:
+        """The elements of a constant of integers."""
+        return tuple(map(int, self.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class FullOperator:
+    """An operator; an input that is left out is None."""
+
+    index: int
+    path: str
+    name: str
+    inputs: tuple[FullTensor | None, ...]
+    outputs: tuple[FullTensor, ...]
+    source: ModelOperator
+
+    def input(self, place: int) -> FullTensor:
+        """An input that has to be there."""
+        tensor = self.inputs[place] if place < len(self.inputs) else None
+        if tensor is None:
+            raise refuse("missing_input", self.path, f"{self.name} has no input {place}")
+        return tensor
+
+    def optional(self, place: int) -> FullTensor | None:
+        """An input that may be left out."""
+        return self.inputs[place] if place < len(self.inputs) else None
+
+    @property
+    def output(self) -> FullTensor:
+        """The only output."""
+        if len(self.outputs) != 1:
+            raise refuse(
+                "missing_output", self.path, f"{self.name} has {len(self.outputs)} outputs; one is needed"
+            )
+        return self.outputs[0]
+
+    def number(self, field: int, layout: str, default: int = 0) -> int:
+        """A number of its options."""
+        options = self.source.options
+        return default if options is None else options.number(field, layout, default)
+
+    def real(self, field: int, default: float = 0.0) -> float:
+        """A number of floating point of its options."""
+        options = self.source.options
+        return default if options is None else options.real(field, default)
+
+
+@dataclass(frozen=True, slots=True)
+class FullModel:
+    """What runs: the first subgraph, and what variables hold before it runs."""
+
+    tensors: tuple[FullTensor | None, ...]
+    """None: no memory, as a handle of a variable."""
+    operators: tuple[FullOperator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    subgraphs: Sequence[Subgraph]
+
+
+def read_model(data: bytes) -> FullModel:
+    """The model; an InputError for what cannot be computed."""
+    subgraphs = read_subgraphs(data)
+    main = subgraphs[0]
+    tensors = tuple(
+        full_tensor(data, tensor, f"$.subgraphs[0].tensors[{index}]")
+        for index, tensor in enumerate(main.tensors)
+    )
+    operators = tuple(_operator(index, operator, tensors) for index, operator in enumerate(main.operators))
+    return FullModel(tensors, operators, main.inputs, main.outputs, subgraphs)
+
+
+def full_tensor(data: bytes, tensor: ModelTensor, path: str) -> FullTensor | None:
+    """A tensor with its bytes; None where it has none of its own."""
+    kind = TYPES.get(tensor.type)
+    if kind not in WIDTHS:
+        return None
+    if any(extent < 0 for extent in tensor.shape):
+        raise refuse(
+            "unknown_shape", path, f"shape {list(tensor.shape)[:8]} is not known before the model runs"
+        )
+    size = prod(tensor.shape) * WIDTHS[kind]
+    if size > _MOST_BYTES:
+        raise refuse("too_large", path, "the tensor has more than 2^31 bytes")
+    content = None
+    if tensor.is_constant:
+        begin, length = tensor.content
+        if length != size:
+            message = f"its shape and type need {size:,} bytes, and the model has {length:,} for it"
+            raise refuse("wrong_size", path, message)
+        if begin + length > len(data):
+            raise refuse("damaged", path, "its bytes reach beyond the end of the file")
+        content = data[begin : begin + length]
+    table = tensor.quantization
+    scales = (
+        () if table is None else tuple(float(scale) for scale in table.numbers(QuantizationField.SCALES, "f"))
+    )
+    zeros = (
+        ()
+        if table is None
+        else tuple(int(zero) for zero in table.numbers(QuantizationField.ZERO_POINTS, "q"))
+    )
+    if any(not isfinite(scale) or scale <= 0 for scale in scales):
+        raise refuse("bad_scale", path, "a scale is not a positive number")
+    if kind in RANGES and any(not RANGES[kind][0] <= zero <= RANGES[kind][1] for zero in zeros):
+        raise refuse("bad_zero_point", path, f"a zero point is not in the range of {kind}")
+    if len(zeros) not in (0, len(scales)):
+        raise refuse("bad_zero_point", path, f"it has {len(scales)} scales and {len(zeros)} zero points")
+    return FullTensor(
+        path=path,
+        name=tensor.name,
+        shape=tensor.shape,
+        type=kind,
+        scales=scales,
+        zeros=zeros,
+        axis=0 if table is None else table.number(QuantizationField.AXIS, "<i"),
+        content=content,
+        is_variable=tensor.is_variable,
+    )
+
+
+def _operator(index: int, operator: ModelOperator, tensors: Sequence[FullTensor | None]) -> FullOperator:
+    path = f"$.subgraphs[0].operators[{index}]"
+    inputs = tuple(None if place == ABSENT else tensors[place] for place in operator.places)
+    outputs = tuple(tensor for place in operator.outputs if (tensor := tensors[place]) is not None)
+    return FullOperator(index, path, operator.name, inputs, outputs, operator)
+
+
+def initial_variables(model: FullModel, data: bytes) -> Mapping[tuple[str, str], FullTensor]:
+    """What variables hold before the first run, by container and name: what CALL_ONCE assigns, or zeros."""
+    assigned = _zeros(model)
+    for operator in model.operators:
+        if operator.name != "CALL_ONCE":
+            continue
+        number = operator.number(0, "<i")
+        if not 0 < number < len(model.subgraphs):
+            raise refuse(
+                "damaged", operator.path, f"it calls subgraph {number:,} of {len(model.subgraphs):,}"
+            )
+        subgraph = model.subgraphs[number]
+        handles: dict[int, tuple[str, str]] = {}
+        for at, called in enumerate(subgraph.operators):
+            path = f"$.subgraphs[{number}].operators[{at}]"
+            if called.name == "VAR_HANDLE":
+                handles[called.outputs[0]] = handle_of(called)
+                continue
+            if called.name != "ASSIGN_VARIABLE" or len(called.inputs) != 2 or called.inputs[0] not in handles:
+                message = (
+                    f"{called.name} in what CALL_ONCE calls cannot be built; only constants that are assigned"
+                )
+                raise refuse("not_supported", path, message)
+            place = called.inputs[1]
+            value = full_tensor(data, subgraph.tensors[place], f"$.subgraphs[{number}].tensors[{place}]")
+            if value is None or value.content is None:
+                raise refuse("not_supported", path, "what it assigns is no constant")
+            assigned[handles[called.inputs[0]]] = value
+    return assigned
+
+
+def _zeros(model: FullModel) -> dict[tuple[str, str], FullTensor]:
+    """Variables as the runtime has them at first: each byte is the zero point of what is assigned to them."""
+    handles: dict[int, tuple[str, str]] = {}
+    zeros: dict[tuple[str, str], FullTensor] = {}
+    for operator in model.operators:
+        inputs = operator.source.inputs
+        if operator.name == "VAR_HANDLE" and operator.source.outputs:
+            handles[operator.source.outputs[0]] = handle_of(operator.source)
+        elif operator.name == "ASSIGN_VARIABLE" and inputs and inputs[0] in handles:
+            value = operator.input(1)
+            content = bytes([value.zero % 256]) * value.size
+            zeros.setdefault(handles[inputs[0]], replace(value, content=content))
+    return zeros
+
+
+def handle_of(operator: ModelOperator) -> tuple[str, str]:
+    """The container and the name of a variable."""
+    options = operator.options
+    return ("", "") if options is None else (options.text(0), options.text(1))

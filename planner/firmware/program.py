@@ -1,0 +1,641 @@
+"""The program in C: kernels that are used, numbers that never change, and what runs when.
+
+All memory that it writes to is where the table of loops says (docs/loops.md), beside variables and a stack of
+a few hundred bytes. Steps of stripes are bytes: which operator makes its next row.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Final, Literal
+
+from memstow.planner.exports.c_text import array, filled, heading
+from memstow.planner.exports.naming import in_comment
+from memstow.planner.firmware.layers import (
+    Call,
+    ConstantArray,
+    Extents,
+    Layer,
+    Move,
+    Operand,
+    Struct,
+    Variable,
+)
+from memstow.planner.model.loops import (
+    Copy,
+    Loops,
+    RowRing,
+    StripeLoops,
+    StripeMember,
+    WholeOperator,
+    WholeTensor,
+)
+
+_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c")
+_SECTION: Final = re.compile(r"^/\* section (\w+)(?:: ([\w ]+))? \*/\n", re.MULTILINE)
+_TYPES: Final = ("s8", "s16", "s32", "u8", "f32")
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    text: str
+    needs: tuple[str, ...]
+
+
+class Kernels:
+    """The kernels of the package, of which a program takes those that it calls and what these need."""
+
+    def __init__(self) -> None:
+        self._sections: dict[str, _Section] = {}
+        self._taken: dict[str, str] = {}
+        for topic in _TOPICS:
+            text = files("memstow.planner.firmware").joinpath("kernels", topic).read_text(encoding="utf-8")
+            parts = _SECTION.split(text)
+            for name, needs, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+                self._sections[name] = _Section(body.strip(), tuple((needs or "").split()))
+
+    def take(self, name: str) -> None:
+        """Take a kernel, such as conv_s8, after all that it needs."""
+        if name in self._taken:
+            return
+        section, words = self._resolve(name)
+        for needed in section.needs:
+            self.take(_replaced(needed, words))
+        self._taken[name] = _replaced(section.text, words)
+
+    def _resolve(self, name: str) -> tuple[_Section, Mapping[str, str]]:
+        if name in self._sections:
+            return self._sections[name], {}
+        stem, _, last = name.rpartition("_")
+        before, _, first = stem.rpartition("_")
+        for general, words in (
+            (f"{stem}_T", {"T": last}),
+            (f"{stem}_U", {"U": last}),
+            (f"{before}_T_U", {"T": first, "U": last}),
+            ("binary_T", {"T": last, "NAME": stem}),
+            ("unary_f32", {"NAME": stem}),
+        ):
+            if general in self._sections and (general != "binary_T" or f"{stem}_of_T" in self._sections):
+                return self._sections[general], words
+        raise KeyError(name)
+
+    def text(self) -> str:
+        """All that was taken, each after what it needs."""
+        return "\n\n".join(text for text in self._taken.values() if text)
+
+
+def _replaced(text: str, words: Mapping[str, str]) -> str:
+    for letter in ("T", "U"):
+        if letter in words:
+            text = re.sub(rf"_{letter}(?![A-Za-z0-9])", f"_{words[letter]}", text)
+            text = re.sub(rf"_{letter}(?=_)", f"_{words[letter]}", text)
+    return text.replace("NAME", words["NAME"]) if "NAME" in words else text
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or an output of the model."""
+
+    tensor: str
+    name: str
+    size: int
+    type: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a program is written from."""
+
+    name: str
+    """With which all names begin."""
+    title: str
+    table: Loops
+    layers: Mapping[str, Layer]
+    """By operator of the graph."""
+    labels: Mapping[str, str]
+    """What operators are, for comments."""
+    inputs: Sequence[Port]
+    outputs: Sequence[Port]
+    constant_of: Callable[[str], ConstantArray]
+    """The elements of a tensor that never changes."""
+
+
+@dataclass
+class _Constants:
+    """Arrays that never change; those that are alike are one."""
+
+    known: dict[tuple[str, tuple[int | float, ...]], str] = field(default_factory=dict)
+    size: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    def name_of(self, constant: ConstantArray) -> str:
+        key = constant.type, constant.values
+        name = self.known.get(key)
+        if name is None:
+            name = constant.name
+            if name in self.known.values():
+                name = f"{name}_{len(self.known)}"
+            self.known[key] = name
+            self.size += len(constant.values) * _WIDTH[constant.type]
+            cells = (_number(value, constant.type) for value in constant.values)
+            self.lines.append(array(f"const {constant.type} {name}[{len(constant.values)}]", cells))
+        return name
+
+
+_INTEGERS: Final = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
+_WIDTH: Final = {
+    "int8_t": 1,
+    "uint8_t": 1,
+    "int16_t": 2,
+    "uint16_t": 2,
+    "int32_t": 4,
+    "int64_t": 8,
+    "float": 4,
+}
+
+
+def _number(value: int | float | str, kind: str = "") -> str:
+    if isinstance(value, str):
+        return value
+    if kind == "float" or isinstance(value, float):
+        return _real(float(value))
+    if value == -(1 << 31):
+        return "INT32_MIN"
+    if not -(1 << 31) <= value < 1 << 31:
+        return f"INT64_C({value})" if value > -(1 << 63) else "INT64_MIN"
+    return str(value)
+
+
+def _real(value: float) -> str:
+    if value != value:
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    # Nine digits say which number of 32 bits it is.
+    text = f"{struct.unpack('<f', struct.pack('<f', value))[0]:.9g}"
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The text, and what it takes beside its arena."""
+
+    header: str
+    source: str
+    constants: int
+    """Bytes of numbers that never change."""
+    state: int
+    """Bytes of variables."""
+
+
+def write_program(source: Source) -> Program:
+    """The header and the source of a program."""
+    return _Writer(source).program()
+
+
+class _Writer:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._table = source.table
+        self._kernels = Kernels()
+        self._constants = _Constants()
+        self._layers: dict[str, str] = {}
+        self._layer_lines: list[str] = []
+        self._functions: list[str] = []
+        self._tensors = {tensor.id: tensor for tensor in self._table.tensors}
+        self._pools = [pool for pool in self._table.pools if pool.size]
+        self._variables: dict[str, Variable] = {}
+
+    def program(self) -> Program:
+        calls = [self._segment(number) for number in range(len(self._table.segments))]
+        for layer in self._source.layers.values():
+            for variable in layer.variables:
+                known = self._variables.get(variable.name)
+                if known is None or (known.initial is None and variable.initial is not None):
+                    self._variables[variable.name] = variable
+        macro = self._source.name.upper()
+        return Program(
+            header=self._header(macro),
+            source=self._c(macro, [call for call in calls if call]),
+            constants=self._constants.size,
+            state=sum(variable.size for variable in self._variables.values()),
+        )
+
+    # What runs.
+
+    def _segment(self, number: int) -> str:
+        """Write the function of a segment; what calls it, empty where it does nothing."""
+        segment = self._table.segments[number]
+        name = f"run_{number}"
+        if isinstance(segment, Copy):
+            source, target = self._tensors[segment.source], self._tensors[segment.target]
+            what = f"{segment.source} moves"
+            lines = [f"  memcpy({self._place(target)}, {self._place(source)}, {source.size});"]
+        elif isinstance(segment, StripeLoops):
+            what = "stripe of " + ", ".join(self._label(member) for member in segment.operators)
+            lines = list(self._stripe(segment))
+        else:
+            what = self._label(segment)
+            lines = list(self._whole(segment))
+        if not lines:
+            return ""
+        self._functions.append(
+            "\n".join([f"/* {in_comment(what)[1:-1]} */", f"static void {name}(void) {{", *lines, "}\n"])
+        )
+        return f"  {name}();"
+
+    def _label(self, segment: WholeOperator | StripeMember) -> str:
+        return self._source.labels.get(segment.runs or segment.id, segment.id)
+
+    def _whole(self, segment: WholeOperator) -> Iterator[str]:
+        layer = self._source.layers[segment.runs or segment.id]
+        for place, step in enumerate(layer.steps):
+            if isinstance(step, Move):
+                source = self._moved(step.source, segment.inputs)
+                target = self._moved(step.target, segment.outputs)
+                if source != target:
+                    yield f"  memmove({target}, {source}, {step.size});"
+                continue
+            self._kernels.take(step.kernel)
+            layer_name = self._layer(segment.runs or segment.id, place, step)
+            bases = [self._base(operand, segment.inputs) for operand in step.inputs]
+            out = self._place(self._tensors[segment.outputs[step.output]])
+            if step.by == "whole":
+                yield f"  {step.kernel}(&{layer_name}, {', '.join(bases)}, {out});"
+                continue
+            yield "  {"
+            for at, (operand, base) in enumerate(zip(step.inputs, bases, strict=True)):
+                yield f"    const image in_{at} = {_image(base, operand.extents)};"
+            yield f"    const image out = {_image(out, step.extents)};"
+            yield f"    for (int32_t row = 0; row < {step.extents.rows}; ++row) {{"
+            images = "".join(f"&in_{at}, " for at in range(len(bases)))
+            yield f"      {step.kernel}(&{layer_name}, {images}&out, row, 0, {step.extents.columns});"
+            yield "    }"
+            yield "  }"
+
+    def _moved(self, end: int | str, tensors: Sequence[str]) -> str:
+        if isinstance(end, str):
+            return end
+        return self._place_of(tensors[end])
+
+    def _stripe(self, stripe: StripeLoops) -> Iterator[str]:
+        rings = {ring.tensor: ring for ring in stripe.rings}
+        maker = {member.makes: place for place, member in enumerate(stripe.operators)}
+        count = len(stripe.operators)
+        columns = [[strip[place][:2] for place in range(count)] for strip in stripe.strips]
+        widest = max(end for strip in columns for _, end in strip)
+        kind = "uint8_t" if widest < 256 else "uint16_t" if widest < 65536 else "uint32_t"
+        cells = (str(value) for strip in columns for pair in strip for value in pair)
+        yield (
+            array(f"const {kind} columns[{len(columns)}][{count}][2]", _grouped(cells, count))
+            .replace("static", "  static", 1)
+            .rstrip("\n")
+        )
+        step_kind = "uint8_t" if count < 256 else "uint16_t"
+        steps = [step[0] for step in stripe.steps]
+        yield (
+            array(f"const {step_kind} steps[{len(steps)}]", map(str, steps))
+            .replace("static", "  static", 1)
+            .rstrip("\n")
+        )
+        for member in stripe.operators:
+            if member.sums is not None:
+                yield f"  {self._adding(member, 'begin')};"
+        yield f"  for (int32_t strip = 0; strip < {len(columns)}; ++strip) {{"
+        yield f"    int32_t rows[{count}] = {{0}};"
+        yield f"    for (int32_t step = 0; step < {len(steps)}; ++step) {{"
+        yield "      const int32_t member = steps[step];"
+        yield "      const int32_t row = rows[member]++;"
+        yield "      const int32_t first = columns[strip][member][0];"
+        yield "      const int32_t end = columns[strip][member][1];"
+        yield "      if (first >= end) {"
+        yield "        continue;"
+        yield "      }"
+        yield "      switch (member) {"
+        for place, member in enumerate(stripe.operators):
+            last = place == count - 1
+            case = "default" if last else f"case {place}"
+            yield f"        {case}: {{ /* {in_comment(self._label(member))[1:-1]} */"
+            yield from (f"          {line}" for line in self._member(member, rings, maker))
+            yield "          break;"
+            yield "        }"
+        yield "      }"
+        yield "    }"
+        yield "  }"
+        for member in stripe.operators:
+            if member.sums is not None:
+                yield f"  {self._adding(member, 'end')};"
+
+    def _adding(self, member: StripeMember, part: Literal["begin", "add", "end"]) -> str:
+        """The call that begins, goes on with or ends what adds up."""
+        layer, sums = self._source.layers[member.runs or member.id], member.sums
+        reduction = layer.reduction
+        if reduction is None or sums is None:
+            raise TypeError(f"{member.id} does not add up")
+        for kernel in reduction.kernels:
+            self._kernels.take(kernel)
+        call: str = getattr(reduction, part)
+        words = {
+            "SUMS": self._at(sums.pool, sums.offset),
+            "OUT": self._place_of(member.makes),
+            "IN": "&in_0",
+            "ROW": "row",
+            "FIRST": "first",
+            "END": "end",
+        }
+        if "LAYER" in call:
+            words["LAYER"] = f"&{self._layer(member.runs or member.id, 0, _call(layer.steps[0]))}"
+        return re.sub(r"\b(SUMS|OUT|IN|ROW|FIRST|END|LAYER)\b", lambda match: words[match[1]], call)
+
+    def _member(
+        self, member: StripeMember, rings: Mapping[str, RowRing], maker: Mapping[str, int]
+    ) -> Iterator[str]:
+        layer = self._source.layers[member.runs or member.id]
+        if member.sums is not None:
+            extents = Extents(member.rows, member.columns, self._pixel_read(member, rings))
+            yield f"const image in_0 = {self._image_of(member.inputs[0], extents, rings, maker)};"
+            yield f"{self._adding(member, 'add')};"
+            return
+        made = _call(layer.steps[0]).extents
+        yield f"const image out = {self._image_of(member.makes, made, rings, maker)};"
+        for place, step in enumerate(map(_call, layer.steps)):
+            self._kernels.take(step.kernel)
+            images = []
+            for at, operand in enumerate(step.inputs):
+                name = f"in_{place}_{at}"
+                if isinstance(operand.source, int):
+                    image = self._image_of(member.inputs[operand.source], operand.extents, rings, maker)
+                else:
+                    image = _image(self._base(operand, ()), operand.extents)
+                yield f"const image {name} = {image};"
+                images.append(f"&{name}, ")
+            layer_name = self._layer(member.runs or member.id, place, step)
+            yield f"{step.kernel}(&{layer_name}, {''.join(images)}&out, row, first, end);"
+
+    def _pixel_read(self, member: StripeMember, rings: Mapping[str, RowRing]) -> int:
+        ring = rings.get(member.inputs[0])
+        if ring is not None:
+            return ring.pixel
+        tensor = self._tensors[member.inputs[0]]
+        return tensor.size // (member.rows * member.columns)
+
+    def _image_of(
+        self, tensor: str, extents: Extents, rings: Mapping[str, RowRing], maker: Mapping[str, int]
+    ) -> str:
+        ring = rings.get(tensor)
+        if ring is None:
+            return _image(self._place_of(tensor), extents)
+        first = f"columns[strip][{maker[tensor]}][0]"
+        return f"{{{self._at(ring.pool, ring.offset)}, {ring.rows}, {ring.pitch}, {first}}}"
+
+    # Names of places.
+
+    def _at(self, pool: str, offset: int) -> str:
+        names = [entry.id for entry in self._pools]
+        memory = "memory" if len(names) == 1 else f"memory_{names.index(pool)}"
+        return f"{memory} + {offset}" if offset else memory
+
+    def _place(self, tensor: WholeTensor) -> str:
+        # Of a tensor without bytes nothing is read.
+        return self._at(tensor.pool, tensor.offset) if tensor.size else self._at(self._pools[0].id, 0)
+
+    def _place_of(self, name: str) -> str:
+        tensor = self._tensors.get(name)
+        return self._read_only(self._source.constant_of(name)) if tensor is None else self._place(tensor)
+
+    def _base(self, operand: Operand, inputs: Sequence[str]) -> str:
+        if isinstance(operand.source, ConstantArray):
+            return self._read_only(operand.source)
+        return self._place_of(inputs[operand.source])
+
+    def _read_only(self, constant: ConstantArray) -> str:
+        """Numbers as images have them, which do not say that nobody writes to them."""
+        return f"(uint8_t *)(uintptr_t){self._constants.name_of(constant)}"
+
+    def _layer(self, operator: str, place: int, step: Call) -> str:
+        key = f"{operator}/{place}"
+        name = self._layers.get(key)
+        if name is None:
+            name = f"layer_{re.sub(r'[^A-Za-z0-9]', '_', operator)}"
+            name = f"{name}_{place}" if place else name
+            self._layers[key] = name
+            text = self._struct(step.layer, 0)
+            self._layer_lines.append(f"static const {step.kernel}_layer {name} = {text};\n")
+        return name
+
+    def _struct(self, layer: Struct, depth: int) -> str:
+        pad = "  " * (depth + 1)
+        lines = [f"{pad}.{name} = {self._value(value, depth + 1)}," for name, value in layer.fields.items()]
+        return "\n".join(["{", *lines, f"{'  ' * depth}}}"])
+
+    def _value(self, value: object, depth: int) -> str:
+        if value is None:
+            return "NULL"
+        if isinstance(value, Struct):
+            return self._struct(value, depth)
+        if isinstance(value, ConstantArray):
+            return self._constants.name_of(value)
+        if isinstance(value, list | tuple):
+            return "{" + ", ".join(self._value(entry, depth + 1) for entry in value) + "}"
+        if not isinstance(value, int | float | str):
+            raise TypeError(f"a layer holds a {type(value).__name__}")
+        return _number(value)
+
+    # The files.
+
+    def _header(self, macro: str) -> str:
+        source = self._source
+        name = source.name
+        lines = [
+            heading("The program", source.title, self._table.digest),
+            f"#ifndef {macro}_H\n#define {macro}_H\n",
+            "#include <stddef.h>\n#include <stdint.h>\n",
+            '#ifdef __cplusplus\nextern "C" {\n#endif\n',
+            f"#define {macro}_INPUTS {len(source.inputs)}",
+            f"#define {macro}_OUTPUTS {len(source.outputs)}",
+        ]
+        for word, ports in (("INPUT", source.inputs), ("OUTPUT", source.outputs)):
+            for at, port in enumerate(ports):
+                shape = "x".join(map(str, port.shape)) or "scalar"
+                lines.append(
+                    f"#define {macro}_{word}_{at}_BYTES {port.size} /* {in_comment(port.name)[1:-1]}: "
+                    f"{port.type} {shape} */"
+                )
+        total = sum(pool.size for pool in self._pools)
+        state = sum(variable.size for variable in self._variables.values())
+        lines += [
+            f"#define {macro}_ARENA_BYTES {total}",
+            *(
+                f"#define {macro}_ARENA_{at}_BYTES {pool.size} /* {in_comment(pool.id)[1:-1]} */"
+                for at, pool in enumerate(self._pools)
+            ),
+            f"#define {macro}_STATE_BYTES {state}",
+            "",
+        ]
+        return "\n".join(lines) + filled(_HEADER_END, macro, name, GUARD=f"{macro}_H")
+
+    def _c(self, macro: str, calls: Sequence[str]) -> str:
+        source = self._source
+        name = source.name
+        kernels, reset = self._kernels.text(), self._reset(name)
+        needs_math = re.search(
+            r"\b(expf|tanhf|roundf|NAN|INFINITY)\b", kernels + "".join(self._constants.lines)
+        )
+        includes = ["<stdint.h>", "<string.h>"]
+        if "FLT_MAX" in kernels:
+            includes.insert(0, "<float.h>")
+        if needs_math:
+            includes.insert(0, "<math.h>")
+        rows = max((layer.kernel_rows for layer in source.layers.values()), default=0)
+        parts = [
+            heading("The program", source.title, self._table.digest),
+            f'#include "{name}.h"\n',
+            "".join(f"#include {entry}\n" for entry in includes),
+            _ALIASING,
+            f"#define MOST_KERNEL_ROWS {max(rows, 1)}\n",
+            kernels + "\n",
+            "/* Numbers that never change. */\n",
+            *self._constants.lines,
+            *self._memories(macro),
+            *self._states(),
+            *self._layer_lines,
+            *self._functions,
+            reset,
+            self._ports(name),
+            self._run(macro, name, calls),
+        ]
+        return "\n".join(parts)
+
+    def _memories(self, macro: str) -> Iterator[str]:
+        for at, pool in enumerate(self._pools):
+            memory = "memory" if len(self._pools) == 1 else f"memory_{at}"
+            yield filled(
+                _MEMORY, macro, memory, SIZE=str(pool.size), AT=str(at), POOL=in_comment(pool.id)[1:-1]
+            )
+
+    def _states(self) -> Iterator[str]:
+        for variable in self._variables.values():
+            count = variable.size // variable.width
+            yield f"static {_INTEGERS[variable.width]} {variable.name}[{count}];\n"
+
+    def _reset(self, name: str) -> str:
+        lines = []
+        for variable in self._variables.values():
+            letter = {1: "b", 2: "h", 4: "i", 8: "q"}[variable.width]
+            count = variable.size // variable.width
+            content = variable.initial
+            values = (variable.fill,) if content is None else struct.unpack(f"<{count}{letter}", content)
+            if any(value != values[0] for value in values):
+                initial = ConstantArray(f"initial_{variable.name}", _INTEGERS[variable.width], values)
+                lines.append(
+                    f"  memcpy({variable.name}, {self._constants.name_of(initial)}, {variable.size});"
+                )
+            elif values[0]:
+                lines += [
+                    f"  for (int32_t at = 0; at < {count}; ++at) {{",
+                    f"    {variable.name}[at] = {values[0]};",
+                    "  }",
+                ]
+            else:
+                lines.append(f"  memset({variable.name}, 0, {variable.size});")
+        ready = ["static int is_ready;\n"] if self._variables else []
+        lines += ["  is_ready = 1;"] if self._variables else []
+        return "\n".join([*ready, f"void {name}_reset(void) {{", *lines, "}\n"])
+
+    def _ports(self, name: str) -> str:
+        parts = []
+        for word, ports in (("input", self._source.inputs), ("output", self._source.outputs)):
+            lines = [f"void *{name}_{word}(int number) {{", "  switch (number) {"]
+            for at, port in enumerate(ports):
+                lines.append(f"    case {at}:")
+                lines.append(f"      return {self._port(port)};")
+            lines += ["    default:", "      return NULL;", "  }", "}\n"]
+            parts.append("\n".join(lines))
+        return "\n".join(parts)
+
+    def _port(self, port: Port) -> str:
+        """Where it is: of an output that was copied or computed again, the version that is kept."""
+        end = len(self._table.segments)
+        versions = [tensor for tensor in self._table.tensors if (tensor.of or tensor.id) == port.tensor]
+        kept = [tensor for tensor in versions if tensor.last == end and port in self._source.outputs]
+        return self._place(kept[-1] if kept else versions[0])
+
+    def _run(self, macro: str, name: str, calls: Sequence[str]) -> str:
+        lines = [f"int {name}_run(const void *const inputs[], void *const outputs[]) {{"]
+        for word, ports in (("inputs", self._source.inputs), ("outputs", self._source.outputs)):
+            lines += [] if ports else [f"  (void){word};"]
+        if self._variables:
+            lines += ["  if (!is_ready) {", f"    {name}_reset();", "  }"]
+        for at, port in enumerate(self._source.inputs):
+            lines += [
+                f"  if (inputs && inputs[{at}]) {{",
+                f"    memcpy({self._port(port)}, inputs[{at}], {macro}_INPUT_{at}_BYTES);",
+                "  }",
+            ]
+        lines += calls
+        for at, port in enumerate(self._source.outputs):
+            lines += [
+                f"  if (outputs && outputs[{at}]) {{",
+                f"    memcpy(outputs[{at}], {self._port(port)}, {macro}_OUTPUT_{at}_BYTES);",
+                "  }",
+            ]
+        lines += ["  return 0;", "}\n"]
+        return "\n".join(lines)
+
+
+def _call(step: Call | Move) -> Call:
+    if isinstance(step, Move):
+        raise TypeError("bytes that move are no rows")
+    return step
+
+
+def _grouped(cells: Iterable[str], members: int) -> Iterator[str]:
+    """Numbers as the braces of an array of three dimensions want them."""
+    numbers = list(cells)
+    for at in range(0, len(numbers), 2 * members):
+        pairs = (f"{{{numbers[i]}, {numbers[i + 1]}}}" for i in range(at, at + 2 * members, 2))
+        yield f"{{{', '.join(pairs)}}}"
+
+
+def _image(base: str, extents: Extents) -> str:
+    return f"{{{base}, {extents.rows}, {extents.columns * extents.pixel}, 0}}"
+
+
+_ALIASING: Final = """\
+/* Bytes of the arena hold elements of different types at different times. */
+#if defined(__GNUC__)
+#define ALIASING __attribute__((may_alias))
+#else
+#define ALIASING
+#endif
+"""
+
+_MEMORY: Final = """\
+/* @POOL: elsewhere with @N_ARENA_@AT_ATTRIBUTE, such as __attribute__((section(".dtcm"))). */
+#ifndef @N_ARENA_@AT_ATTRIBUTE
+#define @N_ARENA_@AT_ATTRIBUTE
+#endif
+static _Alignas(16) uint8_t @n[@SIZE] @N_ARENA_@AT_ATTRIBUTE;
+"""
+
+_HEADER_END: Final = """
+/* Runs the model: reads the inputs, writes the outputs, and returns 0. An input that is NULL is where
+   @n_input says; an output that is NULL stays where @n_output says until the next run. */
+int @n_run(const void *const inputs[], void *const outputs[]);
+
+/* Where an input and an output are. Runs overwrite inputs. */
+void *@n_input(int number);
+void *@n_output(int number);
+
+/* Sets the variables of the model to what they are before its first run. */
+void @n_reset(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* @GUARD */
+"""

@@ -1,0 +1,1 @@
+"""Programs in C that are written from models."""

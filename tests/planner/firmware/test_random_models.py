@@ -1,0 +1,85 @@
+"""Programs of random models make the same of the same inputs as TensorFlow Lite Micro, bit for bit."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.planner.firmware.campaign import Tally, everything, try_models
+from tests.planner.firmware.damaged import damaged, try_damaged
+from tests.planner.firmware.random_models import KINDS, model_of
+from tests.planner.firmware.running import needs_compiler, needs_runtime
+
+pytestmark = needs_compiler
+
+
+def check(tally: Tally, least: int) -> None:
+    assert not tally.wrong, tally.wrong[:5]
+    assert tally.same >= least, (tally.refused, tally.not_run)
+
+
+@needs_runtime
+def test_each_operator_alone(tmp_path: Path) -> None:
+    models = [model_of(what, kind, seed) for what, kind in everything() for seed in range(2)]
+    check(try_models(models, tmp_path, "-O0"), len(models) * 8 // 10)
+
+
+@needs_runtime
+@pytest.mark.parametrize("sanitized", [False, True])
+def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool) -> None:
+    seeds = range(20, 22) if sanitized else range(4)
+    models = [model_of("network", kind, seed) for kind in (*KINDS, "uint8") for seed in seeds]
+    tally = try_models(models, tmp_path, "-O1", sanitized=sanitized)
+    check(tally, len(models) // 2)
+    assert tally.striped
+
+
+def test_damaged_models_are_refused_or_run_without_harm() -> None:
+    models = []
+    for seed, (what, kind) in enumerate(everything()):
+        made = model_of(what, kind, seed)
+        models.append((made.name, damaged(made.model, seed)))
+    became, wrong = try_damaged(models)
+    assert not wrong, wrong[:3]
+    assert became["built"]
+    assert len(became) > 2
+
+
+@needs_runtime
+@pytest.mark.campaign
+@pytest.mark.parametrize(
+    ("what", "kind"), [*everything(), *(("network", kind) for kind in (*KINDS, "uint8"))]
+)
+def test_fuzz_programs(tmp_path: Path, what: str, kind: str) -> None:
+    """Other seeds each time it has more of it: MEMSTOW_FUZZ_SECONDS for each operator."""
+    until = time.monotonic() + float(os.environ.get("MEMSTOW_FUZZ_SECONDS", "20"))
+    first = same = 0
+    while first == 0 or time.monotonic() < until:
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        sanitized = first % 100 == 0
+        tally = try_models(
+            [model_of(what, kind, seed) for seed in range(first, first + 25)],
+            folder,
+            "-O1",
+            sanitized=sanitized,
+        )
+        assert not tally.wrong, tally.wrong[:5]
+        first, same = first + 25, same + tally.same
+    print(f"{what}/{kind}: {first} models, {same} programs")  # noqa: T201
+    assert same > first // 3
+
+
+@pytest.mark.campaign
+def test_fuzz_damaged_models() -> None:
+    until = time.monotonic() + float(os.environ.get("MEMSTOW_FUZZ_SECONDS", "60"))
+    seed = 1000
+    while seed == 1000 or time.monotonic() < until:
+        models = []
+        for what, kind in everything():
+            made = model_of(what, kind, seed)
+            models.append((made.name, damaged(made.model, seed)))
+        _, wrong = try_damaged(models)
+        assert not wrong, (seed, wrong[:3])
+        seed += 1
