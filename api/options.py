@@ -790,6 +790,55 @@ WORK: Final = Option(
 TILES_JSON: Final = Option("json", "print the result as JSON", Flag())
 TILES_OUTPUT: Final = Option("output", "write the result as JSON to this file", Text(), "FILE", short="-o")
 
+# `memstow build`.
+
+PROGRAM: Final = Option(
+    "name", "what the program is called: all its names begin so", Text(), "NAME", otherwise="as the file is"
+)
+PROGRAM_POINT: Final = Option(
+    "point",
+    "the N-th point of the front, as `memstow front` lists them",
+    Whole(1, 1 << 31),
+    "N",
+    otherwise="the cheapest that fits",
+)
+PROGRAM_CAPACITY: Final = Option(
+    "capacity",
+    "the most memory that the program may work in",
+    Amount(),
+    "N",
+    otherwise="what is needed without more work",
+    written=": ``65536``, ``64KiB``, ``0x10000``",
+)
+PROGRAM_ORDER: Final = Option(
+    "order",
+    "run the operators as the model lists them (``given``), in the best order that is found (``free``), or, "
+    "to compare, by a rule (``lpmf``, ``dfs``)",
+    Choice(ORDERS),
+    otherwise="``free``, of which points are proven only where there is no other order",
+)
+PROGRAM_WITH: Final = Option(
+    "generators",
+    "what the program may do to need less memory, of ``stripes``, ``recompute``, ``spill``, with commas "
+    "between, or ``none``",
+    Text(),
+    "LIST",
+    flag="--with",
+    otherwise="``stripes``",
+)
+BUILD_TIME: Final = Option(
+    "time_limit",
+    "time limit for the search for the front",
+    Duration(LONGEST_RUN),
+    "S",
+    default=10.0,
+    query="time limit for the search for the front, in seconds",
+)
+PROGRAM_FOLDER: Final = Option(
+    "output", "write the files of the program into this folder", Text(), "DIR", short="-o"
+)
+PROGRAM_JSON: Final = Option("json", "print what was built as JSON", Flag())
+
 # `memstow evaluate`.
 
 VALUE: Final = Option("at", "the value of a symbol", _VALUE_OF_SYMBOL, "SYMBOL=N", is_repeated=True)

@@ -19,7 +19,8 @@ DOCS: Final = Path(__file__).parents[1] / "docs"
 CLI: Final = DOCS / "cli.md"
 SERVICE: Final = DOCS / "service.md"
 COMMANDS: Final = (
-    *("solve", "front", "verify", "view", "inspect", "convert", "tile", "evaluate", "generate"),
+    *("solve", "front", "verify", "view", "inspect", "convert"),
+    *("build", "tile", "evaluate", "generate"),
     *("bench", "solvers", "serve", "keys", "admin", "db", "doctor"),
 )
 """The commands whose tables of options are written."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from memstow.api.http.samples import CSV, LAYER, PLAN, PROBLEM
 from tests.fuzz.fuzz_verify import BY_LENGTH, POOLS, SYMBOLIC, TIGHT, WAYS
+from tests.person_model import person_model
 from tests.tflite_models import branching_model
 from tests.torch_recordings import pickled, sample, snapshot_of
 
@@ -27,6 +28,7 @@ DOCUMENTS: Final[Mapping[str, object]] = {
     "length.json": BY_LENGTH,
     "tight.json": TIGHT,
     "model.tflite": branching_model(),
+    "person.tflite": person_model(),
     "step.pickle": pickled(snapshot_of(sample(layers=1))),
     "plan.json": PLAN,
 }

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import memstow
+from tests.person_model import person_model
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
@@ -72,6 +73,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 def test_the_examples_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "person.tflite").write_bytes(person_model())
     examples = _examples()
     assert len(examples) > 10
     names: dict[str, object] = {}
@@ -153,6 +155,7 @@ def test_importing_it_loads_nothing_that_takes_time(tmp_path: Path) -> None:
 import sys
 before = set(sys.modules)
 import memstow
+from tests.person_model import person_model
 memstow.__version__, dir(memstow), memstow.__all__
 print(*sorted(set(sys.modules) - before))
 memstow.InputError, memstow.MemstowError
@@ -185,6 +188,7 @@ print(*sorted(heavy & set(sys.modules)))
 def test_it_is_found_beside_folders_called_as_its_own(elsewhere: Path) -> None:
     code = """
 import memstow
+from tests.person_model import person_model
 problem = memstow.read_problem(open("problem.json", "rb").read())
 found = memstow.plan(problem, memstow.Options(time_limit=5.0))
 print(found.status, memstow.verify(problem, found))

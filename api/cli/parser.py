@@ -35,6 +35,7 @@ COMMANDS: Final = (
     "view",
     "inspect",
     "convert",
+    "build",
     "tile",
     "evaluate",
     "generate",

@@ -213,7 +213,7 @@ async def read_problem_body(
         dims=dims_in(request, name),
         device=device_in(request, name),
         front=_front_in(request) if front else None,
-        targets=_listed(request, TARGETS) if front else None,
+        targets=listed_in(request, TARGETS) if front else None,
         shapes=None if front else _shapes_in(request),
         plan_form="json" if front else output_format(request, query.get("output_format"), own_page=True),
         members=members if name is None else (),
@@ -240,14 +240,14 @@ def _front_in(request: Request) -> dict[str, FrontValue]:
     """What the query asks of a front."""
     query = request.query_params
     members: dict[str, FrontValue] = {
-        name: listed for name in ("terms", "generators") if (listed := _listed(request, name)) is not None
+        name: listed for name in ("terms", "generators") if (listed := listed_in(request, name)) is not None
     }
     return members | {
         name: _query_value(query[name]) for name in ("cost", "within", "points") if name in query
     }
 
 
-def _listed(request: Request, name: str) -> list[str] | None:
+def listed_in(request: Request, name: str) -> list[str] | None:
     """The parts of a parameter, which has commas between."""
     text = request.query_params.get(name)
     return None if text is None else [] if (name, text) == ("generators", "none") else text.split(",")

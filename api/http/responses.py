@@ -38,6 +38,7 @@ _MEDIA_TYPES_OF_PLANS: Final = {
     "svg": "image/svg+xml",
     "loops": f"{_VENDOR}loops+json",
     "loops-picture": "image/svg+xml",
+    "zip": "application/zip",
     "stalloc": SOURCE_CODE,
 }
 """Where that is not the media type of a problem in this format."""
@@ -103,7 +104,8 @@ def json_response(document: object, status: int = 200, headers: Mapping[str, str
 def document_response(document: Document) -> Response:
     """A document in its format."""
     name = document.format
-    return Response(document.body, media_type="application/json" if name == "json" else MEDIA_TYPES[name])
+    kind = _MEDIA_TYPES_OF_PLANS[name] if name in ("json", "zip") else MEDIA_TYPES[name]
+    return Response(document.body, media_type=kind)
 
 
 def job_path(job: str) -> str:

@@ -436,6 +436,11 @@ def of_graph(example: JsonObject) -> JsonObject:
     return {"requestBody": {"required": True, "content": content}}
 
 
+def of_model() -> JsonObject:
+    """The request body of an operation about a TensorFlow Lite model."""
+    return {"requestBody": {"required": True, "content": {MEDIA_TYPES["tflite"]: {"schema": BYTES}}}}
+
+
 def of_symbols(problem: JsonObject, plan: JsonObject, at: JsonObject) -> JsonObject:
     """The request body of an operation about a symbolic plan at values, with these examples."""
     values = {"type": "object", "additionalProperties": {"type": "integer"}}

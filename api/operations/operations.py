@@ -22,6 +22,7 @@ from memstow.api.operations.envelope import collect, envelope, json_value, subje
 from memstow.api.operations.plan_forms import model_with_plan, plan_in_model
 from memstow.api.operations.request_types import (
     BodyForm,
+    BuildRequest,
     ConvertRequest,
     Document,
     EvaluateRequest,
@@ -335,6 +336,14 @@ def _tile(request: TileRequest, most_choices: int | None) -> Document:
     return _json_document(tiles_of(request))
 
 
+def _build(request: BuildRequest, most_choices: int | None) -> Document:
+    # Bytes that nobody vouches for are read, and a front is searched.
+    _require_own_process(most_choices)
+    from memstow.api.operations.tools import program_of
+
+    return program_of(request)
+
+
 def _evaluate(request: EvaluateRequest, most_choices: int | None) -> Document:
     if most_choices is not None:
         # Formulas may have to be looked at for very many values, which their number does not tell.
@@ -389,6 +398,7 @@ VERIFY: Final = Answer("verify", VerifyRequest, Document, _verify)
 INSPECT: Final = Answer("inspect", InspectRequest, Document, _inspect)
 CONVERT: Final = Answer("convert", ConvertRequest, Document, _convert)
 TILE: Final = Answer("tile", TileRequest, Document, _tile)
+BUILD: Final = Answer("build", BuildRequest, Document, _build)
 EVALUATE: Final = Answer("evaluate", EvaluateRequest, Document, _evaluate)
 REWRITE_PLAN: Final = Answer("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
@@ -410,6 +420,7 @@ OPERATIONS: Final[Mapping[str, Answer[Any, Any] | Search[Any, Any]]] = {
         INSPECT,
         CONVERT,
         TILE,
+        BUILD,
         EVALUATE,
         REWRITE_PLAN,
         WRITE_FRONT,

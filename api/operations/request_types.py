@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from memstow.api.options import RECORDED
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.graph import Order
 from memstow.planner.model.options import Bound, Event, Incumbent, Phase
 from memstow.planner.processes.frames import Message
 
@@ -160,6 +161,21 @@ class TileRequest(BodyRequest):
     im2col: str | None = None
     double_buffer: bool = True
     front: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest(BodyRequest):
+    """Build a program from a model."""
+
+    name: str
+    capacity: int | None = None
+    point: int | None = None
+    target: str | None = None
+    generators: list[str] | None = None
+    order: Order = "free"
+    deterministic: bool = False
+    seed: int = 0
+    build_seconds: float = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

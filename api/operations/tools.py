@@ -1,8 +1,10 @@
-"""Operations that answer without a search for a plan: a plan of formulas at values, tiles of operators."""
+"""Operations that answer without a job: a plan of formulas at values, tiles of operators, a program."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from io import BytesIO
+from typing import Any, Final, cast
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from memstow.api.operations.body_documents import (
     document_on_target,
@@ -10,10 +12,19 @@ from memstow.api.operations.body_documents import (
     symbolic_within,
 )
 from memstow.api.operations.envelope import collect, envelope, json_value
-from memstow.api.operations.request_types import Document, EvaluateRequest, Limits, TileRequest, VerifyRequest
+from memstow.api.operations.request_types import (
+    BuildRequest,
+    Document,
+    EvaluateRequest,
+    Limits,
+    TileRequest,
+    VerifyRequest,
+)
 from memstow.planner.formats import write_plan
 from memstow.planner.formats.native import is_symbolic, is_symbolic_plan, parse_symbolic_plan
 from memstow.planner.model.errors import InputError, Issue, changing_issues
+from memstow.planner.model.front import Generator
+from memstow.planner.model.options import Options
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
@@ -109,6 +120,43 @@ def tiles_of(request: TileRequest) -> dict[str, Any]:
         if request.operator is None:
             return all_as_data(tile_all(document, options))
         return as_data(tile(document, request.operator, options))
+
+
+def program_of(request: BuildRequest) -> Document:
+    """The files of the program of a model, as an archive."""
+    from memstow.planner.firmware import build
+    from memstow.planner.targets import shipped_target
+
+    with changing_issues(lambda issue: replace(issue, path=_QUERY_OF.get(issue.path, issue.path))):
+        target = None if request.target is None else shipped_target(request.target)
+        # A bad name is an error as any other.
+        generators = None if request.generators is None else cast("list[Generator]", request.generators)
+        built = build(
+            request.body,
+            name=request.name,
+            capacity=request.capacity,
+            point=request.point,
+            target=target,
+            generators=generators,
+            order=request.order,
+            options=Options(
+                time_limit=request.build_seconds, deterministic=request.deterministic, seed=request.seed
+            ),
+            # The runtime does not run models that nobody vouches for.
+            with_check=False,
+        )
+    archive = BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as file:
+        for name, content in built.files.items():
+            # The same program is the same archive, whenever it was made.
+            file.writestr(ZipInfo(f"{request.name}/{name}"), content, ZIP_DEFLATED)
+    return Document(archive.getvalue(), "zip")
+
+
+_QUERY_OF: Final = {
+    "prefix": "query.name",
+    **{name: f"query.{name}" for name in ("capacity", "point", "generators", "target")},
+}
 
 
 def verdict_on_tilings(request: VerifyRequest, content: Mapping[str, Any]) -> dict[str, object]:

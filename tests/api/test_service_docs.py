@@ -17,6 +17,7 @@ from benchmarks.servers import free_port
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
 from tests.api.serving import ROOT, Server
+from tests.person_model import person_model
 from tests.waiting import PATIENCE, wait_for
 
 PAGE = (ROOT / "docs" / "service.md").read_text()
@@ -37,6 +38,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_the_examples_run(running: Server, tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not here")
+    (tmp_path / "person.tflite").write_bytes(person_model())
     address = running.url.removeprefix("http://")
     lines = [line[2:] for line in re.findall(r"^\$ .*$", PAGE, re.MULTILINE)]
     assert len(lines) > 20

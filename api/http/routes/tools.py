@@ -1,4 +1,4 @@
-"""Tools that respond at once: verify, inspect, convert, tile operators, evaluate a plan of formulas."""
+"""Tools that respond at once: verify, inspect, convert, tile, build, evaluate a plan of formulas."""
 
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -14,14 +14,16 @@ from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     FormatOfBody,
     form_of_document,
+    listed_in,
     model_or_json,
     parameter,
     query_of,
 )
 from memstow.api.http.responses import MEDIA_TYPES, document_response
-from memstow.api.operations.operations import CONVERT, EVALUATE, INSPECT, TILE, VERIFY, Answer
+from memstow.api.operations.operations import BUILD, CONVERT, EVALUATE, INSPECT, TILE, VERIFY, Answer
 from memstow.api.operations.request_types import (
     BodyForm,
+    BuildRequest,
     ConvertRequest,
     Document,
     EvaluateRequest,
@@ -45,7 +47,7 @@ _CONVERTED = schemas.answers(
 for _name in ("structured", "executorch", "usmp"):
     _CONVERTED[200]["content"][MEDIA_TYPES[_name]] = {"schema": {}, "example": schemas.EXAMPLES_ALONE[_name]}
 
-R = TypeVar("R", VerifyRequest, InspectRequest)
+R = TypeVar("R", VerifyRequest, InspectRequest, BuildRequest)
 
 
 @operation(
@@ -233,6 +235,54 @@ async def tile(
         front=front,
     )
     return await call.perform(TILE, tile, len(tile.body))
+
+
+@operation(
+    router,
+    "POST /v1/build",
+    "build",
+    "A TensorFlow Lite model as a program in C that runs in the memory that was planned for it",
+    schemas.answers(
+        "The files of the program.", None, schemas.BYTES, 400, 415, 422, media_type="application/zip"
+    ),
+    description="The same as `memstow build`, without the program that checks outputs: a service does not "
+    "run models. Nothing that fits is an error (422, `nothing_fits`) that says the least that would. Never "
+    "longer than `sync_seconds`.",
+    parameters=[parameter(options.TARGET), parameter(options.PROGRAM_WITH)],
+    body=schemas.of_model(),
+)
+async def build(
+    call: Call,
+    name: Annotated[str, query_of(options.PROGRAM)] = "model",
+    capacity: Annotated[int | None, query_of(options.PROGRAM_CAPACITY)] = None,
+    point: Annotated[int | None, query_of(options.PROGRAM_POINT)] = None,
+    order: Annotated[Literal["given", "free", "lpmf", "dfs"], query_of(options.PROGRAM_ORDER)] = "free",
+    deterministic: Annotated[bool, query_of(options.DETERMINISTIC)] = False,
+    seed: Annotated[int, query_of(options.SEED)] = 0,
+    time_limit: Annotated[float, query_of(options.BUILD_TIME, le=None, allow_inf_nan=False)] = 10.0,
+) -> Response:
+    """Build."""
+    query = call.request.query_params
+    if "target" in query and capacity is not None:
+        message = "the target says how large its memories are; leave this or `target` out"
+        raise InputError.single("unused_option", "query.capacity", message)
+    if deterministic and "time_limit" in query:
+        message = "a deterministic run ends by its work; leave this or `deterministic` out"
+        raise InputError.single("unused_option", "query.time_limit", message)
+    build = BuildRequest(
+        body=await call.body(),
+        form=BodyForm(format="tflite"),
+        limits=call.service.limits,
+        name=name,
+        capacity=capacity,
+        point=point,
+        target=query.get("target"),
+        generators=listed_in(call.request, "generators"),
+        order=order,
+        deterministic=deterministic,
+        seed=seed,
+    )
+    return await _searched(call, BUILD, build, "build_seconds", time_limit)
 
 
 @operation(

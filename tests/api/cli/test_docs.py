@@ -17,6 +17,7 @@ from tests.api.cli.conftest import ROOT, Cli
 from tests.api.http.conftest import hard
 from tests.api.serving import Server
 from tests.campaign import gate_first
+from tests.person_model import person_model
 from tests.planner.bench.farm import Farm
 from tests.planner.bench.requests import SIDE_BY_SIDE
 from tests.planner.tflm.campaign import scratch_of
@@ -98,6 +99,7 @@ def test_the_examples_run(
     (tmp_path / "first.json").write_text(_written_in_the_readme()["first.json"])
     _write_model(tmp_path / "model.onnx")
     (tmp_path / "model.tflite").write_bytes(MODEL)
+    (tmp_path / "person.tflite").write_bytes(person_model())
     (tmp_path / "step.pickle").write_bytes(pickled(snapshot_of(sample())))
     (tmp_path / "device.log").write_bytes(device_log(MODEL, scratch_of(MODEL)))
     ids: dict[str, str] = {}

@@ -18,6 +18,7 @@ CASES = [
     *(("inspect", (name,)) for name in ("problem.json", "ways.json", "length.json", "step.pickle")),
     *(("convert", (name, "made.json")) for name in ("problem.json", "ways.json", "length.json")),
     *(("convert", (name, "made.csv")) for name in ("model.tflite", "step.pickle")),
+    *(("build", (name, "--output", "program", *STEADY)) for name in ("person.tflite", "model.tflite")),
     *(("tile", (name,)) for name in ("layer.json", "problem.json", "length.json")),
     *(("verify", (name, "plan.json")) for name in ("problem.json", "ways.json", "symbolic.json")),
     *(("verify", (name, "step.pickle")) for name in ("step.pickle", "problem.json")),

@@ -2,8 +2,10 @@
 
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from fastapi import FastAPI
@@ -34,6 +36,7 @@ from memstow.api.http.settings import Settings
 from memstow.api.operations import plan_forms
 from memstow.planner.model.schema import schema
 from tests.api.http.conftest import problem_document
+from tests.person_model import person_model
 
 
 def test_a_plan_is_judged(client: TestClient) -> None:
@@ -573,3 +576,46 @@ def test_a_plan_of_formulas_that_overlaps_is_refused(client: TestClient) -> None
     for alone in ([0, 0], SYMBOLIC, PROBLEM, PLAN):
         answer = client.post("/v1/evaluate", json=alone)
         assert '"at": {"s": 128}' in problem_document(answer, 422, "not_wrapped")["detail"]
+
+
+# Programs
+
+_TFLITE = {"Content-Type": "application/vnd.tflite"}
+
+
+def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None:
+    query = "name=person&deterministic=true&order=given&generators=stripes&point=1"
+    ran = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
+    assert (ran.status_code, ran.headers["content-type"]) == (200, "application/zip")
+    with ZipFile(BytesIO(ran.content)) as archive:
+        made = {name: archive.read(name) for name in archive.namelist()}
+    options = memstow.Options(deterministic=True)
+    built = memstow.build(
+        person_model(), name="person", point=1, order="given", options=options, with_check=False
+    )
+    assert made == {f"person/{name}": content for name, content in built.files.items()}
+    again = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
+    assert again.content == ran.content
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("capacity=1000", "nothing_fits"),
+        ("capacity=1000&point=1", "unused_option"),
+        ("capacity=1000&target=rp2040", "unused_option"),
+        ("target=nowhere", "unknown_target"),
+        ("generators=channels", "unknown_generator"),
+        ("point=99", "bad_point"),
+        ("name=1", "bad_prefix"),
+        ("deterministic=true&time_limit=1", "unused_option"),
+    ],
+)
+def test_programs_that_cannot_be_are_refused(client: TestClient, query: str, code: str) -> None:
+    problem_document(client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE), 422, code)
+
+
+def test_only_models_become_programs(client: TestClient) -> None:
+    problem_document(client.post("/v1/build", json=LAYER), 422, "not_a_model")
+    ran = client.post("/v1/build?target=stm32h743&generators=none", content=person_model(), headers=_TFLITE)
+    assert ran.status_code == 200

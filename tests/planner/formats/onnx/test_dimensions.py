@@ -1,6 +1,7 @@
 """Open dimensions of ONNX models: what gives them a value, and what is said where none does."""
 
 from random import Random
+from typing import Any
 
 from memstow.planner import formats
 from memstow.planner.formats.onnx.models import read_graph
@@ -10,7 +11,7 @@ from tests.onnx_models import MODELS, T, helper, model, node, onnx, value
 from tests.planner.refusal import refusal
 
 
-def pair(first: object = "N", second: object = None, **more: object) -> bytes:
+def pair(first: object = "N", second: object = None, **more: Any) -> bytes:
     """Two inputs, a sum of their rows; axis 1 of `z` has no name."""
     nodes = [node("Add", "x x", "a"), node("MatMul", "a z", "y")]
     inputs = [value("x", [first, 4]), value("z", [4, second])]

@@ -1,6 +1,7 @@
 """ONNX models whose open dimensions are symbols: at each value as the model with this value."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def ranges(**given: tuple[int, int]) -> dict[str, Symbol]:
     return {name: symbol_for(name, symbol) for name, symbol in made.items()}
 
 
-def decoder(**more: object) -> bytes:
+def decoder(**more: Any) -> bytes:
     """A step of decoding with a cache: reshapes, joins, and what inference cannot say alone."""
     nodes = [
         node("MatMul", "x wq", "q"),

@@ -1,0 +1,168 @@
+"""`memstow build`: a model as a program in C that runs in the memory that was planned for it."""
+
+import argparse
+import json
+import os
+import re
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from memstow.api import options
+from memstow.api.cli.output_files import STDOUT, replace_file, to_stdout
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options
+from memstow.api.cli.problem_input import STDIN, read_bytes_of, read_target, warn_if_terminal
+from memstow.api.cli.search_arguments import add_limits, options_without_hint
+from memstow.api.cli.terminal import Exit, Interruptible, print_error
+from memstow.planner.model.errors import InputError, changing_issues
+from memstow.planner.show.formatting import plain
+
+if TYPE_CHECKING:
+    from memstow.planner.firmware import Built
+
+_NONE: Final = "none"
+_OPTIONS: Final = {
+    "generators": "--with",
+    "point": "--point",
+    "capacity": "--capacity",
+    "prefix": "--name",
+}
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9]+", re.ASCII)
+
+
+def add(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "build",
+        "write a model as a program in C that runs in the memory that was planned for it",
+        details="""
+Finds the front of the model's memory against its work, takes the point that is asked for, and writes
+NAME.c, NAME.h, NAME.map.json (what is where and when), NAME.graph.json and NAME.plan.json (for verify and
+view), CMakeLists.txt and, where tflite-micro is installed, NAME_check.c, which compares the outputs with
+those of TensorFlow Lite Micro.
+
+Exit code 0: the program was written; 3: nothing fits; 130: interrupted.""",
+        examples="""
+memstow build model.tflite --output model
+memstow build model.tflite --output model --capacity 20KiB
+memstow build model.tflite --output model --point 1 --with stripes,recompute
+memstow build model.tflite --output model --target stm32h743
+""",
+    )
+    parser.add_argument("file", metavar="MODEL", help="the TensorFlow Lite model; - reads standard input")
+    program = parser.add_argument_group("program")
+    add_options(program, options.PROGRAM_FOLDER, options.PROGRAM)
+    memory = parser.add_argument_group("memory")
+    add_options(memory, options.PROGRAM_CAPACITY, options.TARGET, options.PROGRAM_POINT)
+    add_option(memory, options.PROGRAM_ORDER, default="free")
+    add_option(memory, options.PROGRAM_WITH, type=_generators, default=("stripes",))
+    add_options(parser.add_argument_group("search"), options.DETERMINISTIC, options.SEED)
+    add_limits(parser)
+    add_option(parser.add_argument_group("results"), options.PROGRAM_JSON)
+    parser.set_defaults(run=run, solver=options.SOLVER.default, gap=options.GAP.default)
+
+
+def _generators(text: str) -> tuple[str, ...]:
+    return () if text == _NONE else tuple(dict.fromkeys(text.split(",")))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the model, build it, and write the files."""
+    if args.output is None:
+        message = "say into which folder the program goes, such as --output model"
+        raise InputError.single("missing_option", "--output", message)
+    if args.output == STDOUT or (os.path.lexists(args.output) and not os.path.isdir(args.output)):
+        raise InputError.single("no_folder", "--output", f"{plain(args.output)} is no folder; name one")
+    if args.target is not None and args.capacity is not None:
+        message = "the target says how large its memories are; leave this or --target out"
+        raise InputError.single("unused_option", "--capacity", message)
+    name = _name(args)
+    warn_if_terminal(args.file)
+    data = read_bytes_of(args.file)
+    _require_model(data, args.file)
+    target = None if args.target is None else read_target(args.target)
+    search = options_without_hint(args)
+
+    from memstow.planner.firmware import NOTHING_FITS, build
+
+    def work(cancel: threading.Event) -> "Built":
+        return build(
+            data,
+            name=name,
+            capacity=args.capacity,
+            point=args.point,
+            target=target,
+            generators=args.generators,
+            order=args.order,
+            options=search,
+            cancel=cancel,
+        )
+
+    call = Interruptible(work)
+    try:
+        with changing_issues(lambda issue: replace(issue, path=_OPTIONS.get(issue.path, issue.path))):
+            built = call.run(None)
+    except InputError as error:
+        if error.issues[0].code != NOTHING_FITS:
+            raise
+        print_error(plain(error.issues[0].message, most=1000))
+        return Exit.INTERRUPTED if call.interrupted else Exit.INFEASIBLE
+    if call.interrupted:
+        print_error("interrupted: nothing was written")
+        return Exit.INTERRUPTED
+    os.makedirs(args.output, exist_ok=True)
+    for file, content in built.files.items():
+        replace_file(os.path.join(args.output, file), content)
+    _report(args, name, built)
+    return Exit.DONE
+
+
+def _name(args: argparse.Namespace) -> str:
+    """What the program is called: as the user says, or as the file."""
+    if args.name is not None:
+        return str(args.name)
+    if args.file == STDIN:
+        return "model"
+    stem = _NOT_IN_NAMES.sub("_", os.path.basename(args.file).rpartition(".")[0]).strip("_").lower()
+    return stem[:64] if stem and not stem[0].isdigit() else f"model_{stem}"[:64].rstrip("_")
+
+
+def _require_model(data: bytes, path: str) -> None:
+    if data[4:8] != b"TFL3":
+        message = "a program is built from a TensorFlow Lite model (.tflite), and this is none"
+        raise InputError.single("not_a_model", "MODEL" if path == STDIN else plain(path), message)
+
+
+def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
+    _, cost = built.front.terms
+    if args.json:
+        facts = {
+            "name": name,
+            "arena": built.arena,
+            "state": built.state,
+            "constants": built.constants,
+            "point": built.number,
+            "values": dict(built.point.values),
+            "bounds": dict(built.point.bounds),
+            "proven": built.point.proven,
+            "no_check": built.no_check,
+            "files": sorted(built.files),
+        }
+        to_stdout((json.dumps(facts, indent=2) + "\n").encode())
+        return
+    points = built.front.targets[0].points if built.front.targets else built.front.points
+    proven = ", proven" if built.point.proven else ""
+    cheapest = min(point.values[cost] for point in points)
+    times = f"{built.point.values[cost] / cheapest:.3f}" if cheapest else "1.000"
+    print(f"{plain(name)}: works in {built.arena:,} bytes, at {times} times the least work")
+    print(f"point {built.number} of {len(points)}{proven}; {cost} {built.point.values[cost]:,}")
+    if built.state:
+        print(f"variables: {built.state:,} bytes beside that")
+    print(f"constants: {built.constants:,} bytes")
+    print(f"{plain(args.output)}: {', '.join(sorted(built.files))}")
+    if built.no_check is not None:
+        print(f"no {plain(name)}_check.c: {plain(built.no_check, most=300)}")
+    else:
+        source = f"{plain(args.output)}/{name}"
+        print(f"next: cc -O2 {source}.c {source}_check.c -lm -o check && ./check")
