@@ -174,6 +174,9 @@ bench-hard: install
 	$(BIN)/python -m benchmarks hard $(ARGS)
 
 # Orders of operators, on the graphs of the shared data: the best, rules of thumb, and a model; ARGS='--seconds 1' for less.
+bench-firmware: install
+	$(BIN)/python -m benchmarks.firmware $(ARGS)
+
 bench-order: install
 	$(BIN)/python -m benchmarks orders $(ARGS)
 
