@@ -166,7 +166,23 @@ def read_model(data: bytes) -> FullModel:
         for index, tensor in enumerate(main.tensors)
     )
     operators = tuple(_operator(index, operator, tensors) for index, operator in enumerate(main.operators))
-    return FullModel(tensors, operators, main.inputs, main.outputs, subgraphs)
+    model = FullModel(tensors, operators, main.inputs, main.outputs, subgraphs)
+    _require_written(model)
+    return model
+
+
+def _require_written(model: FullModel) -> None:
+    """Refuse a model that reads what nobody wrote."""
+    made = {place for operator in model.operators for place in operator.source.outputs}
+    made.update(model.inputs)
+    read = {place for operator in model.operators for place in operator.source.inputs}
+    for index, tensor in enumerate(model.tensors):
+        if tensor is None or index in made:
+            continue
+        if index in model.outputs:
+            raise refuse("not_written", tensor.path, "it is an output of the model that no operator makes")
+        if index in read and tensor.content is None and not tensor.is_variable and tensor.size:
+            raise refuse("not_written", tensor.path, "operators read it, and nobody writes it")
 
 
 def full_tensor(data: bytes, tensor: ModelTensor, path: str) -> FullTensor | None:
@@ -240,7 +256,7 @@ def initial_variables(model: FullModel, data: bytes) -> Mapping[tuple[str, str],
         handles: dict[int, tuple[str, str]] = {}
         for at, called in enumerate(subgraph.operators):
             path = f"$.subgraphs[{number}].operators[{at}]"
-            if called.name == "VAR_HANDLE":
+            if called.name == "VAR_HANDLE" and called.outputs:
                 handles[called.outputs[0]] = handle_of(called)
                 continue
             if called.name != "ASSIGN_VARIABLE" or len(called.inputs) != 2 or called.inputs[0] not in handles:

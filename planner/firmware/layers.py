@@ -1186,6 +1186,7 @@ def _variable_of(operator: FullOperator, context: Context) -> str:
 def _handle(operator: FullOperator, context: Context) -> Layer:
     from memstow.planner.firmware.full_model import handle_of
 
+    _need(bool(operator.source.outputs), operator, "it has no output", "missing_output")
     key = handle_of(operator.source)
     name = context.known.setdefault(key, f"variable_{len(context.known)}")
     context.handles[operator.source.outputs[0]] = name
