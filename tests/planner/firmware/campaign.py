@@ -55,22 +55,27 @@ def points(model: bytes, name: str, generators: Sequence[Generator]) -> list[tup
     return with_front
 
 
+def _tries(entry: Made) -> list[tuple[str, tuple[Generator, ...]]]:
+    """How a model is built: of networks, in other ways as well."""
+    tries: list[tuple[str, tuple[Generator, ...]]] = [(entry.name, ("stripes",))]
+    if entry.name.startswith(("network", "hourglass")):
+        tries.append((f"{entry.name}_more", ("stripes", "recompute")))
+        tries.append((f"{entry.name}_again", ("recompute",)))
+    return tries
+
+
 def try_models(
     models: Sequence[Made], folder: Path, *flags: str, sanitized: bool = False, runs: int = 3
 ) -> Tally:
     """Build, compile and compare each of them, by its name."""
     tally, programs = Tally(), list[Program]()
     for entry in models:
-        tries: list[tuple[str, tuple[Generator, ...]]] = [(entry.name, ("stripes",))]
-        if "network" in entry.name:
-            tries.append((f"{entry.name}_more", ("stripes", "recompute")))
-        for label, generators in tries:
-            try:
-                made = points(entry.model, label, generators)
-            except InputError as error:
-                tally.refused[error.issues[0].message] += 1
-                break
-            programs += [write(built, at, entry.reference, folder) for at, built in made]
+        try:
+            made = [program for label, *how in _tries(entry) for program in points(entry.model, label, *how)]
+        except InputError as error:
+            tally.refused[error.issues[0].message] += 1
+            continue
+        programs += [write(built, at, entry.reference, folder) for at, built in made]
     if not programs:
         return tally
     more = (*flags, *SANITIZERS) if sanitized else flags
@@ -91,7 +96,7 @@ def everything() -> list[tuple[str, str]]:
     """Each operator with each type of elements that it may have."""
     none = {("svdf", "int16"), ("svdf", "float32"), ("lstm", "float32")}
     both = [(what, kind) for what in (*IMAGES, *ANY) for kind in KINDS if (what, kind) not in none]
-    return both + [(what, "uint8") for what in SHIFTED if what != "network"]
+    return both + [(what, "uint8") for what in SHIFTED]
 
 
 def main(first: str, end: str, *words: str) -> None:

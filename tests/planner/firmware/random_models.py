@@ -267,6 +267,16 @@ class Network:
         options |= {"f4": ("i", aside), "f5": ("i", apart), "f6": ("b", self.rng.choice((0, 2)))}
         return self.one("CONV_2D", [x, weights, *self.biases(channels, terms, narrow=True)], y, **options)
 
+    def plain_convolution(self, x: int, channels: int, kernel: int = 1, stride: int = 1) -> int:
+        """One of a square window, with a RELU."""
+        shape = self.known[x].shape
+        terms = kernel * kernel * shape[3]
+        weights, scales = self.weights((channels, kernel, kernel, shape[3]), channels, 0)
+        made = (1, -(-shape[1] // stride), -(-shape[2] // stride), channels)
+        y = self.tensor(made, scale=self.sums(x, scales, terms))
+        options = {"f0": ("b", 0), "f1": ("i", stride), "f2": ("i", stride), "f3": ("b", 1)}
+        return self.one("CONV_2D", [x, weights, *self.biases(channels, terms)], y, **options)
+
     def depthwise(self, x: int) -> int:
         shape = self.known[x].shape
         padding, down, right, rows, columns, apart, aside, made = self.window(shape)
@@ -306,12 +316,12 @@ class Network:
         inputs = [self.integers((1, *made, channels)), weights, x, *self.biases(channels, terms)]
         return self.one("TRANSPOSE_CONV", inputs, y, **options)
 
-    def pool(self, x: int) -> int:
+    def pool(self, x: int, whole: bool = False) -> int:
         shape = self.known[x].shape
         padding, down, right, rows, columns, _, _, made = self.window(shape)
         while made == () or (padding == 1 and (rows > shape[1] or columns > shape[2])):
             padding, down, right, rows, columns, _, _, made = self.window(shape)
-        if self.rng.random() < 0.2:
+        if whole or self.rng.random() < 0.2:
             padding, down, right, rows, columns = 1, 1, 1, shape[1], shape[2]
         extents = [
             -(-extent // step) if padding == 0 else (extent - size) // step + 1
@@ -749,7 +759,7 @@ class Made:
 
 SHIFTED: Final = (
     "convolution", "depthwise", "transpose_conv", "pool", "arithmetic", "softmax", "dense", "reshape",
-    "concatenation", "split", "pad", "strided_slice", "transpose", "network",
+    "concatenation", "split", "pad", "strided_slice", "transpose",
 )  # fmt: skip
 """What has kernels for elements of uint8."""
 
@@ -758,7 +768,9 @@ def model_of(what: str, kind: str, seed: int) -> Made:
     """One operator alone, or a network; of uint8 as well."""
     rng = Random(f"{what} {kind} {seed}")
     net = Network(rng, KINDS.get(kind, INT8), is_plain=kind == "uint8")
-    if what == "network":
+    if what == "hourglass":
+        _hourglass(net)
+    elif what == "network":
         _network(net, SHIFTED if kind == "uint8" else (*IMAGES, *ANY))
     else:
         _alone(net, what)
@@ -779,6 +791,29 @@ def _alone(net: Network, name: str) -> None:
     net.main.inputs = [x]
     y = {**IMAGES, **ANY}[name](net, x)
     net.main.outputs = [y, *net.main.outputs]
+
+
+def _hourglass(net: Network) -> None:
+    """A wide image that is cheap to make and is needed twice, with narrow ones between."""
+    rng = net.rng
+    x = net.tensor((1, rng.choice((8, 12, 16)), rng.choice((8, 13)), rng.choice((1, 2))))
+    net.main.inputs = [x]
+    wide = net.plain_convolution(x, rng.choice((12, 24)))
+    small = net.plain_convolution(wide, 2, kernel=3, stride=2)
+    for _ in range(rng.randint(1, 3)):
+        small = net.plain_convolution(small, rng.choice((6, 12)), kernel=rng.choice((1, 3)))
+        small = net.plain_convolution(small, 2)
+    shape = net.known[wide].shape
+    large = net.alike(small, (*shape[:3], 2))
+    net.operator("RESIZE_NEAREST_NEIGHBOR", [small, net.integers(shape[1:3])], [large])
+    other = net.plain_convolution(large, shape[3])
+    y = net.arithmetic(wide, other)
+    end = rng.random()
+    if end < 0.4:
+        y = net.pool(y, whole=True)
+    elif end < 0.7:
+        y = net.dense(y)
+    net.main.outputs = [y]
 
 
 _STEPS: Final = (
@@ -823,5 +858,5 @@ def _network(net: Network, names: Sequence[str]) -> None:
     elif end < 0.5:
         y = net.dense(y)
     elif end < 0.7:
-        y = net.softmax(net.dense(net.pool(y)))
+        y = net.softmax(net.dense(net.pool(y, whole=True)))
     net.main.outputs = list(dict.fromkeys([y, *net.main.outputs]))

@@ -41,7 +41,7 @@ float roundf(float);
 """,
 }
 _COMPILERS: Final = {
-    "gcc": ("-O2",),
+    "gcc": ("-O1",),
     "clang": ("-O1", "-fsyntax-only"),
     "arm-none-eabi-gcc": ("-mcpu=cortex-m4", "-mthumb", "-Os"),
     "riscv64-unknown-elf-gcc": ("-Os", "-fsyntax-only", "-ffreestanding", "-isystem", "headers"),
