@@ -819,8 +819,8 @@ PROGRAM_ORDER: Final = Option(
 )
 PROGRAM_WITH: Final = Option(
     "generators",
-    "what the program may do to need less memory, of ``stripes``, ``recompute``, ``spill``, with commas "
-    "between, or ``none``",
+    "what the program may do to need less memory: ``stripes``, ``recompute``, both with a comma between, or "
+    "``none``",
     Text(),
     "LIST",
     flag="--with",

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Target
 
 DEFAULT_NAME: Final = "model"
-GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill")
-"""What the program may do to need less memory; parts of channels have no kernels."""
+GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute")
+"""What the program may do to need less memory. Parts of channels have no kernels, and it works in one memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,10 @@ def test_a_proof_is_told_only_where_there_is_one(plan: Plan, order: str, said: s
 
 def test_what_is_not_known_is_told() -> None:
     same = arena(800, 100, None)
-    assert notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=False)[1].startswith(
+    assert notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=False)[2].startswith(
         NOT_COUNTED
     )
-    told = notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=True)[1]
+    told = notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=True)[2]
     assert told == "the tail is not known: the log does not tell it"
 
 
