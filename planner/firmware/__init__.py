@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_NAME: Final = "model"
 GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute")
-"""What the program may do to need less memory. Parts of channels have no kernels, and it works in one memory."""
+"""What the program may do to need less memory: parts of channels have no kernels, and it has one memory."""
 
 
 @dataclass(frozen=True, slots=True)

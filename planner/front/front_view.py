@@ -26,11 +26,10 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import record
 from memstow.planner.show.formatting import count, human, plain
 from memstow.planner.show.view_document import ON_WHOSE_WORD, Author, Data, PlanView, Sentence, Tone, encoded
-from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.graph_verdict import judge_graph, schedule_cost
 from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.row_operators import in_bytes
-from memstow.planner.verify.verdict import Claims, Verdict
+from memstow.planner.verify.verdict import Claims, Refused, Verdict
 
 Standing = Literal["proven", "claimed", "open", "worse", "wrong"]
 """How a point stands: `worse` is no better than another in both terms, `wrong` contradicts itself, another

@@ -31,11 +31,8 @@ from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import ALWAYS, COST, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
 from memstow.planner.model.records import record
-from memstow.planner.verify.verdict import Code, Effort, Findings
-
-
-class Refused(Exception):  # noqa: N818
-    """Why the schedule is none of the graph."""
+from memstow.planner.verify.row_operators import cost_once
+from memstow.planner.verify.verdict import Code, Effort, Findings, Refused
 
 
 def structure_errors(graph: Graph) -> Iterator[str]:
@@ -275,9 +272,6 @@ def with_chosen(graph: Graph, names: Sequence[str]) -> Graph:
 def _require_within_limits(graph: Graph, changed: Graph) -> None:
     if graph.limits is None or graph.limits.cost is None:
         return
-    # It imports this module for what it raises.
-    from memstow.planner.verify.row_operators import cost_once
-
     cost, most = cost_once(changed), Fraction(str(graph.limits.cost)) * cost_once(graph)
     if cost > most:
         raise Refused(

@@ -18,7 +18,6 @@ from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Schedule
 from memstow.planner.model.problem import COST, Problem
 from memstow.planner.model.records import record
 from memstow.planner.verify.graph_replay import (
-    Refused,
     Replay,
     problem_in_order,
     replay,
@@ -40,6 +39,7 @@ from memstow.planner.verify.verdict import (
     Effort,
     Findings,
     GraphFacts,
+    Refused,
     Standing,
     Subject,
     TooMuch,

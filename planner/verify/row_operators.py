@@ -32,8 +32,8 @@ from memstow.planner.model.operator_kinds import (
 )
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.records import record
-from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.untimed_graph import in_order
+from memstow.planner.verify.verdict import Refused
 
 Part = tuple[int, int]
 """Rows or columns, the last not included."""

@@ -22,7 +22,7 @@ from memstow.planner.model.graph import (
 from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT, measure, merged
 from memstow.planner.model.records import record
-from memstow.planner.verify.graph_replay import FreeNames, Refused, Run
+from memstow.planner.verify.graph_replay import FreeNames, Run
 from memstow.planner.verify.row_operators import (
     NOTHING,
     Image,
@@ -34,7 +34,7 @@ from memstow.planner.verify.row_operators import (
     joined,
 )
 from memstow.planner.verify.untimed_graph import members
-from memstow.planner.verify.verdict import Effort
+from memstow.planner.verify.verdict import Effort, Refused
 
 
 @record

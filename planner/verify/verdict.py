@@ -421,6 +421,10 @@ class TooMuch(Exception):  # noqa: N818
     """Checking this takes more work than the judge does: it stays a claim."""
 
 
+class Refused(Exception):  # noqa: N818
+    """Why the schedule is none of the graph."""
+
+
 class Effort:
     """A budget of steps, each of which looks at one buffer, operator, storage or name; `left` of them."""
 

@@ -25,9 +25,9 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan, Schedule, Spill
 from memstow.planner.model.problem import Problem, allowed_pools
 from memstow.planner.solve.engine import plan as solve
-from memstow.planner.verify.graph_replay import Refused, problem_in_order, replay, with_chosen
+from memstow.planner.verify.graph_replay import problem_in_order, replay, with_chosen
 from memstow.planner.verify.graph_verdict import does_more_than_order, judge_graph, schedule_cost, scheduled
-from memstow.planner.verify.verdict import Findings
+from memstow.planner.verify.verdict import Findings, Refused
 from tests import referee
 from tests.graphs import Document, live_bytes_of, random_graph
 

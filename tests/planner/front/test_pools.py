@@ -19,8 +19,8 @@ from memstow.planner.model.plan import Plan, Schedule, Spill
 from memstow.planner.model.problem import Pool, Problem, allowed_pools
 from memstow.planner.solve import engine
 from memstow.planner.verify import verify
-from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.graph_verdict import schedule_cost
+from memstow.planner.verify.verdict import Refused
 from tests import referee
 
 STEADY = Options(deterministic=True, work_limit=20_000_000)

@@ -15,9 +15,9 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Spill, Stripe
 from memstow.planner.model.problem import Pool, Problem
-from memstow.planner.verify.graph_replay import Refused, problem_in_order, replay
+from memstow.planner.verify.graph_replay import problem_in_order, replay
 from memstow.planner.verify.graph_verdict import scheduled
-from memstow.planner.verify.verdict import Findings
+from memstow.planner.verify.verdict import Findings, Refused
 from tests.graphs import Document, random_graph
 from tests.planner.graph.stripes.nets import random_net
 from tests.rolling import random_network

@@ -24,9 +24,9 @@ from memstow.planner.model.plan import (
 from memstow.planner.model.problem import Pool
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import Standing, Subject, judge, verify
-from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.graph_verdict import scheduled
 from memstow.planner.verify.row_operators import least_cost
+from memstow.planner.verify.verdict import Refused
 
 CONV = Window(kernel=(3, 3), padding=(1, 1, 1, 1))
 SMALLER = Window(kernel=(3, 3), stride=(2, 2), padding=(1, 1, 1, 1))

@@ -10,8 +10,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.operator_kinds import is_by_channel, word_of
 from memstow.planner.model.plan import Schedule, Stripe
-from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.graph_verdict import scheduled
+from memstow.planner.verify.verdict import Refused
 
 GROUPS = ("BY_ELEMENT", "CONCATENATIONS", "NEAREST", "BILINEAR", "REDUCTIONS", "PRODUCTS")
 

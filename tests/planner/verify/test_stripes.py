@@ -4,11 +4,10 @@ import pytest
 
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Schedule, Stripe
-from memstow.planner.verify.graph_replay import Refused
 from memstow.planner.verify.graph_verdict import scheduled
 from memstow.planner.verify.row_operators import Kinds
 from memstow.planner.verify.stripe_replay import Keeping, Parts, check_slots, parts_of, rows_of, strips_of
-from memstow.planner.verify.verdict import Effort
+from memstow.planner.verify.verdict import Effort, Refused
 from tests.rolling import Naive, random_network
 
 SEEDS = range(600)
