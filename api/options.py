@@ -820,11 +820,18 @@ PROGRAM_ORDER: Final = Option(
 PROGRAM_WITH: Final = Option(
     "generators",
     "what the program may do to need less memory: ``stripes``, ``recompute``, both with a comma between, or "
-    "``none``",
+    "``none``; in several memories ``spill``",
     Text(),
     "LIST",
     flag="--with",
     otherwise="``stripes``",
+)
+PROGRAM_EXTERNAL: Final = Option(
+    "external",
+    "what lies with the caller of the program: ``inputs``, ``outputs``, or both with a comma between",
+    Text(),
+    "LIST",
+    otherwise="none",
 )
 BUILD_TIME: Final = Option(
     "time_limit",

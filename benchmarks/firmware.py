@@ -122,6 +122,8 @@ def _row(path: Path, figures: Figures, whole: int | None) -> list[str]:
 def _ours(model: bytes, folder: Path) -> Iterator[Figures]:
     options = memstow.Options(deterministic=True)
     cheapest = memstow.build(model, name="net", options=options, with_check=False)
+    assert cheapest.front is not None
+    assert cheapest.point is not None
     peak, cost = cheapest.front.terms
     known: set[int] = set()
     for name, most in (("cost 1.0", 1.0), ("cost 1.1", 1.1), ("cost 1.3", 1.3), ("least memory", None)):

@@ -172,6 +172,7 @@ class BuildRequest(BodyRequest):
     point: int | None = None
     target: str | None = None
     generators: list[str] | None = None
+    external: list[str] | None = None
     order: Order = "free"
     deterministic: bool = False
     seed: int = 0

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from memstow.api.operations.body_documents import (
@@ -38,6 +38,9 @@ from memstow.planner.tiling.tiling_documents import (
     parse_tilings,
 )
 from memstow.planner.verify.tiling_verdict import judge_tilings
+
+if TYPE_CHECKING:
+    from memstow.planner.firmware import External
 from memstow.planner.verify.verdict import as_data as verdict_as_data
 
 _MEMBERS: Final = ("problem", "plan", "at")
@@ -138,6 +141,7 @@ def program_of(request: BuildRequest) -> Document:
             point=request.point,
             target=target,
             generators=generators,
+            external=cast("list[External]", request.external or []),
             order=request.order,
             options=Options(
                 time_limit=request.build_seconds, deterministic=request.deterministic, seed=request.seed
@@ -155,7 +159,7 @@ def program_of(request: BuildRequest) -> Document:
 
 _QUERY_OF: Final = {
     "prefix": "query.name",
-    **{name: f"query.{name}" for name in ("capacity", "point", "generators", "target")},
+    **{name: f"query.{name}" for name in ("capacity", "point", "generators", "external", "target")},
 }
 
 

@@ -4,13 +4,13 @@ In: a TensorFlow Lite model, and which point of its front is wanted. Out: the fi
 plan and the table of its loops that they were written from.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import Front, FrontOptions, FrontPoint, Generator
 from memstow.planner.model.graph import Order
 from memstow.planner.model.options import Options
 
@@ -19,25 +19,18 @@ if TYPE_CHECKING:
 
     from memstow.planner.firmware.full_model import FullModel
     from memstow.planner.firmware.layers import Layer
-    from memstow.planner.model.graph import Graph
+    from memstow.planner.firmware.memories import Choice, Planned
+    from memstow.planner.model.front import Front, FrontPoint, Generator
+    from memstow.planner.model.graph import Graph, TensorKind
     from memstow.planner.model.loops import Loops
     from memstow.planner.model.options import Listener
+    from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Target
 
 DEFAULT_NAME: Final = "model"
-GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute")
-"""What the program may do to need less memory: parts of channels have no kernels, and it has one memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which point of the front is built: that of a number, or the cheapest that fits; else the cheapest."""
-
-    capacity: int | None = None
-    point: int | None = None
-    target: "Target | None" = None
-    generators: tuple[Generator, ...] = ("stripes",)
-    order: Order = "free"
+External = Literal["inputs", "outputs"]
+EXTERNAL: Final[tuple[External, ...]] = ("inputs", "outputs")
+"""What may lie with the caller of a program, outside of what is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +39,13 @@ class Built:
 
     files: Mapping[str, bytes]
     graph: "Graph"
-    front: Front
-    point: FrontPoint
-    number: int
-    """Which point of the front that is, from 1."""
+    plan: "Plan"
     loops: "Loops"
+    front: "Front | None"
+    """None where the program works in several memories at once, without spills; so are point and number."""
+    point: "FrontPoint | None"
+    number: int | None
+    """Which point of the front that is, from 1."""
     arena: int
     """Bytes that the program works in."""
     state: int
@@ -61,10 +56,6 @@ class Built:
     """Why there is no program that checks the outputs; None where there is one."""
 
 
-NOTHING_FITS: Final = "nothing_fits"
-"""The code of the error where no point of the front fits."""
-
-
 def build(
     model: bytes,
     *,
@@ -72,8 +63,9 @@ def build(
     capacity: int | None = None,
     point: int | None = None,
     target: "Target | None" = None,
-    generators: Iterable[Generator] | None = None,
+    generators: "Iterable[Generator] | None" = None,
     order: Order = "free",
+    external: "Iterable[External]" = (),
     options: Options | None = None,
     with_check: bool = True,
     on_event: "Listener | None" = None,
@@ -82,42 +74,46 @@ def build(
     """Write the program of a TensorFlow Lite model, in the memory of one point of its front.
 
     `capacity` takes the cheapest point whose peak is at most that, `point` the one of this number, from 1;
-    without either, the least memory without more work. `target` plans for the memories of a device. Names in
-    the program begin with `name`. `with_check` runs the model by `tflite-micro`, for what checks the outputs.
-    Raises InputError for a model that cannot be built, with the operator or the tensor that is why, and where
-    no point fits (`nothing_fits`), with the least that would. `order` is as in a graph; of any order nothing
-    is proven, so that points are only where there is no other.
+    without either, the least memory without more work. `target` plans for the memories of a device: for the
+    one in which work and accesses cost least, or for several. `external` says what lies with the caller.
+    Names in the program begin with `name`. `with_check` runs the model by `tflite-micro`, for what checks
+    the outputs. Raises InputError for a model that cannot be built, with the operator or the tensor that is
+    why, and where no point fits (`nothing_fits`), with the least that would. `order` is as in a graph; of
+    any order nothing is proven, so that points are only where there is no other.
     """
+    from memstow.planner.firmware.memories import Choice, planned
+
     wanted: tuple[Generator, ...] = ("stripes",) if generators is None else tuple(generators)
-    chosen = Choice(capacity, point, target, wanted, order)
-    _require(name, chosen)
+    chosen = Choice(capacity, point, target, wanted)
+    outside = frozenset(external)
+    _require(name, chosen, outside)
     from memstow.planner.firmware.full_model import initial_variables, read_model
     from memstow.planner.firmware.layers import Context, layer_of
-    from memstow.planner.front.find_front import find_front
     from memstow.planner.front.front_request import FrontCallbacks
-    from memstow.planner.graph.documents import retarget
-    from memstow.planner.loops import loops
 
     read = read_model(model)
     context = Context(read, initial_variables(read, model))
     layers = {str(operator.index): layer_of(operator, context) for operator in read.operators}
-    graph = planned_graph(model, read, layers, order)
-    front_options = FrontOptions(generators=chosen.generators)
-    targets = () if target is None else (target,)
-    front = find_front(
-        graph, front_options, options or Options(), FrontCallbacks(on_event, cancel), targets=targets
-    )
-    if target is not None:
-        graph = retarget(graph, target)
-    number, point_of_front = _choose(front, chosen, graph)
-    table = loops(graph, point_of_front.plan)
-    return _written(
-        model if with_check else None, name, read, layers, graph, front, number, point_of_front, table
-    )
+    lying = _with_the_caller(read, outside)
+    graph = planned_graph(model, read, layers, order, lying)
+    entry = planned(graph, chosen, options or Options(), FrontCallbacks(on_event, cancel))
+    return _written(model if with_check else None, name, read, layers, entry, lying)
+
+
+def _with_the_caller(read: "FullModel", external: Collection[External]) -> frozenset[int]:
+    """The tensors that lie with the caller; not one that is there for two, as input, output or both."""
+    uses = Counter((*read.inputs, *read.outputs))
+    inputs = read.inputs if "inputs" in external else ()
+    outputs = read.outputs if "outputs" in external else ()
+    return frozenset(index for index in (*inputs, *outputs) if uses[index] == 1)
 
 
 def planned_graph(
-    model: bytes, read: "FullModel", layers: "Mapping[str, Layer]", order: Order = "free"
+    model: bytes,
+    read: "FullModel",
+    layers: "Mapping[str, Layer]",
+    order: Order = "free",
+    external: Collection[int] = (),
 ) -> "Graph":
     """The graph of the model as the program has it: tensors of their own size, operators in this order."""
     from memstow.planner.formats.tflite_format import read_graph
@@ -127,7 +123,11 @@ def planned_graph(
     tensors = []
     for tensor in graph.tensors:
         full = read.tensors[int(tensor.id)] if tensor.kind == "data" else None
-        tensors.append(tensor if full is None else replace(tensor, size=None, alignment=full.width))
+        if full is None:
+            tensors.append(tensor)
+            continue
+        outside: TensorKind = "external" if int(tensor.id) in external else "data"
+        tensors.append(replace(tensor, size=None, alignment=full.width, kind=outside))
     operators = []
     for operator in graph.operators:
         layer = layers[operator.id]
@@ -135,7 +135,9 @@ def planned_graph(
         if not layer.is_row_wise and layer.reduction is None:
             # Nobody knows a type of this name, so that the operator runs alone.
             kind = f"{kind} as a whole"
-        operators.append(replace(operator, type=kind, temporaries=()))
+        # Nobody writes over what lies with the caller, and nothing takes its place.
+        pairs = tuple(pair for pair in operator.in_place if not {*map(int, pair)} & {*external})
+        operators.append(replace(operator, type=kind, temporaries=(), in_place=pairs))
     ordered = {name for pair in graph.before for name in pair}
     kept = [
         pair
@@ -170,14 +172,19 @@ def _tied(graph: "Graph", name: str) -> Iterable[tuple[str, str]]:
             return
 
 
-def _require(name: str, chosen: Choice) -> None:
+def _require(name: str, chosen: "Choice", external: Collection[str]) -> None:
     from memstow.planner.exports.naming import Naming, check_words
+    from memstow.planner.firmware.memories import GENERATORS
 
     check_words(Naming(name))
     for generator in chosen.generators:
         if generator not in GENERATORS:
             message = f"a program can be built with {', '.join(GENERATORS)}, not with {generator}"
             raise InputError.single("unknown_generator", "generators", message)
+    for word in external:
+        if word not in EXTERNAL:
+            message = f"{' and '.join(EXTERNAL)} may lie with the caller, not {word}"
+            raise InputError.single("unknown_external", "external", message)
     if chosen.point is not None and chosen.capacity is not None:
         message = "give a capacity, or the number of a point"
         raise InputError.single("unused_option", "point", message)
@@ -185,69 +192,22 @@ def _require(name: str, chosen: Choice) -> None:
         raise InputError.single("bad_point", "point", "points are numbered from 1")
 
 
-def _choose(front: Front, chosen: Choice, graph: "Graph") -> tuple[int, FrontPoint]:
-    points: Sequence[FrontPoint] = front.targets[0].points if front.targets else front.points
-    peak, cost = front.terms
-    numbered = list(enumerate(points, start=1))
-    if not numbered:
-        explanation = front.targets[0].explanation if front.targets else front.explanation
-        why = "" if explanation is None else f": {explanation.message}"
-        raise InputError.single(NOTHING_FITS, "$", f"no plan was found{why}{_advice(chosen)}")
-    if chosen.point is not None:
-        if chosen.point > len(numbered):
-            message = f"the front has {len(numbered)} points; there is no point {chosen.point}"
-            raise InputError.single("bad_point", "point", message)
-        return numbered[chosen.point - 1]
-    fitting = [
-        entry for entry in numbered if chosen.capacity is None or entry[1].values[peak] <= chosen.capacity
-    ]
-    if not fitting:
-        raise InputError.single(NOTHING_FITS, "capacity", _least(numbered, peak, chosen, graph))
-    return min(fitting, key=lambda entry: (entry[1].values[cost], entry[1].values[peak]))
-
-
-def _least(points: Sequence[tuple[int, FrontPoint]], peak: str, chosen: Choice, graph: "Graph") -> str:
-    """Why nothing fits: the least that would, and what is live then."""
-    from memstow.planner.graph.schedules import scheduled_problem
-    from memstow.planner.model.problem import hardest, profile
-
-    _, point = min(points, key=lambda entry: entry[1].values[peak])
-    least, bound = point.values[peak], point.bounds.get(peak)
-    proven = " (proven)" if bound == least else "" if bound is None else f" (at least {bound:,})"
-    message = f"nothing fits in {chosen.capacity:,} bytes: the least that was found is {least:,}{proven}"
-    if point.plan.schedule is not None:
-        buffers = scheduled_problem(graph, point.plan.schedule).buffers
-        names = {tensor.id: tensor.name or tensor.id for tensor in graph.tensors}
-        for moment in hardest(buffers, profile(buffers), 1):
-            largest = (f"{names.get(entry.id, entry.id)} ({entry.size:,})" for entry in moment.buffers[:4])
-            message += f". Live at its tightest moment: {', '.join(largest)}"
-    return message + _advice(chosen)
-
-
-def _advice(chosen: Choice) -> str:
-    more = [name for name in GENERATORS if name not in chosen.generators]
-    if more:
-        return f". Next, try it with {','.join((*chosen.generators, *more))}"
-    return ""
-
-
 def _written(
     model: bytes | None,
     name: str,
     read: "FullModel",
     layers: "Mapping[str, Layer]",
-    graph: "Graph",
-    front: Front,
-    number: int,
-    point: FrontPoint,
-    table: "Loops",
+    entry: "Planned",
+    external: Collection[int],
 ) -> Built:
     from memstow.planner.exports.c_text import filled
     from memstow.planner.firmware.check import CMAKE, CMAKE_CHECK, check_source
     from memstow.planner.firmware.layers import constant_array
     from memstow.planner.firmware.program import Port, Source, write_program
     from memstow.planner.formats import write_graph, write_plan
-    from memstow.planner.loops import write_loops
+    from memstow.planner.loops import loops, write_loops
+
+    table = loops(entry.graph, entry.plan)
 
     def ports(tensors: Sequence[int]) -> list[Port]:
         listed = []
@@ -256,7 +216,8 @@ def _written(
             if tensor is None:
                 message = "an input or an output of a type that no program can take"
                 raise InputError.single("unknown_type", f"$.subgraphs[0].tensors[{index}]", message)
-            listed.append(Port(str(index), tensor.name, tensor.size, tensor.type, tensor.shape))
+            is_external = index in external
+            listed.append(Port(str(index), tensor.name, tensor.size, tensor.type, tensor.shape, is_external))
         return listed
 
     labels = {
@@ -278,24 +239,26 @@ def _written(
     check: bytes | None = None
     no_check: str | None = "it was not wanted"
     if model is not None:
-        check, no_check = check_source(model, name, table.digest, source.inputs, source.outputs)
+        arenas = sum(pool.size > 0 for pool in table.pools)
+        check, no_check = check_source(model, name, table.digest, source.inputs, source.outputs, arenas)
     files = {
         f"{name}.h": program.header.encode(),
         f"{name}.c": program.source.encode(),
         f"{name}.map.json": write_loops(table),
-        f"{name}.graph.json": write_graph(graph),
-        f"{name}.plan.json": write_plan(graph, point.plan),
+        f"{name}.graph.json": write_graph(entry.graph),
+        f"{name}.plan.json": write_plan(entry.graph, entry.plan),
         "CMakeLists.txt": filled(CMAKE + (CMAKE_CHECK if check else ""), name.upper(), name).encode(),
     }
     if check is not None:
         files[f"{name}_check.c"] = check
     return Built(
         files=files,
-        graph=graph,
-        front=front,
-        point=point,
-        number=number,
+        graph=entry.graph,
+        plan=entry.plan,
         loops=table,
+        front=entry.front,
+        point=entry.point,
+        number=entry.number,
         arena=sum(pool.size for pool in table.pools),
         state=program.state,
         constants=program.constants,

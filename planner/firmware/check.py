@@ -5,7 +5,7 @@ kept. Where `tflite-micro` is not installed, or cannot run the model, there is n
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memstow.planner.exports.c_text import array, filled, heading
@@ -18,9 +18,9 @@ _MASK: Final = (1 << 32) - 1
 
 
 def check_source(
-    model: bytes, name: str, digest: str, inputs: Sequence[Port], outputs: Sequence[Port]
+    model: bytes, name: str, digest: str, inputs: Sequence[Port], outputs: Sequence[Port], arenas: int
 ) -> tuple[bytes | None, str | None]:
-    """The source of the check; or None, and why there is none."""
+    """The source of the check of a program with so many arenas; or None, and why there is none."""
     from memstow.planner.tflm.measure import run_model
 
     runs, state = [], 1
@@ -35,7 +35,7 @@ def check_source(
     except InputError as error:
         # What follows is for those who plan for that runtime.
         return None, error.issues[0].message.partition(";")[0]
-    return _text(name, digest, inputs, outputs, expected).encode(), None
+    return _text(name, digest, inputs, outputs, arenas, expected).encode(), None
 
 
 def _elements(port: Port, state: int) -> tuple[bytes, int]:
@@ -76,6 +76,7 @@ def _text(
     digest: str,
     inputs: Sequence[Port],
     outputs: Sequence[Port],
+    arenas: int,
     expected: Sequence[Sequence[bytes]],
 ) -> str:
     macro = name.upper()
@@ -83,6 +84,7 @@ def _text(
         heading("The check of the program", name, digest),
         f'#include "{name}.h"\n',
         "#include <stdint.h>\n#include <string.h>\n",
+        *_buffers(macro, inputs, outputs, arenas),
         "/* What TensorFlow Lite Micro makes of the inputs. */\n",
     ]
     for run, made in enumerate(expected):
@@ -92,11 +94,25 @@ def _text(
     lines.append(filled(_NEXT, macro, name))
     lines.append(f"int {name}_check(void) {{")
     lines.append("  uint32_t state = 1u;")
+    for at in range(arenas):
+        lines += [
+            f"#ifdef {macro}_ARENA_{at}_BY_CALLER",
+            f"  if ({name}_set_arena({at}, arena_{at}) != 0) {{\n    return 1;\n  }}",
+            "#endif",
+        ]
     lines.append(f"  {name}_reset();")
+    given = []
+    for word, kind, ports in (("input", "const void *const", inputs), ("output", "void *const", outputs)):
+        is_needed = any(port.is_external for port in ports)
+        given.append(f"{word}s" if is_needed else "NULL")
+        if is_needed:
+            cells = (f"{word}_{at}" if port.is_external else "NULL" for at, port in enumerate(ports))
+            lines.append(f"  {kind} {word}s[] = {{{', '.join(cells)}}};")
     for run in range(len(expected)):
         for at, port in enumerate(inputs):
             kind, rule = _RULES[port.type]
-            place = f"(uint8_t *){name}_input({at}) + at * sizeof({kind})"
+            base = f"input_{at}" if port.is_external else f"(uint8_t *){name}_input({at})"
+            place = f"{base} + at * sizeof({kind})"
             lines += [
                 f"  for (size_t at = 0; at < {macro}_INPUT_{at}_BYTES / sizeof({kind}); ++at) {{",
                 "    const uint32_t byte = next(&state);",
@@ -104,9 +120,10 @@ def _text(
                 f"    memcpy({place}, &element, sizeof(element));",
                 "  }",
             ]
-        lines.append(f"  if ({name}_run(NULL, NULL) != 0) {{\n    return 1;\n  }}")
+        lines.append(f"  if ({name}_run({given[0]}, {given[1]}) != 0) {{\n    return 1;\n  }}")
         for at, port in enumerate(outputs):
             place, count = f"{name}_output({at})", f"{macro}_OUTPUT_{at}_BYTES"
+            place = f"output_{at}" if port.is_external else place
             if port.type == "float32":
                 lines += [
                     f"  for (size_t at = 0; at < {count} / sizeof(float); ++at) {{",
@@ -128,6 +145,18 @@ def _text(
     if "is_close(" in text:
         text = text.replace("static uint32_t next(", f"{_CLOSE}\nstatic uint32_t next(", 1)
     return text
+
+
+def _buffers(macro: str, inputs: Sequence[Port], outputs: Sequence[Port], arenas: int) -> Iterator[str]:
+    """What the caller has to give: inputs and outputs that lie with the caller, and arenas."""
+    for word, ports in (("input", inputs), ("output", outputs)):
+        for at, port in enumerate(ports):
+            if port.is_external:
+                size = f"{macro}_{word.upper()}_{at}_BYTES"
+                yield f"static _Alignas(8) uint8_t {word}_{at}[{size} + 1u];\n"
+    for at in range(arenas):
+        yield f"#ifdef {macro}_ARENA_{at}_BY_CALLER"
+        yield f"static _Alignas(16) uint8_t arena_{at}[{macro}_ARENA_{at}_BYTES];\n#endif\n"
 
 
 def _cells(port: Port, data: bytes) -> list[str]:

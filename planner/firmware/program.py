@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from memstow.planner.exports.c_text import array, filled, heading
 from memstow.planner.exports.naming import in_comment
+from memstow.planner.firmware.full_model import WIDTHS
 from memstow.planner.firmware.layers import (
     Call,
     ConstantArray,
@@ -103,6 +104,8 @@ class Port:
     size: int
     type: str
     shape: tuple[int, ...]
+    is_external: bool = False
+    """Whether it lies with the caller, who says where at each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +211,12 @@ class _Writer:
         self._tensors = {tensor.id: tensor for tensor in self._table.tensors}
         self._pools = [pool for pool in self._table.pools if pool.size]
         self._variables: dict[str, Variable] = {}
+        self._external: dict[str, str] = {}
+        """The pointers to tensors that lie with the caller."""
+        for word, ports in (("input", source.inputs), ("output", source.outputs)):
+            for at, port in enumerate(ports):
+                if port.is_external:
+                    self._external[port.tensor] = f"{word}_{at}"
 
     def program(self) -> Program:
         calls = [self._segment(number) for number in range(len(self._table.segments))]
@@ -262,7 +271,7 @@ class _Writer:
             self._kernels.take(step.kernel)
             layer_name = self._layer(segment.runs or segment.id, place, step)
             bases = [self._base(operand, segment.inputs) for operand in step.inputs]
-            out = self._place(self._tensors[segment.outputs[step.output]])
+            out = self._place_of(segment.outputs[step.output])
             if step.by == "whole":
                 yield f"  {step.kernel}(&{layer_name}, {', '.join(bases)}, {out});"
                 continue
@@ -395,16 +404,22 @@ class _Writer:
 
     def _at(self, pool: str, offset: int) -> str:
         names = [entry.id for entry in self._pools]
-        memory = "memory" if len(names) == 1 else f"memory_{names.index(pool)}"
+        memory = self._memory(names.index(pool))
         return f"{memory} + {offset}" if offset else memory
 
     def _place(self, tensor: WholeTensor) -> str:
         # Of a tensor without bytes nothing is read.
-        return self._at(tensor.pool, tensor.offset) if tensor.size else self._at(self._pools[0].id, 0)
+        if tensor.size:
+            return self._at(tensor.pool, tensor.offset)
+        return self._at(self._pools[0].id, 0) if self._pools else "NULL"
 
     def _place_of(self, name: str) -> str:
         tensor = self._tensors.get(name)
-        return self._read_only(self._source.constant_of(name)) if tensor is None else self._place(tensor)
+        if tensor is not None:
+            return self._place(tensor)
+        # One that is made again has another name, and the same place.
+        pointer = self._external.get(name.partition("#")[0])
+        return self._read_only(self._source.constant_of(name)) if pointer is None else pointer
 
     def _base(self, operand: Operand, inputs: Sequence[str]) -> str:
         if isinstance(operand.source, ConstantArray):
@@ -500,10 +515,12 @@ class _Writer:
             "/* Numbers that never change. */\n",
             *self._constants.lines,
             *self._memories(macro),
+            *self._pointers(),
             *self._states(),
             *self._layer_lines,
             *self._functions,
             reset,
+            self._arenas(macro, name),
             self._ports(name),
             self._run(macro, name, calls),
         ]
@@ -511,10 +528,53 @@ class _Writer:
 
     def _memories(self, macro: str) -> Iterator[str]:
         for at, pool in enumerate(self._pools):
-            memory = "memory" if len(self._pools) == 1 else f"memory_{at}"
             yield filled(
-                _MEMORY, macro, memory, SIZE=str(pool.size), AT=str(at), POOL=in_comment(pool.id)[1:-1]
+                _MEMORY,
+                macro,
+                self._memory(at),
+                SIZE=str(pool.size),
+                AT=str(at),
+                POOL=in_comment(pool.id)[1:-1],
             )
+
+    def _pointers(self) -> Iterator[str]:
+        if self._external:
+            yield "/* Inputs and outputs that lie with the caller. */"
+            yield "".join(f"static uint8_t *{pointer};\n" for pointer in self._external.values())
+
+    def _arenas(self, macro: str, name: str) -> str:
+        """The function that takes an arena of the caller, and whether all of these are there."""
+        cases, missing = [], []
+        for at in range(len(self._pools)):
+            memory = self._memory(at)
+            begin, end = f"#ifdef {macro}_ARENA_{at}_BY_CALLER", "#endif"
+            cases += [
+                begin,
+                f"  if (number == {at}) {{",
+                f"    {memory} = arena;",
+                "    return 0;",
+                "  }",
+                end,
+            ]
+            missing += [begin, f"  if ({memory} == NULL) {{", "    return 0;", "  }", end]
+        lines = [
+            f"int {name}_set_arena(int number, void *arena) {{",
+            "  if (arena == NULL || (uintptr_t)arena % 16u != 0u) {",
+            "    return 1;",
+            "  }",
+            *cases,
+            "  (void)number;",
+            "  return 1;",
+            "}\n",
+            "static int has_arenas(void) {",
+            *missing,
+            "  return 1;",
+            "}\n",
+        ]
+        return "\n".join(lines)
+
+    def _memory(self, at: int) -> str:
+        return "memory" if len(self._pools) == 1 else f"memory_{at}"
 
     def _states(self) -> Iterator[str]:
         for variable in self._variables.values():
@@ -549,9 +609,12 @@ class _Writer:
         parts = []
         for word, ports in (("input", self._source.inputs), ("output", self._source.outputs)):
             lines = [f"void *{name}_{word}(int number) {{", "  switch (number) {"]
+            if self._pools:
+                lines[1:1] = ["  if (!has_arenas()) {", "    return NULL;", "  }"]
             for at, port in enumerate(ports):
-                lines.append(f"    case {at}:")
-                lines.append(f"      return {self._port(port)};")
+                if not port.is_external:
+                    lines.append(f"    case {at}:")
+                    lines.append(f"      return {self._port(port)};")
             lines += ["    default:", "      return NULL;", "  }", "}\n"]
             parts.append("\n".join(lines))
         return "\n".join(parts)
@@ -569,7 +632,23 @@ class _Writer:
             lines += [] if ports else [f"  (void){word};"]
         if self._variables:
             lines += ["  if (!is_ready) {", f"    {name}_reset();", "  }"]
+        lines += ["  if (!has_arenas()) {", "    return 1;", "  }"]
+        for word, ports in (("inputs", self._source.inputs), ("outputs", self._source.outputs)):
+            for at, port in enumerate(ports):
+                if not port.is_external:
+                    continue
+                width = WIDTHS[port.type]
+                aligned = f" || (uintptr_t){word}[{at}] % {width}u != 0u" if width > 1 else ""
+                constant = "(uint8_t *)(uintptr_t)" if word == "inputs" else ""
+                lines += [
+                    f"  if (!{word} || !{word}[{at}]{aligned}) {{",
+                    "    return 2;",
+                    "  }",
+                    f"  {self._external[port.tensor]} = {constant}{word}[{at}];",
+                ]
         for at, port in enumerate(self._source.inputs):
+            if port.is_external:
+                continue
             lines += [
                 f"  if (inputs && inputs[{at}]) {{",
                 f"    memcpy({self._port(port)}, inputs[{at}], {macro}_INPUT_{at}_BYTES);",
@@ -577,6 +656,8 @@ class _Writer:
             ]
         lines += calls
         for at, port in enumerate(self._source.outputs):
+            if port.is_external:
+                continue
             lines += [
                 f"  if (outputs && outputs[{at}]) {{",
                 f"    memcpy(outputs[{at}], {self._port(port)}, {macro}_OUTPUT_{at}_BYTES);",
@@ -614,19 +695,30 @@ _ALIASING: Final = """\
 """
 
 _MEMORY: Final = """\
-/* @POOL: elsewhere with @N_ARENA_@AT_ATTRIBUTE, such as __attribute__((section(".dtcm"))). */
+/* @POOL: elsewhere with @N_ARENA_@AT_ATTRIBUTE, such as __attribute__((section(".dtcm"))), or where
+   the caller says, with @N_ARENA_@AT_BY_CALLER. */
+#ifdef @N_ARENA_@AT_BY_CALLER
+static uint8_t *@n;
+#else
 #ifndef @N_ARENA_@AT_ATTRIBUTE
 #define @N_ARENA_@AT_ATTRIBUTE
 #endif
 static _Alignas(16) uint8_t @n[@SIZE] @N_ARENA_@AT_ATTRIBUTE;
+#endif
 """
 
 _HEADER_END: Final = """
 /* Runs the model: reads the inputs, writes the outputs, and returns 0. An input that is NULL is where
-   @n_input says; an output that is NULL stays where @n_output says until the next run. */
+   @n_input says; an output that is NULL stays where @n_output says until the next run.
+   1: an arena of the caller is missing. 2: so is an input or an output that lies with the caller, or it is
+   not aligned as its elements are. */
 int @n_run(const void *const inputs[], void *const outputs[]);
 
-/* Where an input and an output are. Runs overwrite inputs. */
+/* Gives an arena that was compiled with @N_ARENA_0_BY_CALLER (and so on): as many bytes as the header says,
+   aligned to 16, which nobody else writes to while the model runs. 0: it is taken. */
+int @n_set_arena(int number, void *arena);
+
+/* Where an input and an output are; NULL for what lies with the caller. Runs overwrite inputs. */
 void *@n_input(int number);
 void *@n_output(int number);
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NONE: Final = "none"
 _OPTIONS: Final = {
     "generators": "--with",
+    "external": "--external",
     "point": "--point",
     "capacity": "--capacity",
     "prefix": "--name",
@@ -48,6 +49,7 @@ memstow build model.tflite --output model
 memstow build model.tflite --output model --capacity 20KiB
 memstow build model.tflite --output model --point 1 --with stripes,recompute
 memstow build model.tflite --output model --target stm32h743
+memstow build model.tflite --output model --external inputs,outputs
 """,
     )
     parser.add_argument("file", metavar="MODEL", help="the TensorFlow Lite model; - reads standard input")
@@ -57,6 +59,7 @@ memstow build model.tflite --output model --target stm32h743
     add_options(memory, options.PROGRAM_CAPACITY, options.TARGET, options.PROGRAM_POINT)
     add_option(memory, options.PROGRAM_ORDER, default="free")
     add_option(memory, options.PROGRAM_WITH, type=_generators, default=("stripes",))
+    add_option(memory, options.PROGRAM_EXTERNAL, type=_generators, default=())
     add_options(parser.add_argument_group("search"), options.DETERMINISTIC, options.SEED)
     add_limits(parser)
     add_option(parser.add_argument_group("results"), options.PROGRAM_JSON)
@@ -84,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
     target = None if args.target is None else read_target(args.target)
     search = options_without_hint(args)
 
-    from memstow.planner.firmware import NOTHING_FITS, build
+    from memstow.planner.firmware import build
+    from memstow.planner.firmware.memories import NOTHING_FITS
 
     def work(cancel: threading.Event) -> "Built":
         return build(
@@ -95,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
             target=target,
             generators=args.generators,
             order=args.order,
+            external=args.external,
             options=search,
             cancel=cancel,
         )
@@ -135,28 +140,37 @@ def _require_model(data: bytes, path: str) -> None:
 
 
 def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
-    _, cost = built.front.terms
     if args.json:
+        point = built.point
         facts = {
             "name": name,
             "arena": built.arena,
             "state": built.state,
             "constants": built.constants,
+            "memories": {pool.id: pool.size for pool in built.loops.pools if pool.size},
             "point": built.number,
-            "values": dict(built.point.values),
-            "bounds": dict(built.point.bounds),
-            "proven": built.point.proven,
+            "values": {} if point is None else dict(point.values),
+            "bounds": {} if point is None else dict(point.bounds),
+            "proven": point is not None and point.proven,
             "no_check": built.no_check,
             "files": sorted(built.files),
         }
         to_stdout((json.dumps(facts, indent=2) + "\n").encode())
         return
-    points = built.front.targets[0].points if built.front.targets else built.front.points
-    proven = ", proven" if built.point.proven else ""
-    cheapest = min(point.values[cost] for point in points)
-    times = f"{built.point.values[cost] / cheapest:.3f}" if cheapest else "1.000"
-    print(f"{plain(name)}: works in {built.arena:,} bytes, at {times} times the least work")
-    print(f"point {built.number} of {len(points)}{proven}; {cost} {built.point.values[cost]:,}")
+    used = [pool for pool in built.loops.pools if pool.size]
+    work, which = f"of {len(used)} memories", ""
+    if built.front is not None and built.point is not None:
+        _, cost = built.front.terms
+        points = built.front.targets[0].points if built.front.targets else built.front.points
+        proven = ", proven" if built.point.proven else ""
+        cheapest = min(point.values[cost] for point in points)
+        times = f"{built.point.values[cost] / cheapest:.3f}" if cheapest else "1.000"
+        work = f"at {times} times the least {'traffic' if built.front.asked.cost == 'bytes' else 'work'}"
+        which = f"point {built.number} of {len(points)}{proven}; {cost} {built.point.values[cost]:,}\n"
+    comma = "" if built.front is None else ","
+    print(f"{plain(name)}: works in {built.arena:,} bytes{comma} {work}\n{which}", end="")
+    if len(used) > 1:
+        print(", ".join(f"{plain(pool.id)}: {pool.size:,} bytes" for pool in used))
     if built.state:
         print(f"variables: {built.state:,} bytes beside that")
     print(f"constants: {built.constants:,} bytes")

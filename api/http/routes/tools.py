@@ -248,7 +248,11 @@ async def tile(
     description="The same as `memstow build`, without the program that checks outputs: a service does not "
     "run models. Nothing that fits is an error (422, `nothing_fits`) that says the least that would. Never "
     "longer than `sync_seconds`.",
-    parameters=[parameter(options.TARGET), parameter(options.PROGRAM_WITH)],
+    parameters=[
+        parameter(options.TARGET),
+        parameter(options.PROGRAM_WITH),
+        parameter(options.PROGRAM_EXTERNAL),
+    ],
     body=schemas.of_model(),
 )
 async def build(
@@ -278,6 +282,7 @@ async def build(
         point=point,
         target=query.get("target"),
         generators=listed_in(call.request, "generators"),
+        external=listed_in(call.request, "external"),
         order=order,
         deterministic=deterministic,
         seed=seed,

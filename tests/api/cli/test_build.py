@@ -1,6 +1,7 @@
 """Programs on the command line."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -84,6 +85,92 @@ def test_memories_of_a_target_are_arrays(cli: Cli, person: Path, tmp_path: Path)
     assert "#define NET_ARENA_0_BYTES 21056 /* dtcm */" in (tmp_path / "p" / "net.h").read_text()
 
 
+def test_where_no_memory_holds_it_a_program_has_several(cli: Cli, person: Path, tmp_path: Path) -> None:
+    """Each tensor lies where accesses cost least."""
+    device = tmp_path / "device.json"
+    pools = [{"id": "fast", "capacity": 37_000, "cost": 1}, {"id": "slow", "capacity": 37_000, "cost": 9}]
+    device.write_text(json.dumps({"version": 1, "name": "device", "pools": pools}))
+    words = ["build", person, "--output", tmp_path / "p", "--target", device, "--name", "net"]
+    ran = cli(*words, "--with", "none")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    header = (tmp_path / "p" / "net.h").read_text()
+    sizes = [int(size) for size in re.findall(r"#define NET_ARENA_\d_BYTES (\d+)", header)]
+    assert 0 < sizes[0] <= 37_000
+    assert 0 < sizes[1] <= 37_000
+    assert f"works in {sum(sizes):,} bytes of 2 memories\n" in ran.out
+    assert f"fast: {sizes[0]:,} bytes, slow: {sizes[1]:,} bytes\n" in ran.out
+    facts = json.loads(cli(*words, "--with", "none", "--json").out)
+    assert facts["memories"] == dict(zip(("fast", "slow"), sizes, strict=True))
+    assert (facts["point"], facts["proven"]) == (None, False)
+    planned = [tmp_path / "p" / f"net.{what}.json" for what in ("graph", "plan")]
+    assert cli("verify", *planned).code == Exit.DONE
+    pools[0]["capacity"] = 5_000
+    device.write_text(json.dumps({"version": 1, "name": "device", "pools": pools}))
+    ran = cli(*words, "--with", "spill")
+    assert ran.code == Exit.INFEASIBLE
+    assert "pool 'fast' has 5,000 bytes" in ran.err
+
+
+@pytest.mark.parametrize(("costs", "chosen"), [((1, 9), "small"), ((1, 1), "large"), ((0, 0), "large")])
+def test_the_memory_is_chosen_by_work_and_accesses(
+    cli: Cli, person: Path, tmp_path: Path, costs: tuple[int, int], chosen: str
+) -> None:
+    pools = [
+        {"id": name, "capacity": capacity, "cost": cost}
+        for name, capacity, cost in zip(("small", "large"), (17_000, 90_000), costs, strict=True)
+    ]
+    device = tmp_path / "device.json"
+    device.write_text(json.dumps({"version": 1, "name": "device", "pools": pools}))
+    ran = cli("build", person, "--output", tmp_path / "p", "--target", device, "--json")
+    assert list(json.loads(ran.out)["memories"]) == [chosen]
+
+
+def test_inputs_and_outputs_may_lie_with_the_caller(cli: Cli, person: Path, tmp_path: Path) -> None:
+    words = ("build", person, "--output", tmp_path / "p", "--name", "net", "--json")
+    within = json.loads(cli(*words).out)["arena"]
+    outside = json.loads(cli(*words, "--external", "inputs,outputs").out)["arena"]
+    # The image has 9,216 bytes, and nothing can take its place any more.
+    assert outside < within
+    ran = cli(*words, "--external", "weights")
+    assert ran.code == Exit.USAGE
+    assert "--external: inputs and outputs may lie with the caller, not weights" in ran.err
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    (tmp_path / "main.c").write_text(_CALLER)
+    command = ["cc", "-std=c11", "-O1", "-DNET_ARENA_0_BY_CALLER", "-I", "p", "main.c", "p/net.c", "-lm"]
+    assert cli(*words, "--external", "inputs,outputs").code == Exit.DONE
+    subprocess.run([*command, "-o", "caller"], check=True, cwd=tmp_path)
+    subprocess.run([tmp_path / "caller"], check=True)
+    # The same with the arrays of the check.
+    if (tmp_path / "p" / "net_check.c").exists():
+        more = [word for word in command if word != "main.c"]
+        subprocess.run([*more, "p/net_check.c", "-o", "check"], check=True, cwd=tmp_path)
+        subprocess.run([tmp_path / "check"], check=True)
+
+
+_CALLER = """\
+#include <stdint.h>
+#include <stdlib.h>
+#include "net.h"
+
+int main(void) {
+  _Alignas(16) static uint8_t arena[NET_ARENA_0_BYTES];
+  static int8_t image[NET_INPUT_0_BYTES];
+  int8_t scores[NET_OUTPUT_0_BYTES];
+  const void *inputs[] = {image};
+  void *outputs[] = {scores};
+  if (net_run(inputs, outputs) != 1 || net_input(0) != NULL || net_set_arena(1, arena) != 1 ||
+      net_set_arena(0, arena + 8) != 1 || net_set_arena(0, NULL) != 1 || net_set_arena(0, arena) != 0) {
+    return 1;
+  }
+  if (net_run(NULL, outputs) != 2 || net_run(inputs, NULL) != 2 || net_input(0) != NULL) {
+    return 2;
+  }
+  return net_run(inputs, outputs);
+}
+"""
+
+
 def test_the_same_program_stays_as_it_is(cli: Cli, person: Path, tmp_path: Path) -> None:
     words = ("build", person, "--output", tmp_path / "p", "--deterministic", "--capacity", "20000")
     assert cli(*words).code == Exit.DONE
@@ -102,8 +189,10 @@ def test_the_same_program_stays_as_it_is(cli: Cli, person: Path, tmp_path: Path)
         (("--output", "file"), "--output: file is no folder"),
         (
             ("--output", "p", "--with", "channels"),
-            "--with: a program can be built with stripes, recompute, not",
+            "--with: a program can be built with stripes, recompute, spill, not",
         ),
+        (("--output", "p", "--with", "spill"), "--with: to spill, tensors need a second memory"),
+        (("--output", "p", "--with", "stripes,spill", "--target", "stm32h743"), "--with: stripes are chosen"),
         (("--output", "p", "--name", "1net"), "--name: '1net' cannot begin a name"),
         (("--output", "p", "--target", "rp2040", "--capacity", "9"), "--capacity: the target says"),
         (("--output", "p", "--point", "1", "--capacity", "9"), "--point: give a capacity, or"),

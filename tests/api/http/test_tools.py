@@ -584,14 +584,20 @@ _TFLITE = {"Content-Type": "application/vnd.tflite"}
 
 
 def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None:
-    query = "name=person&deterministic=true&order=given&generators=stripes&point=1"
+    query = "name=person&deterministic=true&order=given&generators=stripes&point=1&external=inputs"
     ran = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
     assert (ran.status_code, ran.headers["content-type"]) == (200, "application/zip")
     with ZipFile(BytesIO(ran.content)) as archive:
         made = {name: archive.read(name) for name in archive.namelist()}
     options = memstow.Options(deterministic=True)
     built = memstow.build(
-        person_model(), name="person", point=1, order="given", options=options, with_check=False
+        person_model(),
+        name="person",
+        point=1,
+        order="given",
+        external=["inputs"],
+        options=options,
+        with_check=False,
     )
     assert made == {f"person/{name}": content for name, content in built.files.items()}
     again = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
@@ -606,6 +612,8 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         ("capacity=1000&target=rp2040", "unused_option"),
         ("target=nowhere", "unknown_target"),
         ("generators=channels", "unknown_generator"),
+        ("generators=spill", "spill_without_pool"),
+        ("external=weights", "unknown_external"),
         ("point=99", "bad_point"),
         ("name=1", "bad_prefix"),
         ("deterministic=true&time_limit=1", "unused_option"),

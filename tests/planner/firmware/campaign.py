@@ -6,20 +6,29 @@
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from memstow.planner.firmware import Built, build, check
-from memstow.planner.front import find_front
+from memstow.planner.firmware import EXTERNAL, Built, External, build, check, memories
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Pool, Target
 from tests.planner.firmware.random_models import ANY, IMAGES, KINDS, SHIFTED, Made, model_of
-from tests.planner.firmware.running import SANITIZERS, Program, compile_programs, run_programs, write
+from tests.planner.firmware.running import (
+    SANITIZERS,
+    Program,
+    by_caller,
+    compile_programs,
+    run_programs,
+    write,
+)
 
 _WORK: Final = 300_000
+WAYS: Final = ("more", "again", "outside", "apart", "spilled", "both")
 
 
 @dataclass
@@ -29,6 +38,8 @@ class Tally:
     same: int = 0
     striped: int = 0
     """Of these, how many run in stripes."""
+    ways: Counter[str] = field(default_factory=Counter)
+    """Of these, how many of each way to build a network."""
     refused: Counter[str] = field(default_factory=Counter)
     """What cannot be built, by its reason."""
     not_run: Counter[str] = field(default_factory=Counter)
@@ -36,32 +47,70 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def points(model: bytes, name: str, generators: Sequence[Generator]) -> list[tuple[str, Built]]:
+def points(
+    model: bytes,
+    name: str,
+    generators: Sequence[Generator],
+    external: Sequence[External] = (),
+) -> list[tuple[str, Built]]:
     """A program for each point of the front, which is found once, and without a check, which takes long."""
     options = Options(deterministic=True, work_limit=_WORK)
-    found, checked = find_front.find_front, check.check_source
+
+    def write(label: str, point: int | None) -> Built:
+        return build(
+            model, name=label, generators=generators, external=external, point=point, options=options
+        )
+
+    patched = vars(memories)
+    found, checked = patched["find_front"], check.check_source
     check.check_source = lambda *_: (None, None)
     try:
-        first = build(model, name=name, generators=generators, options=options)
+        first = write(name, None)
+        front = first.front
+        assert front is not None
         with_front = [(name, first)]
-        find_front.find_front = lambda *_, **__: first.front
-        for number in range(1, len(first.front.points) + 1):
+        patched["find_front"] = lambda *_, **__: front
+        for number in range(1, len(front.points) + 1):
             if number != first.number:
-                label = f"{name}_{number}"
-                built = build(model, name=label, generators=generators, point=number, options=options)
-                with_front.append((label, built))
+                with_front.append((f"{name}_{number}", write(f"{name}_{number}", number)))
     finally:
-        find_front.find_front, check.check_source = found, checked
+        patched["find_front"], check.check_source = found, checked
     return with_front
 
 
-def _tries(entry: Made) -> list[tuple[str, tuple[Generator, ...]]]:
+def in_memories(model: bytes, name: str, whole: Built) -> list[tuple[str, Built]]:
+    """Programs in two memories that together hold what one would: apart, and with spills."""
+    built = []
+    for way, share, generators in (
+        ("apart", 0.6, ()),
+        ("spilled", 0.9, ("spill",)),
+        ("both", 0.9, ("spill", "recompute")),
+    ):
+        small, large = max(int(whole.arena * share), 64), whole.arena
+        pools = [Pool(id="small", capacity=small, cost=1), Pool(id="large", capacity=large, cost=3)]
+        with suppress(InputError):
+            program = build(
+                model,
+                name=f"{name}_{way}",
+                generators=cast("tuple[Generator, ...]", generators),
+                target=Target(name="two", pools=pools),
+                options=Options(deterministic=True, work_limit=_WORK),
+                with_check=False,
+            )
+            built.append((f"{name}_{way}", program))
+    return built
+
+
+def _programs(entry: Made) -> Iterator[tuple[str, Built]]:
     """How a model is built: of networks, in other ways as well."""
-    tries: list[tuple[str, tuple[Generator, ...]]] = [(entry.name, ("stripes",))]
-    if entry.name.startswith(("network", "hourglass")):
-        tries.append((f"{entry.name}_more", ("stripes", "recompute")))
-        tries.append((f"{entry.name}_again", ("recompute",)))
-    return tries
+    name = entry.name
+    yield from points(entry.model, name, ("stripes",))
+    if name.startswith(("network", "hourglass", "bridge")):
+        yield from points(entry.model, f"{name}_more", ("stripes", "recompute"))
+        yield from points(entry.model, f"{name}_again", ("recompute",))
+        yield from points(entry.model, f"{name}_outside", ("stripes",), EXTERNAL)
+        whole = points(entry.model, f"{name}_whole", ())
+        yield from in_memories(entry.model, name, whole[0][1])
 
 
 def try_models(
@@ -71,14 +120,14 @@ def try_models(
     tally, programs = Tally(), list[Program]()
     for entry in models:
         try:
-            made = [program for label, *how in _tries(entry) for program in points(entry.model, label, *how)]
+            made = list(_programs(entry))
         except InputError as error:
             tally.refused[error.issues[0].message] += 1
             continue
         programs += [write(built, at, entry.reference, folder) for at, built in made]
     if not programs:
         return tally
-    more = (*flags, *SANITIZERS) if sanitized else flags
+    more = [*flags, *(SANITIZERS if sanitized else ()), *by_caller(programs)]
     library = compile_programs([program.name for program in programs], folder, *more)
     exact = {program.name: program.is_exact for program in programs}
     for ran in run_programs(programs, library, runs, sanitized):
@@ -89,6 +138,7 @@ def try_models(
         else:
             tally.same += 1
             tally.striped += not exact[ran.name]
+            tally.ways.update(way for way in WAYS if f"_{way}" in ran.name)
     return tally
 
 
@@ -109,6 +159,7 @@ def main(first: str, end: str, *words: str) -> None:
             models = [model_of(what, kind, seed) for seed in range(int(first), int(end))]
             tally = try_models(models, Path(folder), *flags, sanitized=sanitized)
         print(f"{what}/{kind}: {tally.same} same ({tally.striped} in stripes), {len(tally.wrong)} wrong")  # noqa: T201
+        print(f"  {dict(tally.ways)}")  # noqa: T201
         for line in tally.wrong[:6]:
             print(f"  WRONG {line}")  # noqa: T201
         for word, reasons in (("refused", tally.refused), ("not run", tally.not_run)):

@@ -770,6 +770,8 @@ def model_of(what: str, kind: str, seed: int) -> Made:
     net = Network(rng, KINDS.get(kind, INT8), is_plain=kind == "uint8")
     if what == "hourglass":
         _hourglass(net)
+    elif what == "bridge":
+        _bridge(net)
     elif what == "network":
         _network(net, SHIFTED if kind == "uint8" else (*IMAGES, *ANY))
     else:
@@ -814,6 +816,19 @@ def _hourglass(net: Network) -> None:
     elif end < 0.7:
         y = net.dense(y)
     net.main.outputs = [y]
+
+
+def _bridge(net: Network) -> None:
+    """An image that waits while wider ones are made, and is needed again."""
+    rng = net.rng
+    x = net.tensor((1, rng.choice((5, 8)), rng.choice((6, 9)), 2))
+    net.main.inputs = [x]
+    waits = net.plain_convolution(x, rng.choice((6, 8)), kernel=3)
+    y = waits
+    for _ in range(rng.randint(2, 4)):
+        y = net.plain_convolution(y, rng.choice((10, 12)), kernel=rng.choice((1, 3)))
+    y = net.plain_convolution(y, net.known[waits].shape[3])
+    net.main.outputs = [net.arithmetic(waits, y)]
 
 
 _STEPS: Final = (

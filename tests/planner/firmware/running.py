@@ -48,6 +48,8 @@ class Program:
     """Whether sums are added up in the same order as in the runtime."""
     is_shifted: bool = False
     """Whether it has elements of uint8 where the runtime has int8."""
+    arenas: Sequence[int] = ()
+    """Bytes of those that the caller gives: where it has several, or what it reads is not in it."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,23 @@ def write(built: Built, name: str, model: bytes, folder: Path) -> Program:
     path = folder / f"{name}.tflite"
     path.write_bytes(model)
     table = built.loops
-    place = -1
-    if sum(pool.size > 0 for pool in table.pools) == 1 and built.graph.inputs:
-        first = next(t for t in table.tensors if (t.of or t.id) == built.graph.inputs[0])
-        place = first.offset
+    place, arenas = -1, [pool.size for pool in table.pools if pool.size]
+    first = [t for t in table.tensors if (t.of or t.id) == next(iter(built.graph.inputs), None)]
+    if len(arenas) == 1 and first:
+        place, arenas = first[0].offset, []
     is_exact = not any(hasattr(segment, "strips") for segment in table.segments)
     inputs, outputs = len(built.graph.inputs), len(built.graph.outputs)
     is_shifted = "_uint8_" in name
-    return Program(name, str(path), inputs, outputs, built.arena, place, is_exact, is_shifted)
+    return Program(name, str(path), inputs, outputs, built.arena, place, is_exact, is_shifted, arenas)
+
+
+def by_caller(programs: Sequence[Program]) -> list[str]:
+    """What the compiler is told of arenas that the caller gives."""
+    return [
+        f"-D{program.name.upper()}_ARENA_{at}_BY_CALLER"
+        for program in programs
+        for at in range(len(program.arenas))
+    ]
 
 
 def compile_programs(names: Sequence[str], folder: Path, *flags: str, compiler: str | None = None) -> Path:
@@ -178,14 +189,37 @@ def _expected(program: Program, runs: int) -> list[_Run]:
     return expected
 
 
+_arenas: Final[dict[str, list[Any]]] = {}
+
+
+def _place(program: Program, library: ctypes.CDLL) -> list[Any]:
+    """Arenas of the caller, each of just its size."""
+    setter = getattr(library, f"{program.name}_set_arena")
+    arenas = []
+    for at, size in enumerate(program.arenas):
+        memory = ctypes.create_string_buffer(size + 16)
+        begin = -(-ctypes.addressof(memory) // 16) * 16
+        assert setter(at, ctypes.c_void_p(begin + 1)) == 1
+        assert setter(at, ctypes.c_void_p(begin)) == 0
+        arenas.append((memory, begin, size))
+    return arenas
+
+
 def _fill(program: Program, library: ctypes.CDLL, seed: int) -> None:
     """Random bytes in the whole arena: what was never written would show."""
-    if program.place < 0:
-        return
-    where = getattr(library, f"{program.name}_input")
-    where.restype = ctypes.c_void_p
-    noise = import_module("numpy").random.default_rng(1000 + seed).bytes(program.arena)
-    ctypes.memmove(where(0) - program.place, noise, program.arena)
+    noise = import_module("numpy").random.default_rng(1000 + seed)
+    if program.arenas:
+        known = _arenas.get(program.name)
+        if known is None:
+            runner = getattr(library, f"{program.name}_run")
+            assert runner(None, None) == 1, "it runs without its arenas"
+            known = _arenas[program.name] = _place(program, library)
+        for _, begin, size in known:
+            ctypes.memmove(begin, noise.bytes(size), size)
+    elif program.place >= 0:
+        where = getattr(library, f"{program.name}_input")
+        where.restype = ctypes.c_void_p
+        ctypes.memmove(where(0) - program.place, noise.bytes(program.arena), program.arena)
 
 
 def _shifted(program: Program, values: Any) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.planner.firmware.campaign import Tally, everything, try_models
+from tests.planner.firmware.campaign import WAYS, Tally, everything, try_models
 from tests.planner.firmware.damaged import damaged, try_damaged
 from tests.planner.firmware.random_models import KINDS, model_of
 from tests.planner.firmware.running import needs_compiler, needs_runtime
@@ -30,10 +30,11 @@ def test_each_operator_alone(tmp_path: Path) -> None:
 def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool) -> None:
     seeds = range(20, 21) if sanitized else range(2)
     models = [model_of("network", kind, seed) for kind in (*KINDS, "uint8") for seed in seeds]
-    models += [] if sanitized else [model_of("hourglass", "int8", 1)]
+    models += [model_of("bridge", "int8", 1)] if sanitized else [model_of("hourglass", "int8", 1)]
     tally = try_models(models, tmp_path, "-O1", sanitized=sanitized)
     check(tally, len(models) // 2)
     assert sanitized or tally.striped
+    assert not sanitized or set(WAYS) == set(tally.ways)
 
 
 def test_damaged_models_are_refused_or_run_without_harm() -> None:
@@ -51,7 +52,10 @@ def test_damaged_models_are_refused_or_run_without_harm() -> None:
 @pytest.mark.campaign
 @pytest.mark.parametrize(
     ("what", "kind"),
-    [*everything(), *((what, kind) for what in ("network", "hourglass") for kind in (*KINDS, "uint8"))],
+    [
+        *everything(),
+        *((what, kind) for what in ("network", "hourglass", "bridge") for kind in (*KINDS, "uint8")),
+    ],
 )
 def test_fuzz_programs(tmp_path: Path, what: str, kind: str) -> None:
     """Other seeds each time it has more of it: MEMSTOW_FUZZ_SECONDS for each operator."""
