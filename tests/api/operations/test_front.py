@@ -3,9 +3,12 @@
 import json
 import threading
 from dataclasses import replace
+from typing import Literal
+
+import pytest
 
 from memstow.api.operations.body import parse_request
-from memstow.api.operations.front_solve import FrontTeller, solve_front
+from memstow.api.operations.front_solve import FrontTeller, result_of, solve_front
 from memstow.api.operations.request_types import (
     BodyForm,
     FrontUpdate,
@@ -112,9 +115,12 @@ def test_a_run_goes_on_from_the_points_of_an_earlier_one() -> None:
 
 def test_a_deterministic_run_begins_anew_and_ends_the_same() -> None:
     wanted = request(deterministic=True, work_limit=100_000)
-    first, _ = run(wanted)
+    first, told = run(wanted)
+    assert {point.seconds for point in points_of(told)} == {0.0}
     again, _ = run(replace(wanted, known_plan=first.plan))
     assert again == first
+    _, told = run(request(time_limit=240.0))
+    assert all(point.seconds > 0 for point in points_of(told))
 
 
 def test_points_of_another_problem_are_no_start() -> None:
@@ -171,6 +177,29 @@ def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:
     assert [_values(it) for it in ends.targets] == [_values(it) for it in front.targets]
     assert ends.complete
     assert {it.target for it in points_of(told)} == {"large"}
+
+
+@pytest.mark.parametrize(
+    ("targets", "complete", "status"),
+    [
+        ([], True, "infeasible"),
+        ([], False, "unknown"),
+        (["no", "no"], True, "infeasible"),
+        (["no", "unknown"], False, "unknown"),
+        (["unknown", "unknown"], False, "unknown"),
+    ],
+)
+def test_nothing_is_infeasible_unless_that_is_known_of_all(
+    targets: list[Literal["no", "unknown"]], complete: bool, status: str
+) -> None:
+    front = Front(
+        digest="0" * 64,
+        terms=("peak", "cost"),
+        targets=[TargetFront(target=str(i), fits=fits, bytes=1) for i, fits in enumerate(targets)],
+        complete=complete,
+    )
+    result = result_of(front)
+    assert (result.status, result.value, result.bound) == (status, None, None)
 
 
 def _values(front: TargetFront) -> list[dict[str, int]]:

@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from memstow.api.operations.request_types import SolveResult
-from memstow.api.store import administration, job_records, maintenance
+from memstow.api.store import administration, job_records, maintenance, plan_cache
 from memstow.api.store.database import Database, DiskFullError, StoreError, set_file_up, url_of
 from memstow.api.store.job_records import Ending, IdempotencyKey, JobEvents, KeyReusedError
 from memstow.api.store.keys import Keys, QueueFullError, Quotas, RefusedKey, WhyRefused
@@ -637,6 +638,20 @@ def test_plans_of_one_problem_may_come_at_once(database: Database) -> None:
         ]
     assert [one.exception() for one in stored] == [None] * 100
     assert cache.find("k0") == cache.find("k1") == solved(b"p")
+
+
+def test_large_plans_are_not_compared(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading two of them takes longer than what is gained; a run that knew none may have a worse one."""
+    cache = PlanCache(database)
+    better, worse = feasible(8), feasible(9)
+    cache.store([CachedPlan("d", better, "k", True)])
+    monkeypatch.setattr(plan_cache, "LARGEST_COMPARED", len(worse.plan) + 1)
+    assert not cache.is_best("d", worse, stands_alone=False)
+    assert cache.is_best("d", replace(worse, status="infeasible"), stands_alone=True)
+    monkeypatch.setattr(plan_cache, "LARGEST_COMPARED", len(worse.plan))
+    assert cache.is_best("d", worse, stands_alone=False)
+    assert not cache.is_best("d", better, stands_alone=True)
+    assert cache.is_best("another", worse, stands_alone=True)
 
 
 def test_an_answer_that_another_question_outdid_is_none_unless_it_stands_alone(database: Database) -> None:

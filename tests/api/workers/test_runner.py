@@ -15,6 +15,7 @@ import pytest
 
 import memstow
 from memstow.api.metrics import Metrics
+from memstow.api.operations.encoding import cache_key_of_parts
 from memstow.api.operations.front_solve import result_of as front_result
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.request_types import FrontUpdate
@@ -371,6 +372,33 @@ def test_a_cancelled_attempt_leaves_the_better_plan_of_an_earlier_one(
     assert found is not None
     assert (found.state, found.value) == (State.CANCELLED, 4)
     assert jobs.document(job, "plan") == good.plan
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_only_a_run_that_was_not_stopped_answers_equal_requests(
+    database: Database, jobs: Queue, stopped: bool
+) -> None:
+    """What a stopped run has is the best plan that is known, and no answer of its own."""
+    problem = parse_problem({"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}]})
+    outcome = result_of(problem, plan(problem))
+
+    class Answering(Place):
+        def run(self, _operation: Operation[Q, R], _request: Q, control: RunControl) -> R:
+            if stopped:
+                mine.request_stop(job, Stop.KEEP)
+                control.tick()
+            return outcome  # type: ignore[return-value]
+
+    key = cache_key_of_parts("d", "{}", "")
+    job, _ = jobs.submit(draft(digest="d", cache_key=key, options=options()))
+    mine = runner_of(database, jobs, Answering())
+    run_next(mine, database)
+    over = jobs.get(job)
+    assert over is not None
+    assert over.state is (State.CANCELLED if stopped else State.DONE)
+    cache = PlanCache(database)
+    assert cache.best_of("d") == outcome.plan
+    assert cache.find(key) == (None if stopped else outcome)
 
 
 def test_delays_double_up_to_a_limit_and_those_at_once_count_once() -> None:

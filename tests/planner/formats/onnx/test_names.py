@@ -1,5 +1,6 @@
 """What names of dimensions mean, and what a file says of shapes: read where it is given, believed nowhere."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -151,6 +152,26 @@ def test_numbers_of_shapes_are_followed_through_what_exporters_write() -> None:
     graph = read(data, N=(1, 20), M=(3, 9))
     for name, (_, shape) in chains.items():
         assert shape_of(graph, f"made {name}") == shape, name
+
+
+def test_equal_is_followed_where_ranges_decide_and_nowhere_else() -> None:
+    """N is 1 to 9: never 0 nor 10, always itself, and 1 or 9 at some values only."""
+
+    def chosen(other: str) -> tuple[int | str, ...] | None:
+        nodes = [
+            node("Shape", "x", "s"),
+            node("Equal", f"s {other}", "same"),
+            node("Where", "same three four", "lengths"),
+            node("ConstantOfShape", "lengths", "y"),
+        ]
+        constants = [numbers(name, number) for name, number in named.items()]
+        data = model(nodes, [value("x", ["N"])], [value("y", None)], initializer=constants)
+        return shape_of(read(data, N=(1, 9)), "y")
+
+    named = {"none": 0, "ten": 10, "one": 1, "nine": 9, "three": 3, "four": 4}
+    assert [chosen(other) for other in ("s", "none", "ten")] == [(3,), (4,), (4,)]
+    for undecided in ("one", "nine", "four"):
+        assert refusal(partial(chosen, undecided))[0].code == "underivable_shape"
 
 
 @pytest.mark.parametrize(
