@@ -7,7 +7,7 @@ here against what its kernels read, and one that there is no kernel for is refus
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, isfinite, log2, prod
+from math import exp, inf, isfinite, log2, prod
 from typing import Final, Literal
 
 from memstow.planner.firmware.fixed_point import (
@@ -619,7 +619,7 @@ _UNARY_TYPES: Final = dict.fromkeys(
 )
 _TABLED: Final = ("RELU", "RELU6", "RELU_N1_TO_1", "LOGISTIC", "TANH", "LEAKY_RELU", "HARD_SWISH")
 _FLOATS: Final[Mapping[str, tuple[str, float, float]]] = {
-    "RELU": ("bounded", 0.0, _LARGEST_FLOAT),
+    "RELU": ("bounded", 0.0, inf),
     "RELU6": ("bounded", 0.0, 6.0),
     "RELU_N1_TO_1": ("bounded", -1.0, 1.0),
     "LOGISTIC": ("logistic", -9.0, 16.619047164916992188),
@@ -656,8 +656,8 @@ def _wide_unary(operator: FullOperator, image: FullTensor, output: FullTensor) -
     """A function of elements of 16 bits."""
     name = operator.name
     if name == "LEAKY_RELU":
-        same = _factor(operator, single(image.scale / output.scale))
-        slope = _factor(operator, single(single(image.scale * operator.real(0)) / output.scale))
+        same = _factor(operator, image.scale / output.scale)
+        slope = _factor(operator, image.scale * operator.real(0) / output.scale)
         layer: dict[str, object] = {
             "channels": _elements(output),
             "in_zero": image.zero,
@@ -676,7 +676,7 @@ def _wide_unary(operator: FullOperator, image: FullTensor, output: FullTensor) -
         layer = {"channels": _elements(output), "multiplier": multiplier, "shift": shift, "table": table}
         return Layer((_of_rows(operator, f"{name.lower()}_s16", layer, 0),), is_row_wise=True)
     if name == "RELU":
-        pair, most = _factor(operator, single(image.scale / output.scale)), 32767
+        pair, most = _factor(operator, image.scale / output.scale), 32767
     else:
         # The runtime takes input and output to have the same scale: times 1.
         pair, most = (1 << 30, 1), clamped(_element(image, 6.0), -32768, 32767)
@@ -717,12 +717,12 @@ def _function(operator: FullOperator, image: FullTensor, output: FullTensor) -> 
             high = clamped(_element(image, most), -128, 127)
             return lambda element: clamped(element, low, high)
         case "RELU":
-            multiplier, shift = _factor(operator, single(image.scale / output.scale))
+            multiplier, shift = _factor(operator, image.scale / output.scale)
             low = max(-128, out_zero)
             return lambda element: clamped(out_zero + scaled(element - zero, multiplier, shift), low, 127)
         case "LEAKY_RELU":
-            same = _factor(operator, single(image.scale / output.scale))
-            slope = _factor(operator, single(single(image.scale * operator.real(0)) / output.scale))
+            same = _factor(operator, image.scale / output.scale)
+            slope = _factor(operator, image.scale * operator.real(0) / output.scale)
             return lambda element: clamped(
                 out_zero + scaled(element - zero, *(same if element >= zero else slope)), -128, 127
             )

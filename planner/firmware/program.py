@@ -497,7 +497,8 @@ class _Writer:
         name = source.name
         kernels, reset = self._kernels.text(), self._reset(name)
         needs_math = re.search(
-            r"\b(expf|tanhf|roundf|NAN|INFINITY)\b", kernels + "".join(self._constants.lines)
+            r"\b(expf|tanhf|roundf|NAN|INFINITY)\b",
+            "".join((kernels, *self._constants.lines, *self._layer_lines)),
         )
         includes = ["<stdint.h>", "<string.h>"]
         if "FLT_MAX" in kernels:
