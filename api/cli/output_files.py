@@ -40,33 +40,39 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     A pipe or a device such as /dev/stdout cannot be replaced and is written to directly. A file that holds
     just this stays as it is, so that a build system does not take it for new.
     """
-    if os.path.exists(path) and not os.path.isfile(path):
-        try:
-            with open(path, "wb") as device:
-                device.write(data)
-        except OSError as error:
-            # That of a write names no file.
-            error.filename = os.fspath(path)
-            raise
-        return
-    target = os.path.realpath(path)
-    if _holds(target, data):
-        return
-    folder, name = os.path.split(target)
-    scratch = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    replace_files({path: data})
+
+
+def replace_files(contents: Mapping[str | os.PathLike[str], bytes]) -> None:
+    """The same of several files: where one cannot be written, such as on a full disk, none is replaced."""
+    ready: list[tuple[str, str]] = []
+    path: str | os.PathLike[str] = ""
     try:
-        with open(scratch, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(target):
-            os.chmod(scratch, os.stat(target).st_mode)
-        os.replace(scratch, target)
+        for path, data in contents.items():
+            if os.path.exists(path) and not os.path.isfile(path):
+                with open(path, "wb") as device:
+                    device.write(data)
+                continue
+            target = os.path.realpath(path)
+            if _holds(target, data):
+                continue
+            folder, name = os.path.split(target)
+            scratch = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+            with open(scratch, "xb") as file:
+                ready.append((scratch, target))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if os.path.exists(target):
+                os.chmod(scratch, os.stat(target).st_mode)
+        for scratch, path in ready:
+            os.replace(scratch, path)
     except BaseException as error:
-        with suppress(OSError):
-            os.unlink(scratch)
+        for scratch, _ in ready:
+            with suppress(OSError):
+                os.unlink(scratch)
         if isinstance(error, OSError):
-            # The user does not know about the temporary file.
+            # That of a write names no file, and the user does not know about the temporary one.
             error.filename, error.filename2 = os.fspath(path), None
         raise
 

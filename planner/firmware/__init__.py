@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Target
 
 DEFAULT_NAME: Final = "model"
+TAKEN_NAMES: Final = frozenset(
+    (
+        "all", "all_build", "clean", "edit_cache", "help", "install", "package", "package_source",
+        "preinstall", "rebuild_cache", "run_tests", "test", "zero_check", "assert", "complex", "ctype",
+        "errno", "features", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "newlib",
+        "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio",
+        "stdlib", "stdnoreturn", "string", "strings", "tgmath", "threads", "time", "uchar", "wchar",
+        "wctype",
+    )
+)  # fmt: skip
+"""In small letters: targets that CMake keeps for itself, and headers that one of the program would hide."""
 External = Literal["inputs", "outputs"]
 EXTERNAL: Final[tuple[External, ...]] = ("inputs", "outputs")
 """What may lie with the caller of a program, outside of what is planned."""
@@ -177,6 +188,9 @@ def _require(name: str, chosen: "Choice", external: Collection[str]) -> None:
     from memstow.planner.firmware.memories import GENERATORS
 
     check_words(Naming(name))
+    if name.lower() in TAKEN_NAMES:
+        message = f"{name} is the name of a target of CMake or of a header of the C library; choose another"
+        raise InputError.single("bad_prefix", "prefix", message)
     for generator in chosen.generators:
         if generator not in GENERATORS:
             message = f"a program can be built with {', '.join(GENERATORS)}, not with {generator}"

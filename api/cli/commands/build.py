@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, replace_file, to_stdout
+from memstow.api.cli.output_files import STDOUT, replace_files, to_stdout
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import STDIN, read_bytes_of, read_target, warn_if_terminal
 from memstow.api.cli.search_arguments import add_limits, options_without_hint
@@ -72,7 +72,7 @@ def _generators(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Read the model, build it, and write the files."""
-    if args.output is None:
+    if not args.output:
         message = "say into which folder the program goes, such as --output model"
         raise InputError.single("missing_option", "--output", message)
     if args.output == STDOUT or (os.path.lexists(args.output) and not os.path.isdir(args.output)):
@@ -117,8 +117,7 @@ def run(args: argparse.Namespace) -> int:
         print_error("interrupted: nothing was written")
         return Exit.INTERRUPTED
     os.makedirs(args.output, exist_ok=True)
-    for file, content in built.files.items():
-        replace_file(os.path.join(args.output, file), content)
+    replace_files({os.path.join(args.output, file): content for file, content in built.files.items()})
     _report(args, name, built)
     return Exit.DONE
 
@@ -129,8 +128,11 @@ def _name(args: argparse.Namespace) -> str:
         return str(args.name)
     if args.file == STDIN:
         return "model"
+    from memstow.planner.firmware import TAKEN_NAMES
+
     stem = _NOT_IN_NAMES.sub("_", os.path.basename(args.file).rpartition(".")[0]).strip("_").lower()
-    return stem[:64] if stem and not stem[0].isdigit() else f"model_{stem}"[:64].rstrip("_")
+    is_name = stem and not stem[0].isdigit() and stem not in TAKEN_NAMES
+    return (stem if is_name else f"model_{stem}")[:64].rstrip("_")
 
 
 def _require_model(data: bytes, path: str) -> None:

@@ -194,6 +194,8 @@ def test_the_same_program_stays_as_it_is(cli: Cli, person: Path, tmp_path: Path)
         (("--output", "p", "--with", "spill"), "--with: to spill, tensors need a second memory"),
         (("--output", "p", "--with", "stripes,spill", "--target", "stm32h743"), "--with: stripes are chosen"),
         (("--output", "p", "--name", "1net"), "--name: '1net' cannot begin a name"),
+        (("--output", ""), "--output: say into which folder the program goes"),
+        (("--output", "p", "--name", "Test"), "--name: Test is the name of a target of CMake or of a header"),
         (("--output", "p", "--target", "rp2040", "--capacity", "9"), "--capacity: the target says"),
         (("--output", "p", "--point", "1", "--capacity", "9"), "--point: give a capacity, or"),
         (("--output", "p", "--target", "nowhere"), "nowhere"),
@@ -228,3 +230,20 @@ def test_what_is_no_model_or_has_no_kernel_is_told(cli: Cli, tmp_path: Path) -> 
     ran = cli("build", path, "--output", tmp_path / "p")
     assert ran.code == Exit.USAGE
     assert "its shape and type need 108 bytes, and the model has 4" in ran.err
+
+
+@pytest.mark.parametrize("name", ["test", "stdint"])
+def test_what_a_file_is_called_hides_nothing(cli: Cli, person: Path, tmp_path: Path, name: str) -> None:
+    path = person.rename(tmp_path / f"{name}.tflite")
+    ran = cli("build", path, "--output", tmp_path / "p", "--with", "none", "--deterministic")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert (tmp_path / "p" / f"model_{name}.h").exists()
+
+
+def test_where_one_file_cannot_be_written_none_is(cli: Cli, person: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "p" / "net.map.json"
+    blocked.mkdir(parents=True)
+    ran = cli("build", person, "--output", tmp_path / "p", "--name", "net", "--with", "none")
+    assert ran.code == Exit.USAGE
+    assert f"{blocked}: Is a directory" in ran.err
+    assert list((tmp_path / "p").iterdir()) == [blocked]
