@@ -255,7 +255,11 @@ def _finish(
     if output.type == "float32":
         return Struct({"biases": biases, "least": least, "most": most})
     reach = _MOST_WIDE_SHIFT if output.type == "int16" and not narrow else _MOST_SHIFT
+    factors = tuple(factors) * (channels if len(factors) == 1 else 1)
     pairs = [_factor(operator, entry, reach) for entry in factors]
+    if output.type != "int16":
+        biases = biases or ConstantArray(f"biases_{operator.index}", "int32_t", (0,) * channels)
+        pairs = [_narrow_factor(*pair) for pair in pairs]
     return Struct(
         {
             "biases": biases,
@@ -263,13 +267,20 @@ def _finish(
                 f"multipliers_{operator.index}", "int32_t", tuple(pair[0] for pair in pairs)
             ),
             "shifts": ConstantArray(f"shifts_{operator.index}", "int8_t", tuple(pair[1] for pair in pairs)),
-            "each": int(len(pairs) > 1),
             **({"is_narrow": int(narrow)} if output.type == "int16" else {}),
             "zero": output.zero,
             "least": least,
             "most": most,
         }
     )
+
+
+def _narrow_factor(multiplier: int, shift: int) -> tuple[int, int]:
+    """A factor for elements of 8 bits: what is above 32 bits is known, and one more shift halves."""
+    if multiplier == 0:
+        # Whatever is shifted by so many becomes 0.
+        return -(1 << 31), 31
+    return 2 * multiplier - (1 << 32), -shift - 1
 
 
 def _factors(

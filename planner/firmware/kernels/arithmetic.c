@@ -26,7 +26,13 @@ static inline float clamped_float(float value, float least, float most) {
 /* A sum modulo 2^32: what no model that was trained has is not undefined either. */
 static inline int32_t wrapped_sum(int32_t one, int32_t other) { return (int32_t)((uint32_t)one + (uint32_t)other); }
 
-/* section products32 */
+/* section high_product */
+/* The upper half of twice the product: halves up. */
+static inline int32_t high_product(int32_t one, int32_t other) {
+  return (int32_t)(((int64_t)one * other + (1 << 30)) >> 31);
+}
+
+/* section products32: high_product */
 /* Divided by a power of two: halves away from 0. */
 static inline int32_t rounded_shift(int32_t value, int32_t bits) {
   const int32_t mask = (int32_t)((1u << bits) - 1u);
@@ -34,16 +40,14 @@ static inline int32_t rounded_shift(int32_t value, int32_t bits) {
   return (value >> bits) + ((value & mask) > half ? 1 : 0);
 }
 
-/* The upper half of twice the product: halves up. */
-static inline int32_t high_product(int32_t one, int32_t other) {
-  return (int32_t)(((int64_t)one * other + (1 << 30)) >> 31);
-}
-
-/* section scale32: products32 */
+/* section scale32: high_product */
 /* A sum times a factor of 31 bits, rounded to nearest twice, as TensorFlow Lite does. */
 static inline int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift) {
-  const int32_t left = shift > 0 ? shift : 0;
-  return rounded_shift(high_product((int32_t)((uint32_t)sum << left), multiplier), left - shift);
+  if (shift >= 0) {
+    return high_product((int32_t)((uint32_t)sum << shift), multiplier);
+  }
+  const int32_t upper = high_product(sum, multiplier);
+  return (((upper + (upper >> 31)) >> (-1 - shift)) + 1) >> 1;
 }
 
 /* section scale64 */
@@ -88,23 +92,129 @@ static int32_t reciprocal_of(int32_t sum, int32_t *bits) {
   return doubled(value, 1);
 }
 
-/* section finish_narrow: clamp wrapped scale32 */
+/* section pairs */
+/* Four elements of 8 bits become two pairs of 16 bits, and pairs are multiplied with one instruction. */
+#if defined(__ARM_FEATURE_SIMD32) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 10))
+#define HAS_PAIRS
+#include <arm_acle.h>
+
+typedef struct {
+  int32_t word;
+} __attribute__((packed, may_alias)) four_elements;
+
+static inline int32_t four_at(const void *from) { return ((const four_elements *)from)->word; }
+
+#define IN_ORDER __asm__ volatile("" ::: "memory")
+
+static inline int32_t pair_of(int32_t number) { return (int32_t)(((uint32_t)number & 0xFFFFu) * 0x10001u); }
+
+/* The instructions can turn what they read, which not all compilers know. */
+#if defined(__arm__) && !defined(__clang__)
+#define LIFTED(instruction, lift, four) \
+  int32_t pair; \
+  __asm__(#instruction " %0, %1, %2" : "=r"(pair) : "r"(lift), "r"(four)); \
+  return pair
+#define LIFTED_NEXT(instruction, lift, four) \
+  int32_t pair; \
+  __asm__(#instruction " %0, %1, %2, ror #8" : "=r"(pair) : "r"(lift), "r"(four)); \
+  return pair
+#define WIDE_NEXT(instruction, four) \
+  int32_t pair; \
+  __asm__(#instruction " %0, %1, ror #8" : "=r"(pair) : "r"(four)); \
+  return pair
+#else
+#define NEXT(four) (int32_t)((uint32_t)(four) >> 8 | (uint32_t)(four) << 24)
+#define LIFTED(instruction, lift, four) return __##instruction(lift, four)
+#define LIFTED_NEXT(instruction, lift, four) return __##instruction(lift, NEXT(four))
+#define WIDE_NEXT(instruction, four) return __##instruction(NEXT(four))
+#endif
+#endif
+
+/* section copies: pairs */
+/* CALLED: a function of its own, so that all registers are for its loops. COPIED: into what calls it, where its numbers
+   are known; with pairs, registers count for more. */
+#ifdef __GNUC__
+#define CALLED __attribute__((noinline))
+#else
+#define CALLED
+#endif
+#if defined(__GNUC__) && !defined(HAS_PAIRS)
+#define COPIED inline __attribute__((always_inline))
+#else
+#define COPIED CALLED
+#endif
+
+/* section pairs_s8: pairs */
+#ifdef HAS_PAIRS
+/* Of four elements those at 0 and 2, and those at 1 and 3. */
+static inline int32_t even_taps_s8(int32_t lift, int32_t four) { LIFTED(sxtab16, lift, four); }
+static inline int32_t odd_taps_s8(int32_t lift, int32_t four) { LIFTED_NEXT(sxtab16, lift, four); }
+
+static inline int32_t even_weights_s8(int32_t lift, int32_t four) {
+  (void)lift;
+  return __sxtb16(four);
+}
+
+static inline int32_t odd_weights_s8(int32_t lift, int32_t four) {
+  (void)lift;
+  WIDE_NEXT(sxtb16, four);
+}
+
+static inline int32_t tap_lift_s8(int32_t zero) { return pair_of(-zero); }
+static inline int32_t weight_lift_s8(int32_t zero) { return zero; }
+#endif
+
+/* section pairs_u8: pairs */
+#ifdef HAS_PAIRS
+/* Of four elements those at 0 and 2, and those at 1 and 3. */
+static inline int32_t even_taps_u8(int32_t lift, int32_t four) { LIFTED(uxtab16, lift, four); }
+static inline int32_t odd_taps_u8(int32_t lift, int32_t four) { LIFTED_NEXT(uxtab16, lift, four); }
+static inline int32_t even_weights_u8(int32_t lift, int32_t four) { LIFTED(uxtab16, lift, four); }
+static inline int32_t odd_weights_u8(int32_t lift, int32_t four) { LIFTED_NEXT(uxtab16, lift, four); }
+static inline int32_t tap_lift_u8(int32_t zeros) { return pair_of(-(zeros & 255)); }
+static inline int32_t weight_lift_u8(int32_t zeros) { return pair_of(-(zeros >> 8)); }
+#endif
+
+/* section finish_narrow_T: clamp wrapped limits_T copies */
 /* How sums become elements of 8 bits. */
 typedef struct {
   const int32_t *biases;
-  const int32_t *multipliers;
-  const int8_t *shifts;
-  int32_t each; /* 1: a factor for each channel; 0: one for all */
+  const int32_t *multipliers; /* factors of 32 bits, less 2^32 */
+  const int8_t *shifts;       /* to the right, before one more that rounds; below 0: to the left, from -1 on */
   int32_t zero;
   int32_t least;
   int32_t most;
-} finish_narrow;
+} finish_T;
 
-static inline int32_t finished_narrow(const finish_narrow *finish, int32_t channel, int32_t sum) {
-  const int32_t factor = channel * finish->each;
-  const int32_t whole = wrapped_sum(sum, finish->biases ? finish->biases[channel] : 0);
-  const int32_t value = scaled(whole, finish->multipliers[factor], finish->shifts[factor]);
-  return clamped(wrapped_sum(value, finish->zero), finish->least, finish->most);
+/* The upper half of the product with a factor: halves up. */
+static inline int32_t upper_T(int32_t sum, int32_t multiplier) {
+  const int64_t product = (int64_t)sum * multiplier;
+  return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31) + sum;
+}
+
+/* Rounded to nearest twice, as TensorFlow Lite does: the second time halves away from 0. */
+static COPIED void finish_all_T(const finish_T *finish, int32_t channel, const acc_T *sums, int32_t count, elem_T *to) {
+  const int32_t *biases = finish->biases + channel;
+  const int32_t *multipliers = finish->multipliers + channel;
+  const int8_t *shifts = finish->shifts + channel;
+  const int32_t zero = finish->zero;
+  const int32_t twice = 2 * zero + 1;
+  const int32_t least = finish->least;
+  const int32_t most = finish->most;
+  for (int32_t at = 0; at < count; ++at) {
+    const int32_t sum = wrapped_sum(sums[at], biases[at]);
+    const int32_t shift = shifts[at];
+    int32_t value;
+    if (shift > 0) {
+      const int32_t upper = upper_T(sum, multipliers[at]);
+      value = (((upper + (upper >> 31)) >> shift) + twice) >> 1;
+    } else {
+      /* What may be as large as an int32_t. */
+      const int32_t upper = upper_T((int32_t)((uint32_t)sum << (shift < 0 ? -1 - shift : 0)), multipliers[at]);
+      value = wrapped_sum(shift < 0 ? upper : (upper + (upper >> 31) + 1) >> 1, zero);
+    }
+    to[at] = limited_T(value, least, most);
+  }
 }
 
 /* section types_s8 */
@@ -123,12 +233,8 @@ static inline tap_s8 weighed_s8(weight_s8 weight, int32_t zero) {
   return weight;
 }
 
-/* section finish_s8: types_s8 finish_narrow */
-typedef finish_narrow finish_s8;
+/* section finish_s8: finish_narrow_s8 */
 
-static inline elem_s8 finished_s8(const finish_s8 *finish, int32_t channel, acc_s8 sum) {
-  return (elem_s8)finished_narrow(finish, channel, sum);
-}
 
 /* section types_u8 */
 typedef uint8_t elem_u8;
@@ -144,12 +250,8 @@ static inline tap_u8 lifted_u8(elem_u8 element, int32_t zeros) { return (tap_u8)
 /* section weigh_u8: types_u8 */
 static inline tap_u8 weighed_u8(weight_u8 weight, int32_t zeros) { return (tap_u8)(weight - (zeros >> 8)); }
 
-/* section finish_u8: types_u8 finish_narrow */
-typedef finish_narrow finish_u8;
+/* section finish_u8: finish_narrow_u8 */
 
-static inline elem_u8 finished_u8(const finish_u8 *finish, int32_t channel, acc_u8 sum) {
-  return (elem_u8)finished_narrow(finish, channel, sum);
-}
 
 /* section types_s16 */
 typedef int16_t ALIASING elem_s16;
@@ -173,7 +275,6 @@ typedef struct {
   const bias_s16 *biases;
   const int32_t *multipliers;
   const int8_t *shifts;
-  int32_t each; /* 1: a factor for each channel; 0: one for all */
   int32_t is_narrow; /* 1: sums have 32 bits, and are multiplied with all bits of a factor */
   int32_t zero;
   int32_t least;
@@ -181,13 +282,18 @@ typedef struct {
 } finish_s16;
 
 static inline elem_s16 finished_s16(const finish_s16 *finish, int32_t channel, acc_s16 sum) {
-  const int32_t factor = channel * finish->each;
   const uint64_t bias = finish->biases ? (uint64_t)finish->biases[channel] : 0;
   const int64_t whole = (int64_t)((uint64_t)sum + bias);
-  const int32_t multiplier = finish->multipliers[factor];
-  const int32_t shift = finish->shifts[factor];
+  const int32_t multiplier = finish->multipliers[channel];
+  const int32_t shift = finish->shifts[channel];
   const int32_t value = finish->is_narrow ? scaled((int32_t)whole, multiplier, shift) : scaled_wide(whole, multiplier, shift);
   return (elem_s16)clamped(wrapped_sum(value, finish->zero), finish->least, finish->most);
+}
+
+static inline void finish_all_s16(const finish_s16 *finish, int32_t channel, const acc_s16 *sums, int32_t count, elem_s16 *to) {
+  for (int32_t at = 0; at < count; ++at) {
+    to[at] = finished_s16(finish, channel + at, sums[at]);
+  }
 }
 
 /* section types_f32 */
@@ -220,6 +326,12 @@ typedef struct {
 static inline elem_f32 finished_f32(const finish_f32 *finish, int32_t channel, acc_f32 sum) {
   const float whole = finish->biases ? sum + finish->biases[channel] : sum;
   return clamped_float(whole, finish->least, finish->most);
+}
+
+static inline void finish_all_f32(const finish_f32 *finish, int32_t channel, const acc_f32 *sums, int32_t count, elem_f32 *to) {
+  for (int32_t at = 0; at < count; ++at) {
+    to[at] = finished_f32(finish, channel + at, sums[at]);
+  }
 }
 
 /* section elem_s8: types_s8 */
@@ -302,6 +414,63 @@ static inline void add_products_T(acc_T sums[4], const elem_T *from, const weigh
   sums[3] = four;
 }
 
+/* section dot_s8: dot_pairs_s8 */
+
+
+/* section dot_u8: dot_pairs_u8 */
+
+
+/* section dot_pairs_T: lift_T weigh_T pairs_T */
+#ifdef HAS_PAIRS
+static inline int32_t plus_four_T(int32_t sum, int32_t even, int32_t odd, const weight_T *weights, int32_t lift) {
+  const int32_t four = four_at(weights);
+  return __smlad(odd, odd_weights_T(lift, four), __smlad(even, even_weights_T(lift, four), sum));
+}
+#endif
+
+/* Four sums of products of the same elements with four rows of weights, which are `apart` from each other. */
+static inline void add_products_T(acc_T sums[4], const elem_T *from, const weight_T *weights, int32_t apart,
+                                  int32_t count, int32_t zero) {
+  acc_T one = sums[0];
+  acc_T two = sums[1];
+  acc_T three = sums[2];
+  acc_T four = sums[3];
+#ifdef HAS_PAIRS
+  const int32_t lift = tap_lift_T(zero);
+  const int32_t weight_lift = weight_lift_T(zero);
+  const int32_t thrice = 3 * apart;
+  for (const elem_T *fours = from + count / 4 * 4; from != fours; from += 4) {
+    const int32_t taps = four_at(from);
+    const int32_t even = even_taps_T(lift, taps);
+    const int32_t odd = odd_taps_T(lift, taps);
+    /* One row of weights after the other: there are no registers for more. */
+    two = plus_four_T(two, even, odd, weights + apart, weight_lift);
+    IN_ORDER;
+    three = plus_four_T(three, even, odd, weights + 2 * apart, weight_lift);
+    IN_ORDER;
+    four = plus_four_T(four, even, odd, weights + thrice, weight_lift);
+    IN_ORDER;
+    one = plus_four_T(one, even, odd, weights, weight_lift);
+    weights += 4;
+  }
+  count %= 4;
+#endif
+  const weight_T *second = weights + apart;
+  const weight_T *third = second + apart;
+  const weight_T *fourth = third + apart;
+  for (int32_t at = 0; at < count; ++at) {
+    const tap_T tap = lifted_T(from[at], zero);
+    one += tap * weighed_T(weights[at], zero);
+    two += tap * weighed_T(second[at], zero);
+    three += tap * weighed_T(third[at], zero);
+    four += tap * weighed_T(fourth[at], zero);
+  }
+  sums[0] = one;
+  sums[1] = two;
+  sums[2] = three;
+  sums[3] = four;
+}
+
 /* section dot_one_T: lift_T weigh_T */
 /* A sum with the products of elements and weights added, one after the other. */
 static inline acc_T plus_products_T(acc_T sum, const elem_T *from, const weight_T *weights, int32_t count, int32_t zero) {
@@ -309,4 +478,54 @@ static inline acc_T plus_products_T(acc_T sum, const elem_T *from, const weight_
     sum += lifted_T(from[at], zero) * weighed_T(weights[at], zero);
   }
   return sum;
+}
+
+/* section dot_one_s8: dot_one_pairs_s8 */
+
+
+/* section dot_one_u8: dot_one_pairs_u8 */
+
+
+/* section dot_one_pairs_T: lift_T weigh_T pairs_T */
+/* A sum with the products of elements and weights added. */
+static inline acc_T plus_products_T(acc_T sum, const elem_T *from, const weight_T *weights, int32_t count, int32_t zero) {
+  int32_t at = 0;
+#ifdef HAS_PAIRS
+  const int32_t lift = tap_lift_T(zero);
+  const int32_t weight_lift = weight_lift_T(zero);
+  for (; at < count - 3; at += 4) {
+    const int32_t taps = four_at(from + at);
+    const int32_t four = four_at(weights + at);
+    sum = __smlad(even_taps_T(lift, taps), even_weights_T(weight_lift, four), sum);
+    sum = __smlad(odd_taps_T(lift, taps), odd_weights_T(weight_lift, four), sum);
+  }
+#endif
+  for (; at < count; ++at) {
+    sum += lifted_T(from[at], zero) * weighed_T(weights[at], zero);
+  }
+  return sum;
+}
+
+/* section dense_T: dot_T dot_one_T finish_T copies */
+#define DENSE_BLOCK 16
+
+/* All channels of one place, each from the same elements with weights of its own. */
+static COPIED void dense_T(const finish_T *finish, const weight_T *weights, const elem_T *from, int32_t depth,
+                          int32_t channels, int32_t zero, elem_T *to) {
+  acc_T sums[DENSE_BLOCK];
+  for (int32_t channel = 0; channel < channels; channel += DENSE_BLOCK) {
+    const int32_t count = channels - channel < DENSE_BLOCK ? channels - channel : DENSE_BLOCK;
+    for (int32_t at = 0; at < count; at += 4) {
+      if (count - at >= 4) {
+        sums[at] = sums[at + 1] = sums[at + 2] = sums[at + 3] = 0;
+        add_products_T(sums + at, from, weights, depth, depth, zero);
+      } else {
+        for (int32_t last = at; last < count; ++last) {
+          sums[last] = plus_products_T(0, from, weights + (last - at) * depth, depth, zero);
+        }
+      }
+      weights += 4 * depth;
+    }
+    finish_all_T(finish, channel, sums, count, to + channel);
+  }
 }

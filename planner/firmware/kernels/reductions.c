@@ -8,23 +8,12 @@ typedef struct {
   finish_T finish;
 } fully_connected_T_layer;
 
-/* section fully_connected_T: fully_connected_layer_T dot_T dot_one_T */
+/* section fully_connected_T: fully_connected_layer_T dense_T */
 static void fully_connected_T(const fully_connected_T_layer *layer, const uint8_t *in, uint8_t *out) {
   const elem_T *from = (const elem_T *)(const void *)in;
   elem_T *to = (elem_T *)(void *)out;
   for (int32_t batch = 0; batch < layer->batches; ++batch) {
-    const int32_t fours = layer->outputs / 4 * 4;
-    for (int32_t channel = 0; channel < fours; channel += 4) {
-      acc_T sums[4] = {0, 0, 0, 0};
-      add_products_T(sums, from, layer->weights + channel * layer->depth, layer->depth, layer->depth, layer->zero);
-      for (int32_t at = 0; at < 4; ++at) {
-        to[channel + at] = finished_T(&layer->finish, channel + at, sums[at]);
-      }
-    }
-    for (int32_t channel = fours; channel < layer->outputs; ++channel) {
-      const acc_T sum = plus_products_T(0, from, layer->weights + channel * layer->depth, layer->depth, layer->zero);
-      to[channel] = finished_T(&layer->finish, channel, sum);
-    }
+    dense_T(&layer->finish, layer->weights, from, layer->depth, layer->outputs, layer->zero, to);
     from += layer->depth;
     to += layer->outputs;
   }
@@ -44,11 +33,7 @@ static void fully_connected_rows_T(const fully_connected_T_layer *layer, const i
 }
 
 static void fully_connected_end_T(const fully_connected_T_layer *layer, const uint8_t *sums, uint8_t *out) {
-  const total_T *from = (const total_T *)(const void *)sums;
-  elem_T *to = (elem_T *)(void *)out;
-  for (int32_t channel = 0; channel < layer->outputs; ++channel) {
-    to[channel] = finished_T(&layer->finish, channel, from[channel]);
-  }
+  finish_all_T(&layer->finish, 0, (const total_T *)(const void *)sums, layer->outputs, (elem_T *)(void *)out);
 }
 
 /* section sum_rows_T: image range_T */
@@ -285,7 +270,21 @@ static void softmax_f32(const softmax_f32_layer *layer, const uint8_t *in, uint8
   }
 }
 
-/* section svdf_T: clamp wrapped scale32 range_T */
+/* section weighted_s8: dot_one_s8 */
+static inline int32_t weighted_s8(const elem_s8 *from, const elem_s8 *weights, int32_t count, int32_t zero) {
+  return plus_products_s8(0, from, weights, count, zero);
+}
+
+/* section weighted_s16: types_s16 wrapped */
+static inline int32_t weighted_s16(const elem_s16 *from, const elem_s16 *weights, int32_t count, int32_t zero) {
+  int32_t sum = 0;
+  for (int32_t at = 0; at < count; ++at) {
+    sum = wrapped_sum(sum, weights[at] * (from[at] - zero));
+  }
+  return sum;
+}
+
+/* section svdf_T: clamp wrapped scale32 range_T dot_one_s8 weighted_T */
 typedef struct {
   int32_t batches;
   int32_t inputs;
@@ -305,6 +304,8 @@ typedef struct {
 
 static void svdf_T(const svdf_T_layer *layer, const uint8_t *in, uint8_t *out) {
   const int32_t filters = layer->units * layer->rank;
+  const int32_t memory = layer->memory;
+  const int32_t state_zero = layer->state_zero;
   const int8_t *from = (const int8_t *)(const void *)in;
   int8_t *to = (int8_t *)(void *)out;
   memmove(layer->state, layer->state + 1,
@@ -315,16 +316,12 @@ static void svdf_T(const svdf_T_layer *layer, const uint8_t *in, uint8_t *out) {
       for (int32_t part = 0; part < layer->rank; ++part) {
         const int32_t filter = unit * layer->rank + part;
         const int8_t *feature = layer->feature + filter * layer->inputs;
-        int32_t product = 0;
-        for (int32_t at = 0; at < layer->inputs; ++at) {
-          product += feature[at] * (from[batch * layer->inputs + at] - layer->in_zero);
-        }
-        elem_T *state = layer->state + (batch * filters + filter) * layer->memory;
+        const int32_t product = plus_products_s8(0, from + batch * layer->inputs, feature, layer->inputs, layer->in_zero);
+        elem_T *state = layer->state + (batch * filters + filter) * memory;
         const int32_t value = clamped(scaled(product, layer->multipliers[0], layer->shifts[0]), LOWEST_T, HIGHEST_T);
-        state[layer->memory - 1] = (elem_T)(layer->state_zero + value);
-        for (int32_t at = 0; at < layer->memory; ++at) {
-          sum = wrapped_sum(sum, layer->time[filter * layer->memory + at] * (state[at] - layer->state_zero));
-        }
+        state[memory - 1] = (elem_T)(state_zero + value);
+        const elem_T *time = layer->time + filter * memory;
+        sum = wrapped_sum(sum, weighted_T(state, time, memory, state_zero));
       }
       const int32_t result = wrapped_sum(scaled(sum, layer->multipliers[1], layer->shifts[1]), layer->zero);
       to[batch * layer->units + unit] = (int8_t)clamped(result, INT8_MIN, INT8_MAX);

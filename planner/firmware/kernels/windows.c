@@ -16,11 +16,12 @@ typedef struct {
 } places;
 
 static inline places inside(int32_t begin, int32_t dilation, int32_t kernel, int32_t extent) {
-  places found;
-  found.first = begin < 0 ? (dilation - 1 - begin) / dilation : 0;
-  found.end = begin < extent ? (extent - begin + dilation - 1) / dilation : 0;
-  if (found.end > kernel) {
-    found.end = kernel;
+  places found = {0, kernel};
+  if (begin < 0) {
+    found.first = (dilation - 1 - begin) / dilation;
+  }
+  if (begin + (kernel - 1) * dilation >= extent) {
+    found.end = begin < extent ? (extent - begin + dilation - 1) / dilation : 0;
   }
   if (found.first > found.end) {
     found.first = found.end;
@@ -28,7 +29,7 @@ static inline places inside(int32_t begin, int32_t dilation, int32_t kernel, int
   return found;
 }
 
-/* section conv_T: inside dot_T dot_one_T finish_T */
+/* section conv_T: inside dense_T copies */
 typedef struct {
   window window;
   int32_t zero;
@@ -36,56 +37,90 @@ typedef struct {
   finish_T finish;
 } conv_T_layer;
 
+/* What a kernel covers of an image: runs of elements in each of some lines. */
+typedef struct {
+  const elem_T *lines[MOST_KERNEL_ROWS];
+  int32_t rows;
+  int32_t runs;
+  int32_t run;
+  int32_t step; /* elements from one run to the next */
+  int32_t from; /* elements from the begin of a line to the first run */
+  const weight_T *weights; /* of the first run in the first filter */
+  int32_t line;            /* weights from one row of the kernel to the next */
+  int32_t filter;          /* weights from one filter to the next */
+} conv_T_patch;
+
+#define CONV_BLOCK 4
+
+/* All channels of a place where all of the kernel is one run. */
+static CALLED void conv_dense_T(const conv_T_layer *layer, const elem_T *from, elem_T *to) {
+  const int32_t depth = layer->window.kernel_rows * layer->window.kernel_columns * layer->window.in_channels;
+  dense_T(&layer->finish, layer->weights, from, depth, layer->window.out_channels, layer->zero, to);
+}
+
+/* Makes at most a block of channels. */
+static CALLED void conv_block_T(const conv_T_layer *layer, const conv_T_patch *patch, int32_t channel, int32_t count,
+                                elem_T *to) {
+  acc_T sums[CONV_BLOCK] = {0, 0, 0, 0};
+  const weight_T *weights = patch->weights + channel * patch->filter;
+  for (int32_t row = 0; row < patch->rows; ++row) {
+    const elem_T *from = patch->lines[row] + patch->from;
+    const weight_T *with = weights;
+    for (int32_t run = 0; run < patch->runs; ++run) {
+      if (count == CONV_BLOCK) {
+        add_products_T(sums, from, with, patch->filter, patch->run, layer->zero);
+      } else {
+        for (int32_t at = 0; at < count; ++at) {
+          sums[at] = plus_products_T(sums[at], from, with + at * patch->filter, patch->run, layer->zero);
+        }
+      }
+      from += patch->step;
+      with += patch->run;
+    }
+    weights += patch->line;
+  }
+  finish_all_T(&layer->finish, channel, sums, count, to);
+}
+
 static void conv_T(const conv_T_layer *layer, const image *in, const image *out, int32_t row, int32_t first,
                    int32_t end) {
   const window *over = &layer->window;
   const int32_t channels = over->in_channels;
-  const int32_t line = over->kernel_columns * channels;
-  const int32_t filter = over->kernel_rows * line;
   const int32_t y = row * over->stride_rows - over->top;
   const places rows = inside(y, over->dilation_rows, over->kernel_rows, over->in_rows);
-  const elem_T *lines[MOST_KERNEL_ROWS] = {NULL};
-  for (int32_t ky = rows.first; ky < rows.end; ++ky) {
-    lines[ky] = (const elem_T *)(const void *)place_in(in, y + ky * over->dilation_rows, 0, channels * (int32_t)sizeof(elem_T));
+  conv_T_patch patch;
+  patch.rows = rows.end - rows.first;
+  patch.step = over->dilation_columns * channels;
+  patch.line = over->kernel_columns * channels;
+  patch.filter = over->kernel_rows * patch.line;
+  for (int32_t at = 0; at < patch.rows; ++at) {
+    const int32_t line = y + (rows.first + at) * over->dilation_rows;
+    patch.lines[at] = (const elem_T *)(const void *)place_in(in, line, 0, channels * (int32_t)sizeof(elem_T));
   }
   elem_T *to = (elem_T *)(void *)place_in(out, row, first, over->out_channels * (int32_t)sizeof(elem_T));
   for (int32_t column = first; column < end; ++column) {
     const int32_t x = column * over->stride_columns - over->left;
     const places columns = inside(x, over->dilation_columns, over->kernel_columns, over->in_columns);
-    const int32_t inner = columns.end - columns.first;
-    /* Neighbours lie one after the other: they are one run of products. */
-    const int32_t runs = over->dilation_columns == 1 ? (inner > 0 ? 1 : 0) : inner;
-    const int32_t run = over->dilation_columns == 1 ? inner * channels : channels;
-    const int32_t from = (x + columns.first * over->dilation_columns) * channels;
-    const weight_T *weights = layer->weights + columns.first * channels;
-    const int32_t fours = over->out_channels / 4 * 4;
-    for (int32_t channel = 0; channel < fours; channel += 4) {
-      acc_T sums[4] = {0, 0, 0, 0};
-      for (int32_t ky = rows.first; ky < rows.end; ++ky) {
-        for (int32_t kx = 0; kx < runs; ++kx) {
-          add_products_T(sums, lines[ky] + from + kx * over->dilation_columns * channels,
-                         weights + channel * filter + ky * line + kx * channels, filter, run, layer->zero);
-        }
-      }
-      for (int32_t at = 0; at < 4; ++at) {
-        to[channel + at] = finished_T(&layer->finish, channel + at, sums[at]);
-      }
+    /* Neighbours lie one after the other: they are one run. */
+    const int32_t is_joined = over->dilation_columns == 1;
+    patch.runs = is_joined ? 1 : columns.end - columns.first;
+    patch.run = is_joined ? (columns.end - columns.first) * channels : channels;
+    patch.from = x * channels + columns.first * patch.step;
+    patch.weights = layer->weights + rows.first * patch.line + columns.first * channels;
+    if (patch.rows == 1 && patch.runs == 1 && patch.run == patch.filter) {
+      conv_dense_T(layer, patch.lines[0] + patch.from, to);
+      to += over->out_channels;
+      continue;
     }
-    for (int32_t channel = fours; channel < over->out_channels; ++channel) {
-      acc_T sum = 0;
-      for (int32_t ky = rows.first; ky < rows.end; ++ky) {
-        for (int32_t kx = 0; kx < runs; ++kx) {
-          sum = plus_products_T(sum, lines[ky] + from + kx * over->dilation_columns * channels,
-                                   weights + channel * filter + ky * line + kx * channels, run, layer->zero);
-        }
-      }
-      to[channel] = finished_T(&layer->finish, channel, sum);
+    for (int32_t channel = 0; channel < over->out_channels; channel += CONV_BLOCK) {
+      const int32_t left = over->out_channels - channel;
+      conv_block_T(layer, &patch, channel, left < CONV_BLOCK ? left : CONV_BLOCK, to + channel);
     }
     to += over->out_channels;
   }
 }
 
-/* section depthwise_T: inside lift_T weigh_T finish_T */
+/* section depthwise_layer_T: window finish_T */
 typedef struct {
   window window;
   int32_t multiplier; /* channels of the output for each of the input */
@@ -94,52 +129,161 @@ typedef struct {
   finish_T finish;
 } depthwise_T_layer;
 
+/* What a kernel covers of an image. */
+typedef struct {
+  const elem_T *lines[MOST_KERNEL_ROWS];
+  int32_t rows;
+  int32_t columns;
+  int32_t step;            /* elements from one column of the kernel to the next */
+  int32_t from;            /* elements from the begin of a line to the first column */
+  const weight_T *weights; /* of the first place that is covered */
+  int32_t line;            /* weights from one row of the kernel to the next */
+} depthwise_T_patch;
+
+/* section depthwise_some_T: depthwise_layer_T lift_T weigh_T copies */
 #define DEPTHWISE_BLOCK 16
+
+/* Compilers use vectors for a loop, and not for what was one. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AS_LOOP _Pragma("GCC unroll 1")
+#else
+#define AS_LOOP
+#endif
+
+/* Sums for some channels, from `channel` on. */
+static CALLED void depthwise_some_T(const depthwise_T_layer *layer, const depthwise_T_patch *patch, int32_t channel,
+                                    int32_t count, acc_T *sums) {
+  acc_T block[DEPTHWISE_BLOCK] = {0};
+  for (int32_t row = 0; row < patch->rows; ++row) {
+    const elem_T *from = patch->lines[row] + patch->from + channel / layer->multiplier;
+    const weight_T *weights = patch->weights + row * patch->line + channel;
+    for (int32_t column = 0; column < patch->columns; ++column) {
+      if (layer->multiplier > 1) {
+        const tap_T tap = lifted_T(*from, layer->zero);
+        for (int32_t at = 0; at < count; ++at) {
+          block[at] += tap * weighed_T(weights[at], layer->zero);
+        }
+      } else if (count == DEPTHWISE_BLOCK) {
+        AS_LOOP for (int32_t at = 0; at < DEPTHWISE_BLOCK; ++at) {
+          block[at] += lifted_T(from[at], layer->zero) * weighed_T(weights[at], layer->zero);
+        }
+      } else {
+        for (int32_t at = 0; at < count; ++at) {
+          block[at] += lifted_T(from[at], layer->zero) * weighed_T(weights[at], layer->zero);
+        }
+      }
+      from += patch->step;
+      weights += layer->window.out_channels;
+    }
+  }
+  memcpy(sums, block, (size_t)count * sizeof(*block));
+}
+
+/* section depthwise_sums_T: depthwise_some_T */
+static inline void depthwise_sums_T(const depthwise_T_layer *layer, const depthwise_T_patch *patch, int32_t channel,
+                                    int32_t count, acc_T *sums) {
+  depthwise_some_T(layer, patch, channel, count, sums);
+}
+
+/* section depthwise_sums_s8: depthwise_pairs_s8 */
+
+
+/* section depthwise_sums_u8: depthwise_pairs_u8 */
+
+
+/* section depthwise_pairs_T: depthwise_layer_T depthwise_some_T pairs_T copies */
+#ifdef HAS_PAIRS
+/* Four channels, each of an input of its own. */
+static CALLED void depthwise_four_T(const depthwise_T_layer *layer, const depthwise_T_patch *patch, int32_t channel,
+                                    acc_T *sums) {
+  const int32_t lift = tap_lift_T(layer->zero);
+  const int32_t weight_lift = weight_lift_T(layer->zero);
+  const int32_t out_channels = layer->window.out_channels;
+  const int32_t skipped = patch->line - patch->columns * out_channels;
+  const int32_t step = patch->step;
+  const weight_T *weights = patch->weights + channel;
+  const elem_T *const *end = patch->lines + patch->rows;
+  acc_T one = 0;
+  acc_T two = 0;
+  acc_T three = 0;
+  acc_T four = 0;
+  for (const elem_T *const *line = patch->lines; line != end; ++line) {
+    const elem_T *from = *line + patch->from + channel;
+    for (int32_t left = patch->columns; left > 0; --left) {
+      const int32_t taps = four_at(from);
+      const int32_t even_taps = even_taps_T(lift, taps);
+      const int32_t odd_taps = odd_taps_T(lift, taps);
+      const int32_t with = four_at(weights);
+      const int32_t even = even_weights_T(weight_lift, with);
+      const int32_t odd = odd_weights_T(weight_lift, with);
+      one = __smlabb(even_taps, even, one);
+      two = __smlabb(odd_taps, odd, two);
+      three = __smlatt(even_taps, even, three);
+      four = __smlatt(odd_taps, odd, four);
+      from += step;
+      weights += out_channels;
+    }
+    weights += skipped;
+  }
+  sums[0] = one;
+  sums[1] = two;
+  sums[2] = three;
+  sums[3] = four;
+}
+#endif
+
+static inline void depthwise_sums_T(const depthwise_T_layer *layer, const depthwise_T_patch *patch, int32_t channel,
+                                    int32_t count, acc_T *sums) {
+#ifdef HAS_PAIRS
+  if (layer->multiplier == 1) {
+    for (; count >= 4; count -= 4) {
+      depthwise_four_T(layer, patch, channel, sums);
+      channel += 4;
+      sums += 4;
+    }
+  }
+#endif
+  if (count > 0) {
+    depthwise_some_T(layer, patch, channel, count, sums);
+  }
+}
+
+/* section depthwise_T: inside depthwise_sums_T copies */
+/* Makes at most a block of channels. */
+static void depthwise_block_T(const depthwise_T_layer *layer, const depthwise_T_patch *patch, int32_t channel,
+                              int32_t count, elem_T *to) {
+  acc_T sums[DEPTHWISE_BLOCK];
+  depthwise_sums_T(layer, patch, channel, count, sums);
+  finish_all_T(&layer->finish, channel, sums, count, to);
+}
 
 static void depthwise_T(const depthwise_T_layer *layer, const image *in, const image *out, int32_t row, int32_t first,
                         int32_t end) {
   const window *over = &layer->window;
   const int32_t channels = over->in_channels;
-  const int32_t multiplier = layer->multiplier;
   /* Channels that are made together: of all inputs, or of one that makes several. */
-  const int32_t width = multiplier == 1 ? channels : multiplier;
+  const int32_t width = layer->multiplier == 1 ? channels : layer->multiplier;
   const int32_t y = row * over->stride_rows - over->top;
   const places rows = inside(y, over->dilation_rows, over->kernel_rows, over->in_rows);
-  const elem_T *lines[MOST_KERNEL_ROWS] = {NULL};
-  for (int32_t ky = rows.first; ky < rows.end; ++ky) {
-    lines[ky] = (const elem_T *)(const void *)place_in(in, y + ky * over->dilation_rows, 0, channels * (int32_t)sizeof(elem_T));
+  depthwise_T_patch patch;
+  patch.rows = rows.end - rows.first;
+  patch.step = over->dilation_columns * channels;
+  patch.line = over->kernel_columns * over->out_channels;
+  for (int32_t at = 0; at < patch.rows; ++at) {
+    const int32_t line = y + (rows.first + at) * over->dilation_rows;
+    patch.lines[at] = (const elem_T *)(const void *)place_in(in, line, 0, channels * (int32_t)sizeof(elem_T));
   }
   elem_T *to = (elem_T *)(void *)place_in(out, row, first, over->out_channels * (int32_t)sizeof(elem_T));
   for (int32_t column = first; column < end; ++column) {
     const int32_t x = column * over->stride_columns - over->left;
     const places columns = inside(x, over->dilation_columns, over->kernel_columns, over->in_columns);
+    patch.columns = columns.end - columns.first;
+    patch.from = x * channels + columns.first * patch.step;
+    patch.weights = layer->weights + rows.first * patch.line + columns.first * over->out_channels;
     for (int32_t group = 0; group < over->out_channels; group += width) {
-      for (int32_t begin = group; begin < group + width; begin += DEPTHWISE_BLOCK) {
-        const int32_t count = group + width - begin < DEPTHWISE_BLOCK ? group + width - begin : DEPTHWISE_BLOCK;
-        acc_T sums[DEPTHWISE_BLOCK] = {0};
-        for (int32_t ky = rows.first; ky < rows.end; ++ky) {
-          for (int32_t kx = columns.first; kx < columns.end; ++kx) {
-            const elem_T *from = lines[ky] + (x + kx * over->dilation_columns) * channels + begin / multiplier;
-            const weight_T *weights = layer->weights + (ky * over->kernel_columns + kx) * over->out_channels + begin;
-            if (multiplier > 1) {
-              const tap_T tap = lifted_T(*from, layer->zero);
-              for (int32_t at = 0; at < count; ++at) {
-                sums[at] += tap * weighed_T(weights[at], layer->zero);
-              }
-            } else if (count == DEPTHWISE_BLOCK) {
-              for (int32_t at = 0; at < DEPTHWISE_BLOCK; ++at) {
-                sums[at] += lifted_T(from[at], layer->zero) * weighed_T(weights[at], layer->zero);
-              }
-            } else {
-              for (int32_t at = 0; at < count; ++at) {
-                sums[at] += lifted_T(from[at], layer->zero) * weighed_T(weights[at], layer->zero);
-              }
-            }
-          }
-        }
-        for (int32_t at = 0; at < count; ++at) {
-          to[begin + at] = finished_T(&layer->finish, begin + at, sums[at]);
-        }
+      for (int32_t channel = group; channel < group + width; channel += DEPTHWISE_BLOCK) {
+        const int32_t left = group + width - channel;
+        depthwise_block_T(layer, &patch, channel, left < DEPTHWISE_BLOCK ? left : DEPTHWISE_BLOCK, to + channel);
       }
     }
     to += over->out_channels;
@@ -177,7 +321,7 @@ static void transpose_conv_T(const transpose_conv_T_layer *layer, const image *i
           }
         }
       }
-      to[channel] = finished_T(&layer->finish, channel, sum);
+      finish_all_T(&layer->finish, channel, &sum, 1, to + channel);
     }
     to += over->out_channels;
   }
