@@ -30,6 +30,7 @@ from torch._inductor.codegen.wrapper import (
     ExternKernelAllocLine,
     FreeIfNotReusedLine,
     FreeLine,
+    MultiOutputLine,
     ReuseLine,
 )
 from torch._inductor.custom_graph_pass import CustomSchedulerPass
@@ -47,8 +48,12 @@ from memstow.solvers.core import Budget
 
 DEFAULT_WORK: Final = 3_000_000
 _ALIGNMENT: Final = 64
-_WITHIN: Final = 1.01
-"""An arena may take this multiple of the bytes that are live at most: it is there while they are not."""
+_FEWEST: Final = 2
+"""Buffers in an arena."""
+_ROUNDS: Final = 16
+"""In which a buffer or more is left out of it..."""
+_TRIED: Final = 6
+"""...of so many."""
 
 
 def inductor(
@@ -61,7 +66,7 @@ def inductor(
     """The options of `torch.compile(model, options=memstow.torch.inductor())`.
 
     `order`: kernels run in the order with the least live bytes that the search finds. `arena`: buffers that
-    do not leave the program get offsets in one arena, unless it takes over 1 % more than is live at most.
+    do not leave the program get offsets in one arena, as many of them as need no more with it.
     `memory_budget`: what a training step may need at most, in bytes, or as a share of what it needs with
     PyTorch's own choice of what is kept for the backward pass. `work_limit`: work of each search; all of
     them are deterministic.
@@ -264,16 +269,18 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
                 for group in self.buffer_groups
                 if not group.is_output and _bytes(group.node) is not None
             ]
-            arenas = [self._arena(device, groups) for device, groups in _by_device(sized).items()]
-            freed = _freed_inputs(V.graph.scheduler.nodes)
-            if arenas and _is_worth(lines, freed, sized, sum(arena.root.size for arena in arenas)):
-                inside = sized
+            ledger = _Ledger(lines, _freed_inputs(V.graph.scheduler.nodes))
+            names = ledger.worth_pooling([group.names[0] for group in sized])
+            chosen = [group for group in sized if group.names[0] in set(names)]
+            arenas = [self._arena(device, groups) for device, groups in _by_device(chosen).items()]
+            if arenas and not ledger.excess(names, sum(arena.root.size for arena in arenas))[0]:
+                inside = chosen
         finally:
             # The lines are Inductor's own: what stays with it lets go of its buffers as before.
-            names = {name for group in inside for name in group.names}
+            pooled_names = {name for group in inside for name in group.names}
             for line in lines:
                 if isinstance(line, ReuseLine):
-                    line.delete_old = line.node.get_name() not in names
+                    line.delete_old = line.node.get_name() not in pooled_names
         if not inside:
             return []
         for place, line in enumerate(pooled):
@@ -368,24 +375,95 @@ def _freed_inputs(nodes: list[Any]) -> dict[str, int]:
     return {name: entry.mpi_buffer.size_free for name, entry in inputs.items()}
 
 
-def _is_worth(lines: list[Any], freed: dict[str, int], inside: list[BufferGroup], arena: int) -> bool:
-    """Whether the program needs about as little with the arena as where each buffer comes and goes alone."""
-    names = {name for group in inside for name in group.names}
-    spans = _spans(lines, freed)
-    beside = [span for name, span in spans.items() if name not in names]
-    replaced = [span for name, span in spans.items() if name in names]
-    whole = min(begin for begin, _, _ in replaced), max(end for _, end, _ in replaced), arena
-    return _peak([*beside, whole]) <= _WITHIN * _peak(list(spans.values()))
+class _Ledger:
+    """The bytes that are there at each line of a program, with an arena for some of its buffers and without.
+
+    An arena is there while little of it is used. Kernels of others may take memory while they run, which
+    nobody says: so those that allocate need room beside it for a copy of what they read and write.
+    """
+
+    def __init__(self, lines: list[Any], freed: dict[str, int]) -> None:
+        self._spans = _spans(lines, freed)
+        self._alone = _held(self._spans.values(), len(lines))
+        self._most = max(self._alone, default=0)
+        self._copies = {
+            place: _copies(line.node)
+            for place, line in enumerate(lines)
+            if isinstance(line, ExternKernelAllocLine)
+        }
+
+    def excess(self, inside: Sequence[str], arena: int) -> tuple[int, int]:
+        """By how much an arena for these makes the program need more, and the line; 0 where it does not."""
+        replaced = [self._spans[name] for name in inside]
+        whole = min(begin for begin, _, _ in replaced), max(end for _, end, _ in replaced), arena
+        pooled = set(inside)
+        beside = [span for name, span in self._spans.items() if name not in pooled]
+        held = _held([*beside, whole], len(self._alone))
+        most, place = max(
+            (held[line] + self._copies.get(line, 0), line)
+            for line in range(*whole[:2])
+            if line == whole[0] or held[line] > self._alone[line]
+        )
+        return max(0, most - self._most), place
+
+    def worth_pooling(self, names: Sequence[str]) -> list[str]:
+        """The buffers, by name, without some that make an arena of all too large, or keep it for too long.
+
+        What is left out, one after the other or all before or after a line, is what lessens the excess the
+        most. None where there would be an excess still.
+        """
+        inside = list(names)
+        for _ in range(_ROUNDS):
+            if len(inside) < _FEWEST:
+                break
+            arena, fullest = self._most_live(inside)
+            excess, place = self.excess(inside, arena)
+            if not excess:
+                return inside
+            spans = {name: self._spans[name] for name in inside}
+            there = [name for name, (begin, end, _) in spans.items() if begin <= fullest < end]
+            there.sort(key=lambda name: (spans[name][2] < excess, abs(spans[name][2] - excess)))
+            inside = min(
+                (
+                    [name for name, (begin, _, _) in spans.items() if begin > place],
+                    [name for name, (_, end, _) in spans.items() if end <= place],
+                    *([other for other in inside if other != name] for name in there[:_TRIED]),
+                ),
+                key=self._rank,
+            )
+        return []
+
+    def _rank(self, inside: Sequence[str]) -> tuple[int, int]:
+        """What is lower for a better arena: its excess, then the bytes that have no place there."""
+        if len(inside) < _FEWEST:
+            return self._most, 0
+        arena, _ = self._most_live(inside)
+        return self.excess(inside, arena)[0], -sum(self._spans[name][2] for name in inside)
+
+    def _most_live(self, inside: Sequence[str]) -> tuple[int, int]:
+        """The most bytes that these need at once, and the first line where they do."""
+        live = _held([self._spans[name] for name in inside], len(self._alone))
+        most = max(live)
+        return most, live.index(most)
+
+
+def _copies(node: Any) -> int:
+    """The bytes of all that a kernel reads and writes."""
+    operands = {*node.get_read_names(), node.get_name()}
+    return sum(_bytes(buffer) or 0 for buffer in map(V.graph.try_get_buffer, operands) if buffer is not None)
 
 
 def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int, int]]:
     """By the first name of each storage: the lines where it comes and goes, and its bytes.
 
-    `freed` are inputs with their bytes, which are there from the beginning.
-    What kernels of others make is there from their line. Parts of several results, and views, come at no
-    line: they are left out, with the arena and without.
+    `freed` are inputs with their bytes, which are there from the beginning. What kernels of others make is
+    there from their line; where there are several results, until the last of them has gone. Views are left
+    out.
     """
     first: dict[str, str] = {}
+    maker_of: dict[str, str] = {
+        line.result_name: line.arg_name for line in lines if isinstance(line, MultiOutputLine)
+    }
     begins: dict[str, int] = {}
     spans = {name: (-1, len(lines), size) for name, size in freed.items()}
 
@@ -398,6 +476,11 @@ def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int,
         if isinstance(line, AllocateLine | ExternKernelAllocLine):
             begins[line.node.get_name()] = place
             close(line.node, len(lines))
+        elif isinstance(line, MultiOutputLine):
+            part = V.graph.try_get_buffer(line.result_name)
+            if line.arg_name in begins and part is not None and not part.get_inputs_that_alias_output():
+                begins[line.result_name] = begins[line.arg_name]
+                close(part, len(lines))
         elif isinstance(line, ReuseLine):
             old = line.node.get_name()
             first[line.reused_as.get_name()] = first.get(old, old)
@@ -405,13 +488,17 @@ def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int,
             close(line.node, place)
         elif isinstance(line, FreeLine) and line.node.get_name() in freed:
             spans[line.node.get_name()] = -1, place, freed[line.node.get_name()]
+    for part_name, maker in maker_of.items():
+        if part_name in spans and maker in spans:
+            begin, end, size = spans[part_name]
+            spans[part_name] = begin, max(end, spans[maker][1]), size
     return spans
 
 
-def _peak(spans: list[tuple[int, int, int]]) -> int:
-    """The most bytes that are there at once."""
-    changes: dict[int, int] = {}
+def _held(spans: Iterable[tuple[int, int, int]], count: int) -> list[int]:
+    """The bytes that are there at each of so many lines."""
+    changes = [0] * (count + 1)
     for begin, end, size in spans:
-        changes[begin] = changes.get(begin, 0) + size
-        changes[end] = changes.get(end, 0) - size
-    return max(accumulate(changes[time] for time in sorted(changes)), default=0)
+        changes[max(begin, 0)] += size
+        changes[end] -= size
+    return list(accumulate(changes))[:count]
