@@ -118,6 +118,10 @@ class FullOperator:
         """An input that has to be there."""
         tensor = self.inputs[place] if place < len(self.inputs) else None
         if tensor is None:
+            places = self.source.places
+            if place < len(places) and places[place] != ABSENT:
+                message = f"{self.name}: input {place} is of a type that no program can compute with"
+                raise refuse("unknown_type", self.path, message)
             raise refuse("missing_input", self.path, f"{self.name} has no input {place}")
         return tensor
 
@@ -172,11 +176,18 @@ def read_model(data: bytes) -> FullModel:
 
 
 def _require_written(model: FullModel) -> None:
-    """Refuse a model that reads what nobody wrote."""
+    """Refuse a model that reads what nobody wrote, or takes or makes what cannot be."""
     made = {place for operator in model.operators for place in operator.source.outputs}
     made.update(model.inputs)
     read = {place for operator in model.operators for place in operator.source.inputs}
     for index, tensor in enumerate(model.tensors):
+        if tensor is not None and index in made:
+            if index in model.inputs and tensor.content is not None:
+                message = "it is an input of the model and a constant; let it be one of them"
+                raise refuse("not_supported", tensor.path, message)
+            if not tensor.size:
+                message = f"shape {list(tensor.shape)[:8]} has no elements; leave out what computes with it"
+                raise refuse("unknown_shape", tensor.path, message)
         if tensor is None or index in made:
             continue
         if index in model.outputs:

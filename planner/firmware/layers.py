@@ -331,11 +331,18 @@ def _zero(image: FullTensor, weights: FullTensor) -> int:
     return image.zero | weights.zero << 8 if image.type == "uint8" else image.zero
 
 
+_FURTHEST: Final = 1 << 20
+"""Of windows: places in images are computed in 32 bits."""
+
+
 def _window(operator: FullOperator, context: Context) -> Window:
     window = window_of(operator.source, context.model.subgraphs[0].tensors)
     if window is None:
         message = "its shapes do not go with its options, or it has several batches"
         raise refuse("bad_shape", operator.path, f"{operator.name}: {message}")
+    reaches = ((size - 1) * apart for size, apart in zip(window.kernel, window.dilation, strict=True))
+    small = max(*reaches, *window.stride, *window.dilation) < _FURTHEST
+    _need(small, operator, f"its window reaches {_FURTHEST:,} rows or columns", "not_supported")
     return window
 
 
@@ -1162,7 +1169,11 @@ def _transpose_conv(operator: FullOperator, _: Context) -> Layer:
         "its channels do not go together",
     )
     strides = operator.number(2, "<i"), operator.number(1, "<i")
-    _need(min(strides) > 0, operator, "a stride of 0")
+    _need(
+        min(strides) > 0 and max(strides) < _FURTHEST,
+        operator,
+        f"strides of {strides[0]:,} and {strides[1]:,}",
+    )
     same = operator.number(0, "<b") == 0
     kernel = weights.shape[1], weights.shape[2]
     for at in (0, 1):
