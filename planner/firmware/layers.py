@@ -475,22 +475,17 @@ def _whole(operator: FullOperator, kernel: str, layer: Mapping[str, object], *pl
 
 def _mean(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    suffix = _types(operator, (image, output), "int8", "int16", "float32")
+    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
     rank = len(image.shape)
     axes = sorted({axis + rank if axis < 0 else axis for axis in operator.input(1).integers()})
     _need(bool(axes) and axes[0] >= 0 and axes[-1] < rank, operator, f"axes {axes} of {rank} dimensions")
-    together = axes == list(range(axes[0], axes[-1] + 1))
-    if not together:
-        # Between them may only be dimensions of one element.
-        together = all(image.shape[axis] == 1 for axis in range(axes[0], axes[-1] + 1) if axis not in axes)
-    _need(together, operator, f"axes {axes}, which are not side by side", "not_supported")
-    outer, inner = prod(image.shape[: axes[0]]), prod(image.shape[axes[-1] + 1 :])
-    count = prod(image.shape[axes[0] : axes[-1] + 1])
+    count = prod(image.shape[axis] for axis in axes)
     _need(
-        output.elements == outer * inner and count > 0,
+        count > 0 and output.elements * count == image.elements,
         operator,
         "its output has another size than its axes leave",
     )
+    kept, summed = _kept_and_summed(operator, image, axes)
     finish: dict[str, object] = {"in_zero": 0}
     if suffix != "f32":
         multiplier, shift = _factor(operator, image.scale / output.scale)
@@ -501,9 +496,17 @@ def _mean(operator: FullOperator, _: Context) -> Layer:
             "shift": shift - more,
             "zero": output.zero,
         }
-    layer = {"outer": outer, "count": count, "inner": inner, "finish": Struct(finish)}
+    layer = {
+        "kept": [extent for extent, _ in kept],
+        "kept_steps": [step for _, step in kept],
+        "summed": [extent for extent, _ in summed],
+        "summed_steps": [step for _, step in summed],
+        "count": count,
+        "finish": Struct(finish),
+    }
     reduction = None
-    if rank == 4 and axes == [1, 2] and outer == 1:
+    if rank == 4 and axes == [1, 2] and image.shape[0] == 1:
+        inner = image.shape[3]
         reduction = Reduction(
             (f"sum_rows_{suffix}", f"mean_end_{suffix}"),
             f"memset(SUMS, 0, {4 * inner})",
@@ -511,6 +514,29 @@ def _mean(operator: FullOperator, _: Context) -> Layer:
             f"mean_end_{suffix}(LAYER, SUMS, OUT)",
         )
     return Layer((_whole(operator, f"mean_{suffix}", layer),), reduction)
+
+
+_MOST_GROUPS: Final = 3
+_Steps = list[tuple[int, int]]
+
+
+def _kept_and_summed(operator: FullOperator, image: FullTensor, axes: Sequence[int]) -> tuple[_Steps, _Steps]:
+    """Dimensions that stay and those that are summed, as extents and steps; neighbours of a kind are one."""
+    groups: tuple[_Steps, _Steps] = [], []
+    last = -1
+    for axis, (extent, step) in enumerate(zip(image.shape, _dense(image.shape), strict=True)):
+        if extent == 1:
+            continue
+        kind = int(axis in axes)
+        before = groups[kind].pop()[0] if kind == last else 1
+        groups[kind].append((before * extent, step))
+        last = kind
+    for group in groups:
+        _need(
+            len(group) <= _MOST_GROUPS, operator, f"axes {list(axes)} of {len(image.shape)}", "not_supported"
+        )
+        group[:0] = [(1, 0)] * (_MOST_GROUPS - len(group))
+    return groups
 
 
 _BINARY: Final = {"ADD": "add", "SUB": "sub", "MUL": "mul", "MAXIMUM": "max", "MINIMUM": "min"}

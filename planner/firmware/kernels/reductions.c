@@ -87,30 +87,17 @@ static void average_end_T(const average_pool_T_layer *layer, const uint8_t *sums
   }
 }
 
-/* section mean_of_s8: types_s8 clamp wrapped scale32 */
+/* section mean_of_T: limits_T wrapped scale32 */
 typedef struct {
   int32_t in_zero;
   int32_t multiplier;
   int32_t shift;
   int32_t zero;
-} mean_finish_s8;
+} mean_finish_T;
 
-static inline elem_s8 mean_of_s8(const mean_finish_s8 *finish, int32_t sum, int32_t count) {
+static inline elem_T mean_of_T(const mean_finish_T *finish, int32_t sum, int32_t count) {
   const int32_t value = scaled(sum - finish->in_zero * count, finish->multiplier, finish->shift);
-  return (elem_s8)clamped(wrapped_sum(value, finish->zero), INT8_MIN, INT8_MAX);
-}
-
-/* section mean_of_s16: types_s16 clamp wrapped scale32 */
-typedef struct {
-  int32_t in_zero;
-  int32_t multiplier;
-  int32_t shift;
-  int32_t zero;
-} mean_finish_s16;
-
-static inline elem_s16 mean_of_s16(const mean_finish_s16 *finish, int32_t sum, int32_t count) {
-  const int32_t value = scaled(sum - finish->in_zero * count, finish->multiplier, finish->shift);
-  return (elem_s16)clamped(wrapped_sum(value, finish->zero), INT16_MIN, INT16_MAX);
+  return limited_T(wrapped_sum(value, finish->zero), LOWEST_T, HIGHEST_T);
 }
 
 /* section mean_of_f32: types_f32 */
@@ -124,28 +111,40 @@ static inline elem_f32 mean_of_f32(const mean_finish_f32 *finish, float sum, int
 }
 
 /* section mean_layer_T: range_T mean_of_T */
-/* The mean along the middle of three dimensions. */
+/* The mean along some dimensions; those that are neighbours, and of one kind, are one. */
 typedef struct {
-  int32_t outer;
+  int32_t kept[3];
+  int32_t kept_steps[3];
+  int32_t summed[3];
+  int32_t summed_steps[3];
   int32_t count;
-  int32_t inner;
   mean_finish_T finish;
 } mean_T_layer;
 
 /* section mean_T: mean_layer_T */
+static inline total_T summed_T(const mean_T_layer *layer, const elem_T *from) {
+  total_T sum = 0;
+  for (int32_t first = 0; first < layer->summed[0]; ++first) {
+    for (int32_t second = 0; second < layer->summed[1]; ++second) {
+      const elem_T *at = from + first * layer->summed_steps[0] + second * layer->summed_steps[1];
+      for (int32_t third = 0; third < layer->summed[2]; ++third) {
+        sum += at[third * layer->summed_steps[2]];
+      }
+    }
+  }
+  return sum;
+}
+
 static void mean_T(const mean_T_layer *layer, const uint8_t *in, uint8_t *out) {
   const elem_T *from = (const elem_T *)(const void *)in;
   elem_T *to = (elem_T *)(void *)out;
-  for (int32_t outer = 0; outer < layer->outer; ++outer) {
-    for (int32_t inner = 0; inner < layer->inner; ++inner) {
-      total_T sum = 0;
-      for (int32_t at = 0; at < layer->count; ++at) {
-        sum += from[at * layer->inner + inner];
+  for (int32_t first = 0; first < layer->kept[0]; ++first) {
+    for (int32_t second = 0; second < layer->kept[1]; ++second) {
+      const elem_T *at = from + first * layer->kept_steps[0] + second * layer->kept_steps[1];
+      for (int32_t third = 0; third < layer->kept[2]; ++third) {
+        *to++ = mean_of_T(&layer->finish, summed_T(layer, at + third * layer->kept_steps[2]), layer->count);
       }
-      to[inner] = mean_of_T(&layer->finish, sum, layer->count);
     }
-    from += layer->count * layer->inner;
-    to += layer->inner;
   }
 }
 
@@ -153,8 +152,8 @@ static void mean_T(const mean_T_layer *layer, const uint8_t *in, uint8_t *out) {
 static void mean_end_T(const mean_T_layer *layer, const uint8_t *sums, uint8_t *out) {
   const total_T *from = (const total_T *)(const void *)sums;
   elem_T *to = (elem_T *)(void *)out;
-  for (int32_t inner = 0; inner < layer->inner; ++inner) {
-    to[inner] = mean_of_T(&layer->finish, from[inner], layer->count);
+  for (int32_t channel = 0; channel < layer->kept[2]; ++channel) {
+    to[channel] = mean_of_T(&layer->finish, from[channel], layer->count);
   }
 }
 

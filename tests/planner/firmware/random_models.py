@@ -758,7 +758,7 @@ class Made:
 
 
 SHIFTED: Final = (
-    "convolution", "depthwise", "transpose_conv", "pool", "arithmetic", "softmax", "dense", "reshape",
+    "convolution", "depthwise", "transpose_conv", "pool", "arithmetic", "softmax", "dense", "mean", "reshape",
     "concatenation", "split", "pad", "strided_slice", "transpose",
 )  # fmt: skip
 """What has kernels for elements of uint8."""
