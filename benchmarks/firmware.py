@@ -4,7 +4,7 @@
 compiles it with arm-none-eabi-gcc -O2 and runs it on QEMU, which counts instructions; and puts the table on
 the page of results. With `--tflite-micro CHECKOUT`, where `make -f
 tensorflow/lite/micro/tools/make/Makefile third_party_downloads` was run, the same for the runtime with its
-reference kernels; the outputs of both must be equal.
+reference kernels; the outputs of both must be equal. Flash is what an image has beyond one without a model.
 """
 
 import argparse
@@ -59,6 +59,20 @@ _SOURCES: Final = (
 
 
 @dataclass(frozen=True)
+class _Ran:
+    """What came of an image on the board."""
+
+    instructions: int
+    stack: int
+    digest: str
+    """Of the outputs."""
+    more: tuple[int, ...]
+    """What else is printed."""
+    image: int
+    """Bytes of code and constants."""
+
+
+@dataclass(frozen=True)
 class Figures:
     """What one way to run a model takes; None where that was not measured."""
 
@@ -99,14 +113,14 @@ def main(words: Sequence[str]) -> int:
 
 
 def _rows(path: Path, folder: Path, runtime: "_Runtime | None") -> Iterator[list[str]]:
-    model = path.read_bytes()
-    found = None if runtime is None else runtime.figures(model)
+    model, nothing = path.read_bytes(), _nothing(folder)
+    found = None if runtime is None else runtime.figures(model, nothing)
     arena = memstow.measure_arena(model)
     if found is None and arena.least is not None:
         found = Figures("TensorFlow Lite Micro", arena.least, 0, None, None, None, None)
     if found is not None:
         yield _row(path, found, None)
-    for figures in _ours(model, folder):
+    for figures in _ours(model, folder, nothing):
         if found is not None and found.outputs is not None and found.outputs != figures.outputs:
             raise RuntimeError(f"{path.name}: {figures.name} makes other outputs than the runtime")
         yield _row(path, figures, None if found is None else found.instructions)
@@ -119,7 +133,7 @@ def _row(path: Path, figures: Figures, whole: int | None) -> list[str]:
     return [path.stem.partition("__")[2] or path.stem, figures.name, *shown, share]
 
 
-def _ours(model: bytes, folder: Path) -> Iterator[Figures]:
+def _ours(model: bytes, folder: Path, nothing: int) -> Iterator[Figures]:
     options = memstow.Options(deterministic=True)
     cheapest = memstow.build(model, name="net", options=options, with_check=False)
     assert cheapest.front is not None
@@ -142,12 +156,13 @@ def _ours(model: bytes, folder: Path) -> Iterator[Figures]:
         program = _compiled(folder / "net.c", ("arm-none-eabi-gcc", "-std=c11"), folder)
         around = _compiled(_BOARD / "program.c", ("arm-none-eabi-gcc", f"-I{folder}"), folder)
         ran = _ran([around, program], folder)
-        # Text and constants of the program alone, without the C library and the board.
-        size = subprocess.run(
-            ["arm-none-eabi-size", str(program)], check=True, capture_output=True, text=True
-        )
-        flash = int(size.stdout.splitlines()[1].split()[0])
-        yield Figures(name, built.arena, built.state, flash, ran[1], ran[0], ran[2])
+        flash = ran.image - nothing
+        yield Figures(name, built.arena, built.state, flash, ran.stack, ran.instructions, ran.digest)
+
+
+def _nothing(folder: Path) -> int:
+    """Bytes of an image without a model."""
+    return _ran([_compiled(_BOARD / "nothing.c", ("arm-none-eabi-gcc",), folder)], folder).image
 
 
 def _compiled(source: Path, compiler: Sequence[str], folder: Path, flags: Sequence[str] = ()) -> Path:
@@ -156,8 +171,8 @@ def _compiled(source: Path, compiler: Sequence[str], folder: Path, flags: Sequen
     return target
 
 
-def _ran(objects: Sequence[Path], folder: Path) -> tuple[int, int, str, list[int]]:
-    """Instructions, bytes of stack, a digest of the outputs, and what else is printed."""
+def _ran(objects: Sequence[Path], folder: Path) -> _Ran:
+    """Link an image and run it."""
     start = _compiled(_BOARD / "start.c", ("arm-none-eabi-gcc",), folder)
     linked = folder / "run.elf"
     link = ["arm-none-eabi-g++", *_FLAGS, "--specs=rdimon.specs", "-nostartfiles", "-Wl,--gc-sections"]
@@ -170,7 +185,10 @@ def _ran(objects: Sequence[Path], folder: Path) -> tuple[int, int, str, list[int
     code, instructions, stack, digest, *more = ran.stdout.split()
     if code != "0":
         raise RuntimeError(f"the run ended with {code}")
-    return int(instructions), int(stack), digest, list(map(int, more))
+    sized = ["arm-none-eabi-size", str(linked)]
+    size = subprocess.run(sized, check=True, capture_output=True, text=True).stdout.splitlines()[1].split()
+    image = int(size[0]) + int(size[1])
+    return _Ran(int(instructions), int(stack), digest, tuple(map(int, more)), image)
 
 
 class _Runtime:
@@ -212,7 +230,7 @@ class _Runtime:
                 print(f"not compiled: {source}", file=sys.stderr)
         subprocess.run(["arm-none-eabi-ar", "rcs", str(self._library), *objects], check=True)
 
-    def figures(self, model: bytes) -> Figures | None:
+    def figures(self, model: bytes, nothing: int) -> Figures | None:
         """What the runtime takes; None where it has no kernel that is known here."""
         names = {operator.name for subgraph in read_subgraphs(model) for operator in subgraph.operators}
         if not names <= _KERNELS.keys():
@@ -235,10 +253,13 @@ class _Runtime:
             self._library,
         ]
         try:
-            instructions, stack, digest, (arena,) = _ran(objects, self._folder)
+            ran = _ran(objects, self._folder)
         except subprocess.CalledProcessError:
             return None
-        return Figures("TensorFlow Lite Micro", arena, 0, None, stack, instructions, digest)
+        flash = ran.image - nothing
+        return Figures(
+            "TensorFlow Lite Micro", ran.more[0], 0, flash, ran.stack, ran.instructions, ran.digest
+        )
 
 
 if __name__ == "__main__":
