@@ -97,6 +97,25 @@ def test_sizes_that_are_open_are_left_to_inductor() -> None:
             assert torch.allclose(ours(x), model(x), atol=1e-5)
 
 
+def test_an_arena_is_not_beside_what_has_no_size_yet() -> None:
+    from torch._inductor.utils import run_and_get_code
+
+    def heads(x: Any, weight: Any) -> Any:
+        return torch.relu(x @ torch.relu(torch.relu(weight @ weight) @ weight)).sum(-1)
+
+    x, weight = torch.randn(16, 64), torch.randn(64, 64)
+    expected = heads(x, weight)
+    torch._dynamo.reset()
+    torch._dynamo.mark_dynamic(x, 0)
+    with torch.no_grad():
+        result, (code,) = run_and_get_code(torch.compile(heads, options=memstow.torch.inductor()), x, weight)
+    assert torch.allclose(result, expected, rtol=1e-4)
+    assert "arena0" not in code
+    with torch.no_grad():
+        _, (code,) = run_and_get_code(compiled(heads, memstow.torch.inductor()), x.clone(), weight)
+    assert "arena0" in code
+
+
 def test_what_fails_is_said_and_inductor_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._inductor import memory
 

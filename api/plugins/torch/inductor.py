@@ -244,8 +244,7 @@ def _plan_arena(wrapper: Any, options: Options) -> None:
 class _Arena(MemoryPlanner):  # type: ignore[misc]
     """Inductor's planner with one pool for each device, in which our plan says where buffers are.
 
-    Outputs are for the caller, who may keep one of them alone: they are allocated by themselves, and so is
-    what has no size before the program runs.
+    Outputs are for the caller, who may keep one of them alone: they are allocated by themselves.
     """
 
     def __init__(self, wrapper: Any, options: Options) -> None:
@@ -264,14 +263,13 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
         try:
             self.convert_to_pool_lines(pooled)
             self.compute_live_ranges(pooled)
-            sized = [
-                group
-                for group in self.buffer_groups
-                if not group.is_output and _bytes(group.node) is not None
-            ]
+            if any(_bytes(group.node) is None for group in self.buffer_groups):
+                # What is there beside an arena has no size before the program runs.
+                return []
+            pooling = [group for group in self.buffer_groups if not group.is_output]
             ledger = _Ledger(lines, _freed_inputs(V.graph.scheduler.nodes))
-            names = ledger.worth_pooling([group.names[0] for group in sized])
-            chosen = [group for group in sized if group.names[0] in set(names)]
+            names = ledger.worth_pooling([group.names[0] for group in pooling])
+            chosen = [group for group in pooling if group.names[0] in set(names)]
             arenas = [self._arena(device, groups) for device, groups in _by_device(chosen).items()]
             if arenas and not ledger.excess(names, sum(arena.root.size for arena in arenas))[0]:
                 inside = chosen
