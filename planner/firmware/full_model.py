@@ -100,6 +100,8 @@ class FullTensor:
 
     def integers(self) -> tuple[int, ...]:
         """The elements of a constant of integers."""
+        if self.type.startswith("float"):
+            raise refuse("unknown_type", self.path, f"it is of {self.type}, where whole numbers are needed")
         return tuple(map(int, self.values()))
 
 
@@ -116,18 +118,21 @@ class FullOperator:
 
     def input(self, place: int) -> FullTensor:
         """An input that has to be there."""
-        tensor = self.inputs[place] if place < len(self.inputs) else None
+        tensor = self.optional(place)
         if tensor is None:
-            places = self.source.places
-            if place < len(places) and places[place] != ABSENT:
-                message = f"{self.name}: input {place} is of a type that no program can compute with"
-                raise refuse("unknown_type", self.path, message)
             raise refuse("missing_input", self.path, f"{self.name} has no input {place}")
         return tensor
 
     def optional(self, place: int) -> FullTensor | None:
         """An input that may be left out."""
-        return self.inputs[place] if place < len(self.inputs) else None
+        places = self.source.places
+        if place >= len(places) or places[place] == ABSENT:
+            return None
+        tensor = self.inputs[place]
+        if tensor is None:
+            message = f"{self.name}: input {place} is of a type that no program can compute with"
+            raise refuse("unknown_type", self.path, message)
+        return tensor
 
     @property
     def output(self) -> FullTensor:

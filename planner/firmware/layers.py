@@ -440,7 +440,8 @@ def _fully_connected(operator: FullOperator, _: Context) -> Layer:
         f"{image.elements:,} elements by {depth:,} weights",
     )
     batches = image.elements // depth
-    _need(output.elements == batches * outputs, operator, "its output has another size than its weights make")
+    right = output.elements == batches * outputs and output.shape[-1:] == (outputs,)
+    _need(right, operator, "its output has another shape than its weights make")
     _need(operator.number(1, "<b") == 0, operator, "its weights are shuffled", "not_supported")
     factors = _factors(operator, image, weights, outputs, 0)
     if len(factors) == 1:
@@ -1158,6 +1159,9 @@ def _nearest(operator: FullOperator, _: Context) -> Layer:
     square = len(image.shape) == len(output.shape) == 4 and image.shape[0] == output.shape[0] == 1
     _need(square and image.shape[3] == output.shape[3], operator, "it takes images of one batch")
     corners, centers = operator.number(0, "<B"), operator.number(1, "<B")
+    size = operator.optional(1)
+    if size is not None and size.content is not None:
+        _need(size.integers() == output.shape[1:3], operator, "its output has another size than it says")
     _need(max(image.shape) < 32768, operator, "an image of more than 32,767 rows or columns", "too_large")
 
     def places(small: int, large: int) -> tuple[int, ...]:

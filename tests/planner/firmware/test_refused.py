@@ -1,6 +1,7 @@
 """Models that no program can be built of: each is refused with what is wrong about it."""
 
 from collections.abc import Callable
+from math import nan
 from random import Random
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from memstow.planner.firmware import build
 from memstow.planner.model.errors import InputError
 from tests.planner.firmware.random_models import Network
-from tests.tflite_models import STRING
+from tests.tflite_models import FLOAT32, INT32, STRING
+
+FLOAT16 = 1
 
 
 def constant_input(net: Network) -> None:
@@ -37,6 +40,37 @@ def text(net: Network) -> None:
     net.main.inputs, net.main.outputs = [x], [net.one("RESHAPE", [x, net.integers([4])], y)]
 
 
+def strange_bias(net: Network) -> None:
+    x = net.tensor((1, 4))
+    weights, _ = net.weights((3, 4), 3, 0)
+    bias = net.constant((3,), INT32, [1, 2, 3], [0.1])
+    net.main.tensors[bias][1] = ("b", FLOAT16)
+    net.main.inputs, net.main.outputs = (
+        [x],
+        [net.one("FULLY_CONNECTED", [x, weights, bias], net.tensor((1, 3)))],
+    )
+
+
+def turned_output(net: Network) -> None:
+    x = net.tensor((1, 4))
+    weights, _ = net.weights((3, 4), 3, 0)
+    net.main.inputs, net.main.outputs = [x], [net.one("FULLY_CONNECTED", [x, weights], net.tensor((3, 1)))]
+
+
+def another_size(net: Network) -> None:
+    x = net.tensor((1, 2, 2, 1))
+    y = net.alike(x, (1, 4, 5, 1))
+    net.main.inputs = [x]
+    net.main.outputs = [net.one("RESIZE_NEAREST_NEIGHBOR", [x, net.integers((4, 4))], y)]
+
+
+def no_whole_number(net: Network) -> None:
+    x = net.tensor((4,))
+    begin = net.constant((1,), FLOAT32, [nan])
+    inputs = [x, begin, net.integers((4,)), net.integers((1,))]
+    net.main.inputs, net.main.outputs = [x], [net.one("STRIDED_SLICE", inputs, net.alike(x, (4,)))]
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -44,6 +78,10 @@ def text(net: Network) -> None:
         (no_elements, "shape [1, 0, 4] has no elements"),
         (lambda net: far(net, "f5"), "its window reaches 1,048,576 rows or columns"),
         (text, "RESHAPE: input 0 is of a type that no program can compute with"),
+        (strange_bias, "FULLY_CONNECTED: input 2 is of a type that no program can compute with"),
+        (turned_output, "its output has another shape than its weights make"),
+        (another_size, "its output has another size than it says"),
+        (no_whole_number, "it is of float32, where whole numbers are needed"),
     ],
 )
 def test_what_cannot_be_built_is_refused(change: Callable[[Network], None], says: str) -> None:
