@@ -81,6 +81,8 @@ class Call:
     """Of the output."""
     layer: Struct
     output: int = 0
+    batches: int = 1
+    """Of images one after the other, each as the extents say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,9 +338,15 @@ _FURTHEST: Final = 1 << 20
 
 
 def _window(operator: FullOperator, context: Context) -> Window:
-    window = window_of(operator.source, context.model.subgraphs[0].tensors)
+    tensors = list(context.model.subgraphs[0].tensors)
+    image, output = operator.input(0), operator.output
+    if image.shape[:1] == output.shape[:1] != (0,):
+        # Each batch is an image of its own.
+        for place in (operator.source.inputs[0], operator.source.outputs[0]):
+            tensors[place] = replace(tensors[place], shape=(1, *tensors[place].shape[1:]))
+    window = window_of(operator.source, tensors)
     if window is None:
-        message = "its shapes do not go with its options, or it has several batches"
+        message = "its shapes do not go with its options"
         raise refuse("bad_shape", operator.path, f"{operator.name}: {message}")
     reaches = ((size - 1) * apart for size, apart in zip(window.kernel, window.dilation, strict=True))
     small = max(*reaches, *window.stride, *window.dilation) < _FURTHEST
@@ -373,6 +381,16 @@ def _of_rows(
     return Call(kernel, "rows", inputs, image_extents(operator.outputs[output]), Struct(layer), output)
 
 
+def _of_images(operator: FullOperator, kernel: str, layer: Mapping[str, object]) -> Call:
+    """A call for each row of each image of a batch."""
+    image, output = (
+        image_extents(replace(tensor, shape=(1, *tensor.shape[1:])))
+        for tensor in (operator.input(0), operator.output)
+    )
+    batches = operator.output.shape[0]
+    return Call(kernel, "rows", (Operand(0, image),), output, Struct(layer), batches=batches)
+
+
 def _convolution(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
     suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
@@ -398,8 +416,8 @@ def _convolution(operator: FullOperator, context: Context) -> Layer:
         "weights": _weights(operator, weights),
         "finish": _finish(operator, factors, operator.optional(2), channels, activation, None if deep else 6),
     }
-    call = _of_rows(operator, f"{'depthwise' if deep else 'conv'}_{suffix}", layer, 0)
-    return Layer((call,), is_row_wise=True, kernel_rows=window.kernel[0])
+    call = _of_images(operator, f"{'depthwise' if deep else 'conv'}_{suffix}", layer)
+    return Layer((call,), is_row_wise=call.batches == 1, kernel_rows=window.kernel[0])
 
 
 def _pool(operator: FullOperator, context: Context) -> Layer:
@@ -426,7 +444,10 @@ def _pool(operator: FullOperator, context: Context) -> Layer:
             f"sum_rows_{suffix}(IN, SUMS, ROW, FIRST, END, {channels})",
             f"average_end_{suffix}(LAYER, SUMS, OUT)",
         )
-    return Layer((_of_rows(operator, kernel, layer, 0),), reduction, is_row_wise=True)
+    call = _of_images(operator, kernel, layer)
+    if call.batches > 1:
+        return Layer((call,))
+    return Layer((call,), reduction, is_row_wise=True)
 
 
 def _fully_connected(operator: FullOperator, _: Context) -> Layer:

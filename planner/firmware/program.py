@@ -275,10 +275,14 @@ class _Writer:
             if step.by == "whole":
                 yield f"  {step.kernel}(&{layer_name}, {', '.join(bases)}, {out});"
                 continue
-            yield "  {"
+            yield (
+                "  {"
+                if step.batches == 1
+                else f"  for (int32_t batch = 0; batch < {step.batches}; ++batch) {{"
+            )
             for at, (operand, base) in enumerate(zip(step.inputs, bases, strict=True)):
-                yield f"    const image in_{at} = {_image(base, operand.extents)};"
-            yield f"    const image out = {_image(out, step.extents)};"
+                yield f"    const image in_{at} = {_image(base, operand.extents, step.batches)};"
+            yield f"    const image out = {_image(out, step.extents, step.batches)};"
             yield f"    for (int32_t row = 0; row < {step.extents.rows}; ++row) {{"
             images = "".join(f"&in_{at}, " for at in range(len(bases)))
             yield f"      {step.kernel}(&{layer_name}, {images}&out, row, 0, {step.extents.columns});"
@@ -682,8 +686,10 @@ def _grouped(cells: Iterable[str], members: int) -> Iterator[str]:
         yield f"{{{', '.join(pairs)}}}"
 
 
-def _image(base: str, extents: Extents) -> str:
-    return f"{{{base}, {extents.rows}, {extents.columns * extents.pixel}, 0}}"
+def _image(base: str, extents: Extents, batches: int = 1) -> str:
+    pitch = extents.columns * extents.pixel
+    begin = base if batches == 1 else f"{base} + batch * {extents.rows * pitch}"
+    return f"{{{begin}, {extents.rows}, {pitch}, 0}}"
 
 
 _ALIASING: Final = """\

@@ -262,7 +262,7 @@ class Network:
         channels = self.rng.choice((1, 2, 3, 4, 5, 8, 9))
         terms = rows * columns * shape[3]
         weights, scales = self.weights((channels, rows, columns, shape[3]), channels, 0)
-        y = self.tensor((1, *made, channels), scale=self.sums(x, scales, terms))
+        y = self.tensor((shape[0], *made, channels), scale=self.sums(x, scales, terms))
         options = {"f0": ("b", padding), "f1": ("i", right), "f2": ("i", down), "f3": self.activation()}
         options |= {"f4": ("i", aside), "f5": ("i", apart), "f6": ("b", self.rng.choice((0, 2)))}
         return self.one("CONV_2D", [x, weights, *self.biases(channels, terms, narrow=True)], y, **options)
@@ -283,7 +283,7 @@ class Network:
         multiplier = self.rng.choice((1, 1, 1, 2, 3, 20)) if shape[3] < 6 else 1
         channels = shape[3] * multiplier
         weights, scales = self.weights((1, rows, columns, channels), channels, 3)
-        y = self.tensor((1, *made, channels), scale=self.sums(x, scales, rows * columns))
+        y = self.tensor((shape[0], *made, channels), scale=self.sums(x, scales, rows * columns))
         options = {"f0": ("b", padding), "f1": ("i", right), "f2": ("i", down), "f3": ("i", multiplier)}
         options |= {"f4": self.activation(), "f5": ("i", aside), "f6": ("i", apart)}
         return self.one(
@@ -309,7 +309,7 @@ class Network:
         channels = rng.choice((1, 2, 3, 5))
         terms = max(1, rows // down) * max(1, columns // right) * shape[3]
         weights, scales = self.weights((channels, rows, columns, shape[3]), channels, 0)
-        y = self.tensor((1, *made, channels), scale=self.sums(x, scales, terms))
+        y = self.tensor((shape[0], *made, channels), scale=self.sums(x, scales, terms))
         options = {"f0": ("b", 0 if same else 1), "f1": ("i", right), "f2": ("i", down)}
         if rng.random() < 0.3:
             options["f3"] = self.activation()
@@ -329,7 +329,7 @@ class Network:
         ]
         if min(extents) < 1:
             return self.pool(x)
-        y = self.alike(x, (1, *extents, shape[3]))
+        y = self.alike(x, (shape[0], *extents, shape[3]))
         options = {"f0": ("b", padding), "f1": ("i", right), "f2": ("i", down), "f3": ("i", columns)}
         options |= {"f4": ("i", rows), "f5": self.activation()}
         # Means of uint8 are rounded in another way.
@@ -787,6 +787,9 @@ def _alone(net: Network, name: str) -> None:
     rng = net.rng
     if name in IMAGES or rng.random() < 0.6:
         shape: Shape = (1, rng.randint(1, 9), rng.randint(1, 9), rng.choice((1, 2, 3, 4, 5, 16, 17)))
+        if name in ("convolution", "depthwise", "pool"):
+            # Without a number of the other random ones, which make the same models as ever.
+            shape = (Random(f"{name} {shape}").choice((1, 1, 1, 2, 3)), *shape[1:])
     else:
         shape = tuple(rng.randint(1, 6) for _ in range(rng.randint(1, 4)))
     x = net.tensor(shape)
