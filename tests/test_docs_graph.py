@@ -45,11 +45,6 @@ def test_the_examples_of_the_command_line_run(tmp_path: Path, monkeypatch: pytes
     assert json.loads((tmp_path / "free.json").read_text())["schedule"]["order"]
 
 
-def test_the_example_of_the_library_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    exec(code, {})
-
-
 def test_every_field_is_on_the_page() -> None:
     for name, holder in vars(model).items():
         if dataclasses.is_dataclass(holder) and getattr(holder, "__module__", "") == model.__name__:

@@ -437,8 +437,9 @@ def of_graph(example: JsonObject) -> JsonObject:
 
 
 def of_model() -> JsonObject:
-    """The request body of an operation about a TensorFlow Lite model."""
-    return {"requestBody": {"required": True, "content": {MEDIA_TYPES["tflite"]: {"schema": BYTES}}}}
+    """The request body of an operation about a model that can be built."""
+    content = {MEDIA_TYPES[name]: {"schema": BYTES} for name in ("tflite", "onnx")}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def of_symbols(problem: JsonObject, plan: JsonObject, at: JsonObject) -> JsonObject:

@@ -1,7 +1,7 @@
 """A model as a program in C that runs in the memory that a plan gives it.
 
-In: a TensorFlow Lite model, and which point of its front is wanted. Out: the files of the program, with the
-plan and the table of its loops that they were written from.
+In: a TensorFlow Lite or ONNX model, and which point of its front is wanted. Out: the files of the program,
+with the plan and the table of its loops that they were written from.
 """
 
 from collections import Counter
@@ -17,9 +17,11 @@ from memstow.planner.model.options import Options
 if TYPE_CHECKING:
     import threading
 
+    from memstow.planner.firmware.check import Referee
     from memstow.planner.firmware.full_model import FullModel
     from memstow.planner.firmware.layers import Layer
     from memstow.planner.firmware.memories import Choice, Planned
+    from memstow.planner.firmware.program import Port
     from memstow.planner.model.front import Front, FrontPoint, Generator
     from memstow.planner.model.graph import Graph, TensorKind
     from memstow.planner.model.loops import Loops
@@ -82,15 +84,15 @@ def build(
     on_event: "Listener | None" = None,
     cancel: "threading.Event | None" = None,
 ) -> Built:
-    """Write the program of a TensorFlow Lite model, in the memory of one point of its front.
+    """Write the program of a TensorFlow Lite or ONNX model, in the memory of one point of its front.
 
     `capacity` takes the cheapest point whose peak is at most that, `point` the one of this number, from 1;
     without either, the least memory without more work. `target` plans for the memories of a device: for the
     one in which work and accesses cost least, or for several. `external` says what lies with the caller.
-    Names in the program begin with `name`. `with_check` runs the model by `tflite-micro`, for what checks
-    the outputs. Raises InputError for a model that cannot be built, with the operator or the tensor that is
-    why, and where no point fits (`nothing_fits`), with the least that would. `order` is as in a graph; of
-    any order nothing is proven, so that points are only where there is no other.
+    Names in the program begin with `name`. `with_check` runs the model by `tflite-micro` or `onnxruntime`,
+    for what checks the outputs. Raises InputError for a model that cannot be built, with the operator or the
+    tensor that is why, and where no point fits (`nothing_fits`), with the least that would. `order` is as in
+    a graph; of any order nothing is proven, so that points are only where there is no other.
     """
     from memstow.planner.firmware.memories import Choice, planned
 
@@ -98,17 +100,11 @@ def build(
     chosen = Choice(capacity, point, target, wanted)
     outside = frozenset(external)
     _require(name, chosen, outside)
-    from memstow.planner.firmware.full_model import initial_variables, read_model
-    from memstow.planner.firmware.layers import Context, layer_of
     from memstow.planner.front.front_request import FrontCallbacks
 
-    read = read_model(model)
-    context = Context(read, initial_variables(read, model))
-    layers = {str(operator.index): layer_of(operator, context) for operator in read.operators}
-    lying = _with_the_caller(read, outside)
-    graph = planned_graph(model, read, layers, order, lying)
-    entry = planned(graph, chosen, options or Options(), FrontCallbacks(on_event, cancel))
-    return _written(model if with_check else None, name, read, layers, entry, lying)
+    source = _read(model, order, outside)
+    entry = planned(source.graph, chosen, options or Options(), FrontCallbacks(on_event, cancel))
+    return _written(source, name, entry, with_check=with_check)
 
 
 def _with_the_caller(read: "FullModel", external: Collection[External]) -> frozenset[int]:
@@ -119,18 +115,78 @@ def _with_the_caller(read: "FullModel", external: Collection[External]) -> froze
     return frozenset(index for index in (*inputs, *outputs) if uses[index] == 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A model that was read: what it computes, and what is planned."""
+
+    read: "FullModel"
+    layers: "Mapping[str, Layer]"
+    graph: "Graph"
+    inputs: "Sequence[Port]"
+    outputs: "Sequence[Port]"
+    referee: "Referee"
+
+
+def _read(model: bytes, order: Order, external: Collection[External]) -> _Source:
+    from memstow.planner.formats import told_by_content
+
+    if told_by_content(model) == "onnx":
+        return _read_onnx(model, order, external)
+    from memstow.planner.firmware.check import tflm_referee
+    from memstow.planner.firmware.full_model import initial_variables, read_model
+    from memstow.planner.firmware.layers import Context, layer_of
+    from memstow.planner.formats.tflite_format import read_graph
+
+    read = read_model(model)
+    context = Context(read, initial_variables(read, model))
+    layers = {str(operator.index): layer_of(operator, context) for operator in read.operators}
+    lying = _with_the_caller(read, external)
+    graph = planned_graph(read_graph(model, in_place=True), read, layers, order, lying)
+    inputs, outputs = (_ports(read, listed, lying) for listed in (read.inputs, read.outputs))
+    return _Source(read, layers, graph, inputs, outputs, tflm_referee(model))
+
+
+def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _Source:
+    from memstow.planner.firmware.layers import Context
+    from memstow.planner.firmware.onnx.layers import layer_of_onnx
+    from memstow.planner.firmware.onnx.model import read_onnx
+    from memstow.planner.firmware.onnx.referee import onnx_referee
+
+    if external:
+        message = "inputs and outputs of an ONNX model lie in the arena, where they are put in order"
+        raise InputError.single("not_supported", "external", message)
+    onnx = read_onnx(model)
+    context = Context(onnx.read, {})
+    layers = {str(operator.index): layer_of_onnx(operator, context) for operator in onnx.read.operators}
+    graph = planned_graph(onnx.graph, onnx.read, layers, order)
+    return _Source(onnx.read, layers, graph, onnx.inputs, onnx.outputs, onnx_referee(model, onnx))
+
+
+def _ports(read: "FullModel", tensors: Sequence[int], external: Collection[int]) -> "list[Port]":
+    from memstow.planner.firmware.program import Port
+
+    listed = []
+    for index in tensors:
+        tensor = read.tensors[index]
+        if tensor is None:
+            message = "an input or an output of a type that no program can take"
+            raise InputError.single("unknown_type", f"$.subgraphs[0].tensors[{index}]", message)
+        listed.append(
+            Port(str(index), tensor.name, tensor.size, tensor.type, tensor.shape, index in external)
+        )
+    return listed
+
+
 def planned_graph(
-    model: bytes,
+    graph: "Graph",
     read: "FullModel",
     layers: "Mapping[str, Layer]",
     order: Order = "free",
     external: Collection[int] = (),
 ) -> "Graph":
     """The graph of the model as the program has it: tensors of their own size, operators in this order."""
-    from memstow.planner.formats.tflite_format import read_graph
     from memstow.planner.graph.changes import with_order
 
-    graph = read_graph(model, in_place=True)
     tensors = []
     for tensor in graph.tensors:
         full = read.tensors[int(tensor.id)] if tensor.kind == "data" else None
@@ -207,33 +263,22 @@ def _require(name: str, chosen: "Choice", external: Collection[str]) -> None:
 
 
 def _written(
-    model: bytes | None,
+    model: _Source,
     name: str,
-    read: "FullModel",
-    layers: "Mapping[str, Layer]",
     entry: "Planned",
-    external: Collection[int],
+    *,
+    with_check: bool,
 ) -> Built:
     from memstow.planner.exports.c_text import filled
     from memstow.planner.firmware.check import CMAKE, CMAKE_CHECK, check_source
     from memstow.planner.firmware.layers import constant_array
-    from memstow.planner.firmware.program import Port, Source, write_program
+    from memstow.planner.firmware.program import Source, write_program
     from memstow.planner.formats import write_graph, write_plan
     from memstow.planner.loops import loops, write_loops
 
     table = loops(entry.graph, entry.plan)
 
-    def ports(tensors: Sequence[int]) -> list[Port]:
-        listed = []
-        for index in tensors:
-            tensor = read.tensors[index]
-            if tensor is None:
-                message = "an input or an output of a type that no program can take"
-                raise InputError.single("unknown_type", f"$.subgraphs[0].tensors[{index}]", message)
-            is_external = index in external
-            listed.append(Port(str(index), tensor.name, tensor.size, tensor.type, tensor.shape, is_external))
-        return listed
-
+    read = model.read
     labels = {
         str(operator.index): f"{operator.name} {operator.index}"
         + (f", {operator.outputs[0].name}" if operator.outputs else "")
@@ -243,18 +288,20 @@ def _written(
         name=name,
         title=name,
         table=table,
-        layers=layers,
+        layers=model.layers,
         labels=labels,
-        inputs=ports(read.inputs),
-        outputs=ports(read.outputs),
+        inputs=model.inputs,
+        outputs=model.outputs,
         constant_of=lambda name: constant_array(read, int(name)),
     )
     program = write_program(source)
     check: bytes | None = None
     no_check: str | None = "it was not wanted"
-    if model is not None:
+    if with_check:
         arenas = sum(pool.size > 0 for pool in table.pools)
-        check, no_check = check_source(model, name, table.digest, source.inputs, source.outputs, arenas)
+        check, no_check = check_source(
+            model.referee, name, table.digest, source.inputs, source.outputs, arenas
+        )
     files = {
         f"{name}.h": program.header.encode(),
         f"{name}.c": program.source.encode(),

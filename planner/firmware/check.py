@@ -1,11 +1,12 @@
-"""The program that checks itself: inputs, and what TensorFlow Lite Micro makes of them.
+"""The program that checks itself: inputs, and what the model's own runtime makes of them.
 
 Inputs are made of a number by a rule of one line, in C as here, so that they take no room. Only outputs are
-kept. Where `tflite-micro` is not installed, or cannot run the model, there is no check, and why is said.
+kept. Where the runtime is not installed, or cannot run the model, there is no check, and why is said.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.exports.c_text import array, filled, heading
@@ -17,12 +18,35 @@ RUNS: Final = 2
 _MASK: Final = (1 << 32) - 1
 
 
-def check_source(
-    model: bytes, name: str, digest: str, inputs: Sequence[Port], outputs: Sequence[Port], arenas: int
-) -> tuple[bytes | None, str | None]:
-    """The source of the check of a program with so many arenas; or None, and why there is none."""
+Runs = Sequence[Sequence[bytes]]
+"""By run, the bytes of each input or output as they lie in the arena."""
+
+
+@dataclass(frozen=True, slots=True)
+class Referee:
+    """Who says what is right."""
+
+    name: str
+    run: Callable[[Runs], Runs]
+    """The outputs of some inputs; an InputError where it cannot run the model."""
+
+
+def tflm_referee(model: bytes) -> Referee:
+    """The runtime of a TensorFlow Lite model."""
     from memstow.planner.tflm.measure import run_model
 
+    return Referee("TensorFlow Lite Micro", lambda runs: run_model(model, runs))
+
+
+def check_source(
+    referee: Referee,
+    name: str,
+    digest: str,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    arenas: int,
+) -> tuple[bytes | None, str | None]:
+    """The source of the check of a program with so many arenas; or None, and why there is none."""
     runs, state = [], 1
     for _ in range(RUNS):
         run = []
@@ -31,11 +55,11 @@ def check_source(
             run.append(data)
         runs.append(run)
     try:
-        expected = run_model(model, runs)
+        expected = referee.run(runs)
     except InputError as error:
         # What follows is for those who plan for that runtime.
         return None, error.issues[0].message.partition(";")[0]
-    return _text(name, digest, inputs, outputs, arenas, expected).encode(), None
+    return _text(referee.name, name, digest, inputs, outputs, arenas, expected).encode(), None
 
 
 def _elements(port: Port, state: int) -> tuple[bytes, int]:
@@ -72,6 +96,7 @@ _RULES: Final = {
 
 
 def _text(
+    referee: str,
     name: str,
     digest: str,
     inputs: Sequence[Port],
@@ -85,7 +110,7 @@ def _text(
         f'#include "{name}.h"\n',
         "#include <stdint.h>\n#include <string.h>\n",
         *_buffers(macro, inputs, outputs, arenas),
-        "/* What TensorFlow Lite Micro makes of the inputs. */\n",
+        f"/* What {referee} makes of the inputs. */\n",
     ]
     for run, made in enumerate(expected):
         for at, (port, data) in enumerate(zip(outputs, made, strict=True)):

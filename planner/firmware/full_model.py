@@ -8,9 +8,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
-from typing import Final
+from typing import Final, Protocol
 
-from memstow.planner.formats.tflite_format import TYPES
+from memstow.planner.formats.tflite_format import TYPES, window_of
 from memstow.planner.formats.tflite_model import (
     ABSENT,
     ModelOperator,
@@ -20,6 +20,7 @@ from memstow.planner.formats.tflite_model import (
     read_subgraphs,
 )
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Window
 
 WIDTHS: Final = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "int32": 4, "float32": 4, "int64": 8}
 LETTERS: Final = {
@@ -105,6 +106,16 @@ class FullTensor:
         return tuple(map(int, self.values()))
 
 
+class Options(Protocol):
+    """The options of an operator, by the numbers of their fields."""
+
+    def number(self, field: int, layout: str, default: int = 0, /) -> int:
+        """A whole number."""
+
+    def real(self, field: int, default: float = 0.0, /) -> float:
+        """A number of floating point."""
+
+
 @dataclass(frozen=True, slots=True)
 class FullOperator:
     """An operator; an input that is left out is None."""
@@ -115,6 +126,11 @@ class FullOperator:
     inputs: tuple[FullTensor | None, ...]
     outputs: tuple[FullTensor, ...]
     source: ModelOperator
+    options: Options | None = None
+    window: Window | None = None
+    """Which rows and columns it reads; None: it has no window, or its shapes do not go with its options."""
+    limits: tuple[float, float] | None = None
+    """What is less or more is cut off, where no activation says so."""
 
     def input(self, place: int) -> FullTensor:
         """An input that has to be there."""
@@ -145,13 +161,11 @@ class FullOperator:
 
     def number(self, field: int, layout: str, default: int = 0) -> int:
         """A number of its options."""
-        options = self.source.options
-        return default if options is None else options.number(field, layout, default)
+        return default if self.options is None else self.options.number(field, layout, default)
 
     def real(self, field: int, default: float = 0.0) -> float:
         """A number of floating point of its options."""
-        options = self.source.options
-        return default if options is None else options.real(field, default)
+        return default if self.options is None else self.options.real(field, default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +188,9 @@ def read_model(data: bytes) -> FullModel:
         full_tensor(data, tensor, f"$.subgraphs[0].tensors[{index}]")
         for index, tensor in enumerate(main.tensors)
     )
-    operators = tuple(_operator(index, operator, tensors) for index, operator in enumerate(main.operators))
+    operators = tuple(
+        _operator(index, operator, main, tensors) for index, operator in enumerate(main.operators)
+    )
     model = FullModel(tensors, operators, main.inputs, main.outputs, subgraphs)
     _require_written(model)
     return model
@@ -250,11 +266,14 @@ def full_tensor(data: bytes, tensor: ModelTensor, path: str) -> FullTensor | Non
     )
 
 
-def _operator(index: int, operator: ModelOperator, tensors: Sequence[FullTensor | None]) -> FullOperator:
+def _operator(
+    index: int, operator: ModelOperator, main: Subgraph, tensors: Sequence[FullTensor | None]
+) -> FullOperator:
     path = f"$.subgraphs[0].operators[{index}]"
     inputs = tuple(None if place == ABSENT else tensors[place] for place in operator.places)
     outputs = tuple(tensor for place in operator.outputs if (tensor := tensors[place]) is not None)
-    return FullOperator(index, path, operator.name, inputs, outputs, operator)
+    window = window_of(operator, main.tensors)
+    return FullOperator(index, path, operator.name, inputs, outputs, operator, operator.options, window)
 
 
 def initial_variables(model: FullModel, data: bytes) -> Mapping[tuple[str, str], FullTensor]:

@@ -159,12 +159,12 @@ def image_extents(tensor: FullTensor) -> Extents:
     return Extents(1, 1, tensor.size)
 
 
-def _need(condition: bool, operator: FullOperator, message: str, code: str = "bad_shape") -> None:
+def require(condition: bool, operator: FullOperator, message: str, code: str = "bad_shape") -> None:
     if not condition:
         raise refuse(code, operator.path, f"{operator.name}: {message}")
 
 
-def _types(operator: FullOperator, tensors: Sequence[FullTensor], *kinds: str) -> str:
+def suffix_of(operator: FullOperator, tensors: Sequence[FullTensor], *kinds: str) -> str:
     """The suffix of the one type that all tensors have."""
     names = [tensor.type for tensor in tensors]
     if len(set(names)) != 1 or names[0] not in kinds:
@@ -178,13 +178,15 @@ _NONE, _RELU, _RELU_N1_TO_1, _RELU6 = range(4)
 _LIMITS: Final = {_RELU: (0.0, None), _RELU_N1_TO_1: (-1.0, 1.0), _RELU6: (0.0, 6.0)}
 
 
-def _limits(operator: FullOperator, tensor: FullTensor, activation: int) -> tuple[int | float, int | float]:
+def limits_of(operator: FullOperator, tensor: FullTensor, activation: int) -> tuple[int | float, int | float]:
     """The least and the largest element of what is made."""
     if activation != _NONE and activation not in _LIMITS:
         raise refuse(
             "not_supported", operator.path, f"{operator.name}: activation {activation} cannot be built"
         )
     low, high = _LIMITS.get(activation, (None, None))
+    if operator.limits is not None and tensor.type == "float32":
+        return operator.limits
     if tensor.type == "float32":
         return (-_LARGEST_FLOAT if low is None else low), (_LARGEST_FLOAT if high is None else high)
     least, most = RANGES[tensor.type]
@@ -213,7 +215,7 @@ def _factor(operator: FullOperator, real: float, most: int = _MOST_SHIFT) -> tup
     """The multiplier and the shift of a factor that kernels can multiply with."""
     fits = isfinite(real)
     multiplier, shift = factor(real) if fits else (0, 0)
-    _need(
+    require(
         fits and shift <= most,
         operator,
         "the scale of its output is too small for those of its inputs",
@@ -226,7 +228,7 @@ _INT32: Final = 2
 """Among the types of tensors."""
 
 
-def _finish(
+def finish_of(
     operator: FullOperator,
     factors: Sequence[float],
     bias: FullTensor | None,
@@ -239,7 +241,7 @@ def _finish(
     `narrow_field` is the option that says that sums of elements of 16 bits have 32, where there is one.
     """
     output = operator.output
-    least, most = _limits(operator, output, activation)
+    least, most = limits_of(operator, output, activation)
     biases: object = None
     narrow = False
     if output.type == "int16" and narrow_field is not None:
@@ -248,10 +250,10 @@ def _finish(
         wanted = "float32" if output.type == "float32" else "int32"
         if output.type == "int16" and not narrow:
             wanted = "int64"
-        _need(
+        require(
             bias.type == wanted, operator, f"a bias of {bias.type}, where {wanted} is needed", "unknown_type"
         )
-        _need(bias.elements == channels, operator, f"{bias.elements:,} biases for {channels:,} channels")
+        require(bias.elements == channels, operator, f"{bias.elements:,} biases for {channels:,} channels")
         kind = {"int16": "int64_t", "float32": "float"}.get(output.type, "int32_t")
         biases = ConstantArray(f"biases_{operator.index}", kind, bias.values())
     if output.type == "float32":
@@ -292,27 +294,27 @@ def _factors(
     if image.type == "float32":
         return []
     if image.type == "uint8":
-        _need(
+        require(
             len(weights.zeros) == len(weights.scales) == 1,
             operator,
             "weights with several scales",
             "not_supported",
         )
-        _types(operator, (image, weights), "uint8")
+        suffix_of(operator, (image, weights), "uint8")
         return [single(image.scale * weights.scale) / operator.output.scale]
-    _need(
+    require(
         weights.type == "int8",
         operator,
         f"weights of {weights.type} with elements of {image.type}",
         "unknown_type",
     )
-    _need(not any(weights.zeros), operator, "weights whose zero point is not 0", "not_supported")
+    require(not any(weights.zeros), operator, "weights whose zero point is not 0", "not_supported")
     scales = weights.scales
     many = len(scales) > 1
-    _need(
+    require(
         len(scales) in (1, channels), operator, f"weights have {len(scales)} scales for {channels:,} channels"
     )
-    _need(
+    require(
         not many or weights.axis == axis,
         operator,
         f"scales of weights along axis {weights.axis}",
@@ -321,7 +323,7 @@ def _factors(
     return [image.scale * scale / operator.output.scale for scale in scales]
 
 
-def _weights(operator: FullOperator, weights: FullTensor) -> ConstantArray:
+def weights_of(operator: FullOperator, weights: FullTensor) -> ConstantArray:
     kind = {"float32": "float", "uint8": "uint8_t"}.get(weights.type, "int8_t")
     return ConstantArray(f"weights_{operator.index}", kind, weights.values())
 
@@ -338,23 +340,27 @@ _FURTHEST: Final = 1 << 20
 
 
 def _window(operator: FullOperator, context: Context) -> Window:
+    window = operator.window if not context.model.subgraphs else _window_of_options(operator, context)
+    if window is None:
+        message = "its shapes do not go with its options"
+        raise refuse("bad_shape", operator.path, f"{operator.name}: {message}")
+    reaches = ((size - 1) * apart for size, apart in zip(window.kernel, window.dilation, strict=True))
+    small = max(*reaches, *window.stride, *window.dilation) < _FURTHEST
+    require(small, operator, f"its window reaches {_FURTHEST:,} rows or columns", "not_supported")
+    return window
+
+
+def _window_of_options(operator: FullOperator, context: Context) -> Window | None:
     tensors = list(context.model.subgraphs[0].tensors)
     image, output = operator.input(0), operator.output
     if image.shape[:1] == output.shape[:1] != (0,):
         # Each batch is an image of its own.
         for place in (operator.source.inputs[0], operator.source.outputs[0]):
             tensors[place] = replace(tensors[place], shape=(1, *tensors[place].shape[1:]))
-    window = window_of(operator.source, tensors)
-    if window is None:
-        message = "its shapes do not go with its options"
-        raise refuse("bad_shape", operator.path, f"{operator.name}: {message}")
-    reaches = ((size - 1) * apart for size, apart in zip(window.kernel, window.dilation, strict=True))
-    small = max(*reaches, *window.stride, *window.dilation) < _FURTHEST
-    _need(small, operator, f"its window reaches {_FURTHEST:,} rows or columns", "not_supported")
-    return window
+    return window_of(operator.source, tensors)
 
 
-def _sliding(window: Window, image: FullTensor, output: FullTensor) -> Struct:
+def sliding(window: Window, image: FullTensor, output: FullTensor) -> Struct:
     return Struct(
         {
             "in_rows": image.shape[1],
@@ -373,7 +379,7 @@ def _sliding(window: Window, image: FullTensor, output: FullTensor) -> Struct:
     )
 
 
-def _of_rows(
+def of_rows(
     operator: FullOperator, kernel: str, layer: Mapping[str, object], *places: int, output: int = 0
 ) -> Call:
     """A call for each row of the output, of inputs that are images as it is."""
@@ -393,28 +399,30 @@ def _of_images(operator: FullOperator, kernel: str, layer: Mapping[str, object])
 
 def _convolution(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
-    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     window = _window(operator, context)
     deep = operator.name == "DEPTHWISE_CONV_2D"
     channels = output.shape[3]
     if deep:
-        _need(
+        require(
             image.shape[3] > 0 and channels % image.shape[3] == 0, operator, "its channels do not go together"
         )
         expected = (1, *window.kernel, channels)
     else:
         # Groups of channels have weights of fewer channels than the image.
         expected = (channels, *window.kernel, image.shape[3])
-    _need(weights.shape == expected, operator, f"weights of {list(weights.shape)}, not {list(expected)}")
+    require(weights.shape == expected, operator, f"weights of {list(weights.shape)}, not {list(expected)}")
     factors = _factors(operator, image, weights, channels, 3 if deep else 0)
     activation = operator.number(4 if deep else 3, "<b")
-    layer: dict[str, object] = {"window": _sliding(window, image, output)}
+    layer: dict[str, object] = {"window": sliding(window, image, output)}
     if deep:
         layer["multiplier"] = channels // image.shape[3]
     layer |= {
         "zero": _zero(image, weights),
-        "weights": _weights(operator, weights),
-        "finish": _finish(operator, factors, operator.optional(2), channels, activation, None if deep else 6),
+        "weights": weights_of(operator, weights),
+        "finish": finish_of(
+            operator, factors, operator.optional(2), channels, activation, None if deep else 6
+        ),
     }
     call = _of_images(operator, f"{'depthwise' if deep else 'conv'}_{suffix}", layer)
     return Layer((call,), is_row_wise=call.batches == 1, kernel_rows=window.kernel[0])
@@ -422,13 +430,13 @@ def _convolution(operator: FullOperator, context: Context) -> Layer:
 
 def _pool(operator: FullOperator, context: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     window = _window(operator, context)
-    _need(image.shape[3] == output.shape[3], operator, "it makes other channels than it reads")
-    least, most = _limits(operator, output, operator.number(5, "<b"))
+    require(image.shape[3] == output.shape[3], operator, "it makes other channels than it reads")
+    least, most = limits_of(operator, output, operator.number(5, "<b"))
     largest = operator.name == "MAX_POOL_2D"
     kernel = f"{'max' if largest else 'average'}_pool_{suffix}"
-    layer = {"window": _sliding(window, image, output), "least": least, "most": most}
+    layer = {"window": sliding(window, image, output), "least": least, "most": most}
     channels = image.shape[3]
     if largest:
         reduction = Reduction(
@@ -452,18 +460,18 @@ def _pool(operator: FullOperator, context: Context) -> Layer:
 
 def _fully_connected(operator: FullOperator, _: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
-    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
-    _need(len(weights.shape) == 2, operator, f"weights of {list(weights.shape)}; two dimensions are needed")
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
+    require(len(weights.shape) == 2, operator, f"weights of {list(weights.shape)}; two dimensions are needed")
     outputs, depth = weights.shape
-    _need(
+    require(
         depth > 0 and image.elements % depth == 0,
         operator,
         f"{image.elements:,} elements by {depth:,} weights",
     )
     batches = image.elements // depth
     right = output.elements == batches * outputs and output.shape[-1:] == (outputs,)
-    _need(right, operator, "its output has another shape than its weights make")
-    _need(operator.number(1, "<b") == 0, operator, "its weights are shuffled", "not_supported")
+    require(right, operator, "its output has another shape than its weights make")
+    require(operator.number(1, "<b") == 0, operator, "its weights are shuffled", "not_supported")
     factors = _factors(operator, image, weights, outputs, 0)
     if len(factors) == 1:
         factors = [single(image.scale * weights.scale) / output.scale]
@@ -472,8 +480,8 @@ def _fully_connected(operator: FullOperator, _: Context) -> Layer:
         "depth": depth,
         "outputs": outputs,
         "zero": _zero(image, weights),
-        "weights": _weights(operator, weights),
-        "finish": _finish(operator, factors, operator.optional(2), outputs, operator.number(0, "<b"), 4),
+        "weights": weights_of(operator, weights),
+        "finish": finish_of(operator, factors, operator.optional(2), outputs, operator.number(0, "<b"), 4),
     }
     reduction = None
     extents = image_extents(image)
@@ -497,12 +505,12 @@ def _whole(operator: FullOperator, kernel: str, layer: Mapping[str, object], *pl
 
 def _mean(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     rank = len(image.shape)
     axes = sorted({axis + rank if axis < 0 else axis for axis in operator.input(1).integers()})
-    _need(bool(axes) and axes[0] >= 0 and axes[-1] < rank, operator, f"axes {axes} of {rank} dimensions")
+    require(bool(axes) and axes[0] >= 0 and axes[-1] < rank, operator, f"axes {axes} of {rank} dimensions")
     count = prod(image.shape[axis] for axis in axes)
-    _need(
+    require(
         count > 0 and output.elements * count == image.elements,
         operator,
         "its output has another size than its axes leave",
@@ -554,7 +562,7 @@ def _kept_and_summed(operator: FullOperator, image: FullTensor, axes: Sequence[i
         groups[kind].append((before * extent, step))
         last = kind
     for group in groups:
-        _need(
+        require(
             len(group) <= _MOST_GROUPS, operator, f"axes {list(axes)} of {len(image.shape)}", "not_supported"
         )
         group[:0] = [(1, 0)] * (_MOST_GROUPS - len(group))
@@ -565,11 +573,15 @@ _BINARY: Final = {"ADD": "add", "SUB": "sub", "MUL": "mul", "MAXIMUM": "max", "M
 
 
 def _binary(operator: FullOperator, _: Context) -> Layer:
+    return binary(operator, _BINARY[operator.name], "int8", "int16", "uint8", "float32")
+
+
+def binary(operator: FullOperator, word: str, *kinds: str) -> Layer:
+    """Two tensors element by element, by the kernel of this name, of one of these types."""
     one, other, output = operator.input(0), operator.input(1), operator.output
-    suffix = _types(operator, (one, other, output), "int8", "int16", "uint8", "float32")
-    word = _BINARY[operator.name]
-    activation = operator.number(0, "<b") if word in ("add", "sub", "mul") else _NONE
-    least, most = _limits(operator, output, activation)
+    suffix = suffix_of(operator, (one, other, output), *kinds)
+    activation = operator.number(0, "<b") if word in ("add", "sub", "mul", "div") else _NONE
+    least, most = limits_of(operator, output, activation)
     if suffix == "f32":
         finish: dict[str, object] = {"least": least, "most": most}
     else:
@@ -623,7 +635,7 @@ def _binary_finish(
     if word in ("max", "min"):
         return {"zero": 0}
     if output.type == "int16":
-        _need(not any((*zeros, output.zero)), operator, "a zero point that is not 0", "not_supported")
+        require(not any((*zeros, output.zero)), operator, "a zero point that is not 0", "not_supported")
     if word == "mul":
         multiplier, shift = _factor(operator, inputs[0].scale * inputs[1].scale / output.scale)
         return {"zeros": zeros, "multiplier": multiplier, "shift": shift, "zero": output.zero}
@@ -631,7 +643,7 @@ def _binary_finish(
     twice = 2 * max(inputs[0].scale, inputs[1].scale)
     pairs = [factor(tensor.scale / twice) for tensor in inputs]
     multiplier, shift = factor(twice / ((1 << left) * output.scale))
-    _need(shift <= 0, operator, "the scale of its output is too small for those of its inputs", "bad_scale")
+    require(shift <= 0, operator, "the scale of its output is too small for those of its inputs", "bad_scale")
     return {
         "zeros": zeros,
         "multipliers": [pair[0] for pair in pairs],
@@ -654,9 +666,9 @@ def _broadcast(
     shapes = [(1,) * (rank - len(tensor.shape)) + tensor.shape for tensor in inputs]
     for shape in shapes:
         fits = len(shape) == rank and all(a in (1, b) for a, b in zip(shape, output.shape, strict=True))
-        _need(fits, operator, f"inputs of {[list(shape) for shape in shapes]} for {list(output.shape)}")
+        require(fits, operator, f"inputs of {[list(shape) for shape in shapes]} for {list(output.shape)}")
     for at in range(rank):
-        _need(
+        require(
             max(shape[at] for shape in shapes) == output.shape[at],
             operator,
             "its output is larger than its inputs",
@@ -673,7 +685,7 @@ def _broadcast(
             groups[-1] = groups[-1][0] * extent, steps
         else:
             groups.append((extent, steps))
-    _need(len(groups) <= 3, operator, "it repeats its inputs along too many dimensions", "not_supported")
+    require(len(groups) <= 3, operator, "it repeats its inputs along too many dimensions", "not_supported")
     while len(groups) < 3:
         groups.insert(0, (1, (0, 0)))
     extents = groups[0][0], groups[1][0], groups[2][0]
@@ -695,23 +707,23 @@ _FLOATS: Final[Mapping[str, tuple[str, float, float]]] = {
 }
 
 
-def _elements(tensor: FullTensor) -> int:
+def elements_of_column(tensor: FullTensor) -> int:
     """Elements of one column."""
     return image_extents(tensor).pixel // tensor.width
 
 
 def _unary(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    suffix = _types(operator, (image, output), *_UNARY_TYPES.get(operator.name, ("int8", "float32")))
-    _need(image.elements == output.elements, operator, "its output has another size than its input")
-    _need(
+    suffix = suffix_of(operator, (image, output), *_UNARY_TYPES.get(operator.name, ("int8", "float32")))
+    require(image.elements == output.elements, operator, "its output has another size than its input")
+    require(
         image_extents(image) == image_extents(output), operator, "its output has another shape than its input"
     )
     if suffix == "f32":
         word, least, most = _FLOATS[operator.name]
         slope = operator.real(0) if operator.name == "LEAKY_RELU" else 0.0
-        layer = {"channels": _elements(output), "least": least, "most": most, "slope": slope}
-        return Layer((_of_rows(operator, f"{word}_f32", layer, 0),), is_row_wise=True)
+        layer = {"channels": elements_of_column(output), "least": least, "most": most, "slope": slope}
+        return Layer((of_rows(operator, f"{word}_f32", layer, 0),), is_row_wise=True)
     if suffix == "s16":
         return _wide_unary(operator, image, output)
     table = tuple(_function(operator, image, output)(element) for element in range(-128, 128))
@@ -725,22 +737,27 @@ def _wide_unary(operator: FullOperator, image: FullTensor, output: FullTensor) -
         same = _factor(operator, image.scale / output.scale)
         slope = _factor(operator, image.scale * operator.real(0) / output.scale)
         layer: dict[str, object] = {
-            "channels": _elements(output),
+            "channels": elements_of_column(output),
             "in_zero": image.zero,
             "multipliers": [same[0], slope[0]],
             "shifts": [same[1], slope[1]],
             "zero": output.zero,
         }
-        return Layer((_of_rows(operator, "leaky_s16", layer, 0),), is_row_wise=True)
-    _need(image.zero == output.zero == 0, operator, "a zero point that is not 0", "not_supported")
+        return Layer((of_rows(operator, "leaky_s16", layer, 0),), is_row_wise=True)
+    require(image.zero == output.zero == 0, operator, "a zero point that is not 0", "not_supported")
     if name in ("LOGISTIC", "TANH"):
         multiplier, shift = curve_factor(image.scale, 0 if name == "LOGISTIC" else 1)
-        _need(
+        require(
             0 < multiplier <= 32767, operator, "the scale of its input is too large or too small", "bad_scale"
         )
         table = ConstantArray("logistic_table", "uint16_t", logistic_table())
-        layer = {"channels": _elements(output), "multiplier": multiplier, "shift": shift, "table": table}
-        return Layer((_of_rows(operator, f"{name.lower()}_s16", layer, 0),), is_row_wise=True)
+        layer = {
+            "channels": elements_of_column(output),
+            "multiplier": multiplier,
+            "shift": shift,
+            "table": table,
+        }
+        return Layer((of_rows(operator, f"{name.lower()}_s16", layer, 0),), is_row_wise=True)
     if name == "RELU":
         pair, most = _factor(operator, image.scale / output.scale), 32767
     else:
@@ -753,7 +770,7 @@ def _converted(operator: FullOperator, pair: tuple[int, int], limits: tuple[int,
     """A call that makes elements of one scale and type those of another."""
     image, output = operator.input(0), operator.output
     layer = {
-        "channels": _elements(output),
+        "channels": elements_of_column(output),
         "in_zero": image.zero,
         "multiplier": pair[0],
         "shift": pair[1],
@@ -761,15 +778,15 @@ def _converted(operator: FullOperator, pair: tuple[int, int], limits: tuple[int,
         "least": limits[0],
         "most": limits[1],
     }
-    return _of_rows(operator, f"convert_{SUFFIXES[image.type]}_{SUFFIXES[output.type]}", layer, 0)
+    return of_rows(operator, f"convert_{SUFFIXES[image.type]}_{SUFFIXES[output.type]}", layer, 0)
 
 
 def _lookup(operator: FullOperator, table: Sequence[int]) -> Layer:
     layer = {
-        "channels": _elements(operator.output),
+        "channels": elements_of_column(operator.output),
         "table": ConstantArray(f"table_{operator.index}", "uint8_t", tuple(entry % 256 for entry in table)),
     }
-    return Layer((_of_rows(operator, "lookup", layer, 0),), is_row_wise=True)
+    return Layer((of_rows(operator, "lookup", layer, 0),), is_row_wise=True)
 
 
 def _function(operator: FullOperator, image: FullTensor, output: FullTensor) -> Callable[[int], int]:
@@ -794,7 +811,7 @@ def _function(operator: FullOperator, image: FullTensor, output: FullTensor) -> 
             )
         case "LOGISTIC" | "TANH":
             multiplier, shift = _factor(operator, image.scale * (1 << 27))
-            _need(shift >= 0, operator, "the scale of its input is too small", "bad_scale")
+            require(shift >= 0, operator, "the scale of its input is too small", "bad_scale")
             reach = radius(4, shift)
             function, bits, offset = (logistic, 23, -128) if operator.name == "LOGISTIC" else (tanh, 24, 0)
 
@@ -858,12 +875,12 @@ def _hard_swish(operator: FullOperator, image: FullTensor, output: FullTensor) -
 
 def _quantize(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    _need(
+    require(
         image_extents(image) != Extents(0, 0, 0) and image.shape == output.shape,
         operator,
         "it changes the shape",
     )
-    channels = _elements(output)
+    channels = elements_of_column(output)
     pair = SUFFIXES.get(image.type, image.type), SUFFIXES.get(output.type, output.type)
     if pair[0] == "f32" and pair[1] in ("s8", "s16"):
         least, most = RANGES[output.type]
@@ -874,12 +891,12 @@ def _quantize(operator: FullOperator, _: Context) -> Layer:
             "least": least,
             "most": most,
         }
-        return Layer((_of_rows(operator, f"quantize_{pair[1]}", layer, 0),), is_row_wise=True)
+        return Layer((of_rows(operator, f"quantize_{pair[1]}", layer, 0),), is_row_wise=True)
     if pair[1] == "f32" and pair[0] in ("s8", "s16", "u8"):
         layer = {"channels": channels, "scale": image.scale, "zero": image.zero}
-        return Layer((_of_rows(operator, f"dequantize_{pair[0]}", layer, 0),), is_row_wise=True)
+        return Layer((of_rows(operator, f"dequantize_{pair[0]}", layer, 0),), is_row_wise=True)
     if pair not in _CONVERSIONS:
-        _types(operator, (image, output), "float32")
+        suffix_of(operator, (image, output), "float32")
     call = _converted(operator, _factor(operator, image.scale / output.scale), RANGES[output.type])
     return Layer((call,), is_row_wise=True)
 
@@ -899,22 +916,22 @@ _MOST_CLASSES: Final = 4096
 
 def _softmax(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    _need(image.shape == output.shape and bool(image.shape), operator, "it changes the shape")
+    require(image.shape == output.shape and bool(image.shape), operator, "it changes the shape")
     depth = image.shape[-1]
-    _need(depth > 0, operator, "it has no elements")
+    require(depth > 0, operator, "it has no elements")
     layer: dict[str, object] = {"outer": image.elements // depth, "depth": depth}
     beta = operator.real(0)
     if image.type == "float32":
-        suffix = _types(operator, (image, output), "float32")
+        suffix = suffix_of(operator, (image, output), "float32")
         return Layer((_whole(operator, f"softmax_{suffix}", layer | {"beta": beta}),))
-    first = _types(operator, (image,), "int8", "int16", "uint8")
-    suffix = _types(operator, (output,), *(("uint8",) if first == "u8" else ("int8", "int16")))
+    first = suffix_of(operator, (image,), "int8", "int16", "uint8")
+    suffix = suffix_of(operator, (output,), *(("uint8",) if first == "u8" else ("int8", "int16")))
     if image.type == "int16":
         return _wide_softmax(operator, beta, layer)
-    _need(isfinite(beta) and beta >= 0, operator, f"beta is {beta}", "not_supported")
+    require(isfinite(beta) and beta >= 0, operator, f"beta is {beta}", "not_supported")
     multiplier, shift = factor(min(beta * image.scale * (1 << 26), float((1 << 31) - 1)))
-    _need(shift >= 0, operator, "the scale of its input is too small", "bad_scale")
-    _need(
+    require(shift >= 0, operator, "the scale of its input is too small", "bad_scale")
+    require(
         depth <= _MOST_CLASSES, operator, f"{depth:,} elements; {_MOST_CLASSES:,} are the most", "too_large"
     )
     entries = []
@@ -935,12 +952,12 @@ _MOST_WIDE_CLASSES: Final = 65535
 def _wide_softmax(operator: FullOperator, beta: float, layer: Mapping[str, object]) -> Layer:
     """Of elements of 16 bits, by tables of e to the power of -10 to 0 and of 1 / (1 + x)."""
     image, output = operator.input(0), operator.output
-    _types(operator, (output,), "int16")
-    _need(image.zero == output.zero == 0, operator, "a zero point that is not 0", "not_supported")
+    suffix_of(operator, (output,), "int16")
+    require(image.zero == output.zero == 0, operator, "a zero point that is not 0", "not_supported")
     depth = image.shape[-1]
-    _need(depth <= _MOST_WIDE_CLASSES, operator, f"{depth:,} elements", "too_large")
+    require(depth <= _MOST_WIDE_CLASSES, operator, f"{depth:,} elements", "too_large")
     multiplier, shift = _factor(operator, image.scale * beta / (10.0 / 65535.0))
-    _need(multiplier >= 0, operator, f"beta is {beta}", "not_supported")
+    require(multiplier >= 0, operator, f"beta is {beta}", "not_supported")
     step = single(2.0 / 65535)
     ends = single(step * -32768), single(step * 32767)
     to_power, to_one = single(10.0 / 65535), single(1.0 / 65535)
@@ -957,13 +974,13 @@ def _wide_softmax(operator: FullOperator, beta: float, layer: Mapping[str, objec
 
 def _reshape(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
-    _need(image.size == output.size, operator, f"{image.size:,} bytes become {output.size:,}")
+    require(image.size == output.size, operator, f"{image.size:,} bytes become {output.size:,}")
     return Layer((Move(0, 0, output.size),))
 
 
 def _axis(operator: FullOperator, axis: int, rank: int) -> int:
     axis += rank if axis < 0 else 0
-    _need(0 <= axis < rank, operator, f"axis {axis} of {rank} dimensions")
+    require(0 <= axis < rank, operator, f"axis {axis} of {rank} dimensions")
     return axis
 
 
@@ -971,7 +988,7 @@ def _concatenation(operator: FullOperator, _: Context) -> Layer:
     output = operator.output
     rank = len(output.shape)
     axis = _axis(operator, operator.number(0, "<i"), rank)
-    _need(operator.number(1, "<b") == _NONE, operator, "an activation", "not_supported")
+    require(operator.number(1, "<b") == _NONE, operator, "an activation", "not_supported")
     inner = prod(output.shape[axis + 1 :]) * output.width
     outer = prod(output.shape[:axis])
     channels = axis == rank - 1 and image_extents(output) != Extents(1, 1, output.size)
@@ -981,10 +998,10 @@ def _concatenation(operator: FullOperator, _: Context) -> Layer:
         tensor = operator.input(place)
         same = tensor.type == output.type and len(tensor.shape) == rank
         same = same and all(tensor.shape[i] == output.shape[i] for i in range(rank) if i != axis)
-        _need(same, operator, f"input {place} of {list(tensor.shape)} for {list(output.shape)}")
+        require(same, operator, f"input {place} of {list(tensor.shape)} for {list(output.shape)}")
         if tensor.type in ("int8", "int16", "uint8") and tensor.scales and output.scales:
             same = tensor.scale == output.scale and tensor.zero == output.zero
-            _need(same, operator, f"input {place} has another scale than the output", "not_supported")
+            require(same, operator, f"input {place} has another scale than the output", "not_supported")
         part = tensor.shape[axis] * inner
         layer = Struct({"in_pixel": part, "in_at": 0, "out_pixel": pixel, "out_at": at, "bytes": part})
         source = _bytes(operator, tensor, place) if tensor.content is not None else place
@@ -994,7 +1011,7 @@ def _concatenation(operator: FullOperator, _: Context) -> Layer:
             extents = Extents(1, outer, part), Extents(1, outer, pixel)
         calls.append(Call("copy_blocks", "rows", (Operand(source, extents[0]),), extents[1], layer))
         at += part
-    _need(at == pixel, operator, "its inputs do not make up its output")
+    require(at == pixel, operator, "its inputs do not make up its output")
     return Layer(tuple(calls), is_row_wise=channels)
 
 
@@ -1012,13 +1029,13 @@ def _split(operator: FullOperator, _: Context) -> Layer:
         same = same and all(
             a == b for i, (a, b) in enumerate(zip(tensor.shape, image.shape, strict=True)) if i != axis
         )
-        _need(same, operator, f"output {number} of {list(tensor.shape)} from {list(image.shape)}")
+        require(same, operator, f"output {number} of {list(tensor.shape)} from {list(image.shape)}")
         part = tensor.shape[axis] * inner
         layer = Struct({"in_pixel": pixel, "in_at": at, "out_pixel": part, "out_at": 0, "bytes": part})
         operand = Operand(place, Extents(1, outer, pixel))
         calls.append(Call("copy_blocks", "rows", (operand,), Extents(1, outer, part), layer, number))
         at += part
-    _need(at == pixel, operator, "its outputs do not make up its input")
+    require(at == pixel, operator, "its outputs do not make up its input")
     return Layer(tuple(calls))
 
 
@@ -1050,7 +1067,7 @@ def _strided(
             joined[-1] = joined[-1][0] * extent, step, out
         else:
             joined.append((extent, step, out))
-    _need(len(joined) <= 5, operator, "it has too many dimensions", "not_supported")
+    require(len(joined) <= 5, operator, "it has too many dimensions", "not_supported")
     axes = [(1, 0, 0)] * (5 - len(joined)) + joined
     width = tensor.width
     layer = {
@@ -1070,7 +1087,7 @@ def _dense(shape: Sequence[int]) -> list[int]:
 
 def _same_type(operator: FullOperator, image: FullTensor) -> FullTensor:
     output = operator.output
-    _need(image.type == output.type, operator, f"{image.type} becomes {output.type}", "unknown_type")
+    require(image.type == output.type, operator, f"{image.type} becomes {output.type}", "unknown_type")
     return output
 
 
@@ -1079,9 +1096,9 @@ def _strided_slice(operator: FullOperator, _: Context) -> Layer:
     output = _same_type(operator, image)
     begins, ends, steps = (operator.input(place).integers() for place in (1, 2, 3))
     masks = [operator.number(field_, "<i") for field_ in range(5)]
-    _need(not masks[2] and not masks[3], operator, "an ellipsis or new axes", "not_supported")
+    require(not masks[2] and not masks[3], operator, "an ellipsis or new axes", "not_supported")
     rank = len(image.shape)
-    _need(len(begins) == len(ends) == len(steps) <= rank, operator, "it has more places than dimensions")
+    require(len(begins) == len(ends) == len(steps) <= rank, operator, "it has more places than dimensions")
     extents, in_steps, at = [], [], 0
     for axis, (extent, dense) in enumerate(zip(image.shape, _dense(image.shape), strict=True)):
         if axis >= len(begins):
@@ -1089,7 +1106,7 @@ def _strided_slice(operator: FullOperator, _: Context) -> Layer:
             in_steps.append(dense)
             continue
         step = steps[axis]
-        _need(step != 0, operator, "a step of 0")
+        require(step != 0, operator, "a step of 0")
         low, high = (0, extent) if step > 0 else (-1, extent - 1)
         begin = begins[axis] + (extent if begins[axis] < 0 else 0)
         begin = clamped(begin, low, high)
@@ -1104,7 +1121,7 @@ def _strided_slice(operator: FullOperator, _: Context) -> Layer:
         extents.append(max(0, -(-(end - begin) // step)))
         in_steps.append(dense * step)
         at += begin * dense
-    _need(prod(extents) == output.elements and output.elements > 0, operator, "its output has another size")
+    require(prod(extents) == output.elements and output.elements > 0, operator, "its output has another size")
     return Layer((_strided(operator, 0, extents, in_steps, at),))
 
 
@@ -1112,7 +1129,9 @@ def _slice(operator: FullOperator, _: Context) -> Layer:
     image = operator.input(0)
     output = _same_type(operator, image)
     begins, sizes = operator.input(1).integers(), operator.input(2).integers()
-    _need(len(begins) == len(sizes) == len(image.shape), operator, "it has not as many places as dimensions")
+    require(
+        len(begins) == len(sizes) == len(image.shape), operator, "it has not as many places as dimensions"
+    )
     extents = [
         extent - begin if size == -1 else size
         for begin, size, extent in zip(begins, sizes, image.shape, strict=True)
@@ -1121,7 +1140,7 @@ def _slice(operator: FullOperator, _: Context) -> Layer:
         begin >= 0 and part > 0 and begin + part <= extent
         for begin, part, extent in zip(begins, extents, image.shape, strict=True)
     )
-    _need(inside and prod(extents) == output.elements, operator, "it reaches beyond its input")
+    require(inside and prod(extents) == output.elements, operator, "it reaches beyond its input")
     dense = _dense(image.shape)
     at = sum(begin * step for begin, step in zip(begins, dense, strict=True))
     return Layer((_strided(operator, 0, extents, dense, at),))
@@ -1131,37 +1150,39 @@ def _transpose(operator: FullOperator, _: Context) -> Layer:
     image = operator.input(0)
     output = _same_type(operator, image)
     axes = operator.input(1).integers()
-    _need(sorted(axes) == list(range(len(image.shape))), operator, f"axes {list(axes)} of {len(image.shape)}")
+    require(
+        sorted(axes) == list(range(len(image.shape))), operator, f"axes {list(axes)} of {len(image.shape)}"
+    )
     extents = [image.shape[axis] for axis in axes]
-    _need(tuple(extents) == output.shape, operator, "its output has another shape")
+    require(tuple(extents) == output.shape, operator, "its output has another shape")
     dense = _dense(image.shape)
     return Layer((_strided(operator, 0, extents, [dense[axis] for axis in axes]),))
 
 
-def _pad(operator: FullOperator, context: Context) -> Layer:
+def _pad(operator: FullOperator, _: Context) -> Layer:
     image = operator.input(0)
     output = _same_type(operator, image)
-    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32", "int32")
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32", "int32")
     value: int | float = 0.0 if suffix == "f32" else output.zero
     filler = operator.optional(2)
     if filler is not None:
-        _need(
+        require(
             filler.type == output.type and filler.elements == 1, operator, "what it fills with is no element"
         )
         value = filler.values()[0]
-    window = window_of(operator.source, context.model.subgraphs[0].tensors)
+    window = operator.window
     if window is not None:
-        layer = {"window": _sliding(window, image, output), "value": value}
-        return Layer((_of_rows(operator, f"pad_{suffix}", layer, 0),), is_row_wise=True)
+        layer = {"window": sliding(window, image, output), "value": value}
+        return Layer((of_rows(operator, f"pad_{suffix}", layer, 0),), is_row_wise=True)
     margins = operator.input(1).integers()
     rank = len(image.shape)
-    _need(
+    require(
         len(margins) == 2 * rank and min(margins, default=0) >= 0,
         operator,
         "it has not as many margins as sides",
     )
     expected = tuple(extent + margins[2 * i] + margins[2 * i + 1] for i, extent in enumerate(image.shape))
-    _need(expected == output.shape, operator, f"its output is {list(output.shape)}, not {list(expected)}")
+    require(expected == output.shape, operator, f"its output is {list(output.shape)}, not {list(expected)}")
     steps = _dense(output.shape)
     at = sum(margins[2 * i] * steps[i] for i in range(rank))
     fill = Call(
@@ -1178,12 +1199,12 @@ def _nearest(operator: FullOperator, _: Context) -> Layer:
     image = operator.input(0)
     output = _same_type(operator, image)
     square = len(image.shape) == len(output.shape) == 4 and image.shape[0] == output.shape[0] == 1
-    _need(square and image.shape[3] == output.shape[3], operator, "it takes images of one batch")
+    require(square and image.shape[3] == output.shape[3], operator, "it takes images of one batch")
     corners, centers = operator.number(0, "<B"), operator.number(1, "<B")
     size = operator.optional(1)
     if size is not None and size.content is not None:
-        _need(size.integers() == output.shape[1:3], operator, "its output has another size than it says")
-    _need(max(image.shape) < 32768, operator, "an image of more than 32,767 rows or columns", "too_large")
+        require(size.integers() == output.shape[1:3], operator, "its output has another size than it says")
+    require(max(image.shape) < 32768, operator, "an image of more than 32,767 rows or columns", "too_large")
 
     def places(small: int, large: int) -> tuple[int, ...]:
         stretch = (small - 1) / (large - 1) if corners and large > 1 else small / large
@@ -1205,22 +1226,22 @@ def _nearest(operator: FullOperator, _: Context) -> Layer:
             f"columns_{operator.index}", "int16_t", places(image.shape[2], output.shape[2])
         ),
     }
-    return Layer((_of_rows(operator, "nearest", layer, 0),), is_row_wise=True)
+    return Layer((of_rows(operator, "nearest", layer, 0),), is_row_wise=True)
 
 
 def _transpose_conv(operator: FullOperator, _: Context) -> Layer:
     weights, image, output = operator.input(1), operator.input(2), operator.output
-    suffix = _types(operator, (image, output), "int8", "int16", "uint8", "float32")
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     square = len(image.shape) == len(output.shape) == len(weights.shape) == 4
-    _need(square and image.shape[0] == output.shape[0] == 1, operator, "it takes images of one batch")
+    require(square and image.shape[0] == output.shape[0] == 1, operator, "it takes images of one batch")
     channels = output.shape[3]
-    _need(
+    require(
         weights.shape[0] == channels and weights.shape[3] == image.shape[3],
         operator,
         "its channels do not go together",
     )
     strides = operator.number(2, "<i"), operator.number(1, "<i")
-    _need(
+    require(
         min(strides) > 0 and max(strides) < _FURTHEST,
         operator,
         f"strides of {strides[0]:,} and {strides[1]:,}",
@@ -1230,7 +1251,7 @@ def _transpose_conv(operator: FullOperator, _: Context) -> Layer:
     for at in (0, 1):
         extent, step = output.shape[1 + at], strides[at]
         small = -(-extent // step) if same else -(-(extent - kernel[at] + 1) // step)
-        _need(small == image.shape[1 + at], operator, "its shapes do not go with its options")
+        require(small == image.shape[1 + at], operator, "its shapes do not go with its options")
     margins = [
         max(0, (image.shape[1 + at] - 1) * strides[at] + kernel[at] - output.shape[1 + at]) // 2
         for at in (0, 1)
@@ -1238,12 +1259,12 @@ def _transpose_conv(operator: FullOperator, _: Context) -> Layer:
     window = Window(kernel=kernel, stride=strides, padding=(margins[0], margins[1], 0, 0), dilation=(1, 1))
     factors = _factors(operator, image, weights, channels, 0)
     layer = {
-        "window": _sliding(window, image, output),
+        "window": sliding(window, image, output),
         "zero": _zero(image, weights),
-        "weights": _weights(operator, weights),
-        "finish": _finish(operator, factors, operator.optional(3), channels, operator.number(3, "<b")),
+        "weights": weights_of(operator, weights),
+        "finish": finish_of(operator, factors, operator.optional(3), channels, operator.number(3, "<b")),
     }
-    return Layer((_of_rows(operator, f"transpose_conv_{suffix}", layer, 2),))
+    return Layer((of_rows(operator, f"transpose_conv_{suffix}", layer, 2),))
 
 
 def _variable_of(operator: FullOperator, context: Context) -> str:
@@ -1259,7 +1280,7 @@ def _variable_of(operator: FullOperator, context: Context) -> str:
 def _handle(operator: FullOperator, context: Context) -> Layer:
     from memstow.planner.firmware.full_model import handle_of
 
-    _need(bool(operator.source.outputs), operator, "it has no output", "missing_output")
+    require(bool(operator.source.outputs), operator, "it has no output", "missing_output")
     key = handle_of(operator.source)
     name = context.known.setdefault(key, f"variable_{len(context.known)}")
     context.handles[operator.source.outputs[0]] = name
@@ -1285,17 +1306,17 @@ def _variable(name: str, tensor: FullTensor, context: Context) -> Variable:
 def _svdf(operator: FullOperator, _: Context) -> Layer:
     image, feature, time, state = (operator.input(place) for place in (0, 1, 2, 4))
     bias, output = operator.optional(3), operator.output
-    _types(operator, (image, feature, output), "int8")
-    suffix = _types(operator, (time, state), "int8", "int16")
+    suffix_of(operator, (image, feature, output), "int8")
+    suffix = suffix_of(operator, (time, state), "int8", "int16")
     rank = operator.number(0, "<i")
     right = all(len(tensor.shape) == 2 for tensor in (image, feature, time, state))
-    _need(right and rank > 0 and feature.shape[0] % rank == 0, operator, "its shapes do not go together")
+    require(right and rank > 0 and feature.shape[0] % rank == 0, operator, "its shapes do not go together")
     batches, inputs = image.shape
     filters, memory = time.shape
     units = filters // rank
     expected = feature.shape == (filters, inputs) and state.shape == (batches, memory * filters)
-    _need(expected and output.elements == batches * units, operator, "its shapes do not go together")
-    _need(state.is_variable, operator, "its state is no variable", "not_supported")
+    require(expected and output.elements == batches * units, operator, "its shapes do not go together")
+    require(state.is_variable, operator, "its state is no variable", "not_supported")
     first = _factor(operator, image.scale * feature.scale / state.scale)
     second = _factor(operator, state.scale * time.scale / output.scale)
     name = f"state_{operator.index}"
@@ -1311,7 +1332,7 @@ def _svdf(operator: FullOperator, _: Context) -> Layer:
         "zero": output.zero,
         "multipliers": [first[0], second[0]],
         "shifts": [first[1], second[1]],
-        "feature": _weights(operator, feature),
+        "feature": weights_of(operator, feature),
         "time": ConstantArray(f"time_{operator.index}", kind, time.values()),
         "biases": None
         if bias is None
@@ -1331,14 +1352,14 @@ def _lstm(operator: FullOperator, _: Context) -> Layer:
     """A long short-term memory: its hidden state and its cells are variables."""
     image, output = operator.input(0), operator.output
     hidden, cells = operator.input(_HIDDEN), operator.input(_CELLS)
-    suffix = _types(operator, (image, output, hidden), "int8", "int16")
-    _types(operator, (cells,), "int16")
+    suffix = suffix_of(operator, (image, output, hidden), "int8", "int16")
+    suffix_of(operator, (cells,), "int16")
     absent = (*range(9, 12), 16, 17, *range(20, 24))
     plain = all(operator.optional(place) is None for place in absent)
-    _need(plain, operator, "peepholes, a projection or normalised layers", "not_supported")
-    _need(operator.number(0, "<b") == _TANH, operator, "another activation than TANH", "not_supported")
-    _need(hidden.is_variable and cells.is_variable, operator, "its state is no variable", "not_supported")
-    _need(
+    require(plain, operator, "peepholes, a projection or normalised layers", "not_supported")
+    require(operator.number(0, "<b") == _TANH, operator, "another activation than TANH", "not_supported")
+    require(hidden.is_variable and cells.is_variable, operator, "its state is no variable", "not_supported")
+    require(
         len(image.shape) == len(output.shape) == 3 and bool(hidden.shape),
         operator,
         "it takes three dimensions",
@@ -1348,15 +1369,15 @@ def _lstm(operator: FullOperator, _: Context) -> Layer:
     inputs, units = image.shape[2], hidden.shape[-1]
     right = output.shape == (*image.shape[:2], units)
     right = right and hidden.elements == cells.elements == batches * units
-    _need(right and cells.zero == 0, operator, "its shapes do not go together")
+    require(right and cells.zero == 0, operator, "its shapes do not go together")
     gates = [_gate(operator, number, (image, hidden), (units, inputs)) for number in range(len(_GATES))]
     part = single(2.0**-15)
     products = (part * cells.scale / cells.scale, part * part / cells.scale, part * part / hidden.scale)
     pairs = [_factor(operator, product) for product in products]
     clip = operator.real(1)
-    _need(isfinite(clip), operator, f"cells cut off at {clip}", "not_supported")
+    require(isfinite(clip), operator, f"cells cut off at {clip}", "not_supported")
     left = 12 + rounded(log2(cells.scale))
-    _need(-30 <= left <= 14, operator, "the scale of its cells is too large or too small", "bad_scale")
+    require(-30 <= left <= 14, operator, "the scale of its cells is too large or too small", "bad_scale")
     least, most = RANGES[output.type]
     name = f"state_{operator.index}"
     layer = {
@@ -1394,16 +1415,18 @@ def _gate(
     pairs, listed = [], []
     for at, (source, depth) in enumerate(zip(sources, (inputs, units), strict=True)):
         weights = operator.input(1 + 4 * at + number)
-        _types(operator, (weights,), "int8")
-        _need(weights.shape == (units, depth), operator, f"weights of {list(weights.shape)}")
-        _need(not any(weights.zeros), operator, "weights whose zero point is not 0", "not_supported")
+        suffix_of(operator, (weights,), "int8")
+        require(weights.shape == (units, depth), operator, f"weights of {list(weights.shape)}")
+        require(not any(weights.zeros), operator, "weights whose zero point is not 0", "not_supported")
         most = _MOST_WIDE_SHIFT if source.type == "int16" else _MOST_SHIFT
         pairs.append(_factor(operator, single(source.scale * weights.scale) / 2.0**-12, most))
         name = f"{_GATES[number]}_{('weights', 'state_weights')[at]}_{operator.index}"
         listed.append(ConstantArray(name, "int8_t", weights.values()))
     bias = operator.input(12 + number)
     kind = "int32" if sources[0].type == "int8" else "int64"
-    _need(bias.type == kind and bias.elements == units, operator, f"a bias of {bias.elements:,} {bias.type}")
+    require(
+        bias.type == kind and bias.elements == units, operator, f"a bias of {bias.elements:,} {bias.type}"
+    )
     biases = ConstantArray(f"{_GATES[number]}_biases_{operator.index}", f"{kind}_t", bias.values())
     return Struct(
         {

@@ -34,7 +34,7 @@ from memstow.planner.model.loops import (
     WholeTensor,
 )
 
-_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c")
+_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c", "onnx.c")
 _SECTION: Final = re.compile(r"^/\* section (\w+)(?:: ([\w ]+))? \*/\n", re.MULTILINE)
 _TYPES: Final = ("s8", "s16", "s32", "u8", "f32")
 
@@ -106,6 +106,10 @@ class Port:
     shape: tuple[int, ...]
     is_external: bool = False
     """Whether it lies with the caller, who says where at each run."""
+    copied: Struct | None = None
+    """How `copy_strided` turns it on the way in or out, where it lies in memory in another order."""
+    stored: tuple[int, ...] | None = None
+    """Its shape in memory, where that is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +229,7 @@ class _Writer:
                 known = self._variables.get(variable.name)
                 if known is None or (known.initial is None and variable.initial is not None):
                     self._variables[variable.name] = variable
+        self._turn_ports()
         macro = self._source.name.upper()
         return Program(
             header=self._header(macro),
@@ -479,9 +484,10 @@ class _Writer:
         for word, ports in (("INPUT", source.inputs), ("OUTPUT", source.outputs)):
             for at, port in enumerate(ports):
                 shape = "x".join(map(str, port.shape)) or "scalar"
+                in_memory = "" if port.stored is None else f", in memory {'x'.join(map(str, port.stored))}"
                 lines.append(
                     f"#define {macro}_{word}_{at}_BYTES {port.size} /* {in_comment(port.name)[1:-1]}: "
-                    f"{port.type} {shape} */"
+                    f"{port.type} {shape}{in_memory} */"
                 )
         total = sum(pool.size for pool in self._pools)
         state = sum(variable.size for variable in self._variables.values())
@@ -501,7 +507,7 @@ class _Writer:
         name = source.name
         kernels, reset = self._kernels.text(), self._reset(name)
         needs_math = re.search(
-            r"\b(expf|tanhf|roundf|NAN|INFINITY)\b",
+            r"\b(expf|tanhf|roundf|expm1f|log1pf|fabsf|sqrtf|erff|NAN|INFINITY)\b",
             "".join((kernels, *self._constants.lines, *self._layer_lines)),
         )
         includes = ["<stdint.h>", "<string.h>"]
@@ -631,6 +637,22 @@ class _Writer:
         kept = [tensor for tensor in versions if tensor.last == end and port in self._source.outputs]
         return self._place(kept[-1] if kept else versions[0])
 
+    def _turn_ports(self) -> None:
+        for word, ports in (("input", self._source.inputs), ("output", self._source.outputs)):
+            for at, port in enumerate(ports):
+                if port.copied is not None:
+                    self._kernels.take("copy_strided")
+                    text = self._struct(port.copied, 0)
+                    self._layer_lines.append(
+                        f"static const copy_strided_layer turned_{word}_{at} = {text};\n"
+                    )
+
+    def _copied(self, macro: str, word: str, at: int, port: Port, ends: tuple[str, str]) -> str:
+        source, target = ends
+        if port.copied is not None:
+            return f"copy_strided(&turned_{word}_{at}, {source}, {target});"
+        return f"memcpy({target}, {source}, {macro}_{word.upper()}_{at}_BYTES);"
+
     def _run(self, macro: str, name: str, calls: Sequence[str]) -> str:
         lines = [f"int {name}_run(const void *const inputs[], void *const outputs[]) {{"]
         for word, ports in (("inputs", self._source.inputs), ("outputs", self._source.outputs)):
@@ -656,7 +678,7 @@ class _Writer:
                 continue
             lines += [
                 f"  if (inputs && inputs[{at}]) {{",
-                f"    memcpy({self._port(port)}, inputs[{at}], {macro}_INPUT_{at}_BYTES);",
+                f"    {self._copied(macro, 'input', at, port, (f'inputs[{at}]', self._port(port)))}",
                 "  }",
             ]
         lines += calls
@@ -665,7 +687,7 @@ class _Writer:
                 continue
             lines += [
                 f"  if (outputs && outputs[{at}]) {{",
-                f"    memcpy(outputs[{at}], {self._port(port)}, {macro}_OUTPUT_{at}_BYTES);",
+                f"    {self._copied(macro, 'output', at, port, (self._port(port), f'outputs[{at}]'))}",
                 "  }",
             ]
         lines += ["  return 0;", "}\n"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memstow.planner.firmware.layers import OPERATORS
+from memstow.planner.firmware.onnx.nodes import RULES
 from tests.examples.building import ROOT, Sample, tool
 from tests.person_model import person_model
 
@@ -40,4 +41,7 @@ def test_it_compiles_for_a_device(tmp_path: Path) -> None:
 
 def test_it_lists_all_operators() -> None:
     (section,) = re.findall(r"^## Operators\n(.*?)^## ", PAGE, flags=re.MULTILINE | re.DOTALL)
-    assert set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", section)) == set(OPERATORS)
+    lite, of_onnx = section.split("Of ONNX ")
+    assert set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", lite)) == set(OPERATORS)
+    listed = of_onnx.partition(":")[2].partition(";")[0]
+    assert [name.strip() for name in listed.split(",")] == sorted(RULES)

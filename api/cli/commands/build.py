@@ -41,7 +41,7 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Finds the front of the model's memory against its work, takes the point that is asked for, and writes
 NAME.c, NAME.h, NAME.map.json (what is where and when), NAME.graph.json and NAME.plan.json (for verify and
 view), CMakeLists.txt and, where tflite-micro is installed, NAME_check.c, which compares the outputs with
-those of TensorFlow Lite Micro.
+those of TensorFlow Lite Micro; of an ONNX model, with those of ONNX Runtime (onnxruntime).
 
 Exit code 0: the program was written; 3: nothing fits; 130: interrupted.""",
         examples="""
@@ -52,7 +52,9 @@ memstow build model.tflite --output model --target stm32h743
 memstow build model.tflite --output model --external inputs,outputs
 """,
     )
-    parser.add_argument("file", metavar="MODEL", help="the TensorFlow Lite model; - reads standard input")
+    parser.add_argument(
+        "file", metavar="MODEL", help="the TensorFlow Lite or ONNX model; - reads standard input"
+    )
     program = parser.add_argument_group("program")
     add_options(program, options.PROGRAM_FOLDER, options.PROGRAM)
     memory = parser.add_argument_group("memory")
@@ -136,8 +138,10 @@ def _name(args: argparse.Namespace) -> str:
 
 
 def _require_model(data: bytes, path: str) -> None:
-    if data[4:8] != b"TFL3":
-        message = "a program is built from a TensorFlow Lite model (.tflite), and this is none"
+    from memstow.planner.formats import told_by_content
+
+    if data[4:8] != b"TFL3" and told_by_content(data) != "onnx":
+        message = "a program is built from a model (.tflite, .onnx), and this is none"
         raise InputError.single("not_a_model", "MODEL" if path == STDIN else plain(path), message)
 
 

@@ -241,7 +241,7 @@ async def tile(
     router,
     "POST /v1/build",
     "build",
-    "A TensorFlow Lite model as a program in C that runs in the memory that was planned for it",
+    "A model as a program in C that runs in the memory that was planned for it",
     schemas.answers(
         "The files of the program.", None, schemas.BYTES, 400, 415, 422, media_type="application/zip"
     ),

@@ -378,15 +378,23 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
 
     `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
     """
+    with collector_at_rest():
+        model, inferred = read_shaped(data, dims)
+        return graph_of(model, inferred, in_place)
+
+
+def read_shaped(
+    data: bytes, dims: Mapping[str, int] | None = None
+) -> "tuple[onnx.ModelProto, onnx.ModelProto]":
+    """The model, and the model with the shapes of all values that can be known."""
     model = parsed_model(data)
     forget_made_up_names(model)
     OpenInputs(model, {}, dims or {}, TermArithmetic(()))
     refuse_large_numbers(model)
     refuse_large_dimensions(model)
-    with collector_at_rest():
-        inferred = with_shapes_as_run(model)
-        _complete_shapes(model, inferred)
-        return graph_of(model, inferred, in_place)
+    inferred = with_shapes_as_run(model)
+    _complete_shapes(model, inferred)
+    return model, inferred
 
 
 def _complete_shapes(model: "onnx.ModelProto", inferred: "onnx.ModelProto") -> None:

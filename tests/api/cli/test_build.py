@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -212,11 +213,37 @@ def test_what_cannot_be_is_told(
     assert not Path("p").exists()
 
 
+def test_an_onnx_model_is_built_with_its_check(cli: Cli, tmp_path: Path) -> None:
+    models = pytest.importorskip("tests.onnx_models")
+    path = tmp_path / "net.onnx"
+    path.write_bytes(models.convolutions(1))
+    ran = cli("build", path, "--output", tmp_path / "p", "--deterministic")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    if find_spec("onnxruntime") is None:
+        assert "no net_check.c: the package onnxruntime is not installed" in ran.out
+        pytest.skip("needs onnxruntime")
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    sources = ["p/net.c", "p/net_check.c", "-lm", "-o", "check"]
+    subprocess.run(
+        ["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", *sources], check=True, cwd=tmp_path
+    )
+    subprocess.run([tmp_path / "check"], check=True)
+    # An output that is not what it should be shows.
+    check = tmp_path / "p" / "net_check.c"
+    text = check.read_text()
+    first = re.search(r"expected_0_0\[\] = \{\n *(-?[\d.e-]+f)", text)
+    assert first is not None
+    check.write_text(text.replace(first[1], "1000.0f", 1))
+    subprocess.run(["cc", *sources], check=True, cwd=tmp_path)
+    assert subprocess.run([tmp_path / "check"], check=False).returncode == 2
+
+
 def test_what_is_no_model_or_has_no_kernel_is_told(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "layer.json"
     path.write_text(json.dumps(LAYER))
     ran = cli("build", path, "--output", tmp_path / "p")
-    assert (ran.code, "a program is built from a TensorFlow Lite model" in ran.err) == (Exit.USAGE, True)
+    assert (ran.code, "a program is built from a model (.tflite, .onnx)" in ran.err) == (Exit.USAGE, True)
     main = Sub()
     image, made = main.tensor(4, kind=INT8), main.tensor(4, kind=INT8)
     main.operator(0, [image], [made])

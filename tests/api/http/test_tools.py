@@ -623,6 +623,15 @@ def test_programs_that_cannot_be_are_refused(client: TestClient, query: str, cod
     problem_document(client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE), 422, code)
 
 
+def test_onnx_models_become_programs(client: TestClient) -> None:
+    models = pytest.importorskip("tests.onnx_models")
+    headers = {"Content-Type": "application/onnx"}
+    ran = client.post("/v1/build?name=net", content=models.convolutions(1), headers=headers)
+    assert ran.status_code == 200
+    with ZipFile(BytesIO(ran.content)) as archive:
+        assert b"float32 1x3x12x12, in memory 1x12x12x3" in archive.read("net/net.h")
+
+
 def test_only_models_become_programs(client: TestClient) -> None:
     problem_document(client.post("/v1/build", json=LAYER), 422, "not_a_model")
     ran = client.post("/v1/build?target=stm32h743&generators=none", content=person_model(), headers=_TFLITE)

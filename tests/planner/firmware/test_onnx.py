@@ -1,0 +1,154 @@
+"""Programs of ONNX models compute what a runtime of ONNX does, and what cannot be built is refused."""
+
+import ctypes
+from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import memstow
+from memstow.planner.firmware import Built, build, memories
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from tests.onnx_models import convolutions, model, node, onnx, value, weights
+from tests.planner.firmware.onnx_networks import ALONE, alone, network
+from tests.planner.firmware.running import compile_programs, needs_compiler
+
+numpy = pytest.importorskip("numpy", reason="needs numpy")
+_OPTIONS = Options(deterministic=True, work_limit=100_000)
+
+
+def expected(data: bytes, inputs: dict[str, Any]) -> list[Any]:
+    """What ONNX Runtime makes of it, or onnx, whose evaluator is right for the seeds that always run."""
+    if find_spec("onnxruntime") is not None:
+        ort = import_module("onnxruntime")
+        listed: list[Any] = ort.InferenceSession(data, providers=["CPUExecutionProvider"]).run(None, inputs)
+    else:
+        evaluator = import_module("onnx.reference").ReferenceEvaluator(onnx.load_model_from_string(data))
+        listed = evaluator.run(None, inputs)
+    return listed
+
+
+def points(data: bytes, name: str, most: int) -> list[tuple[str, Built]]:
+    """Programs of some points of the front, which is searched once."""
+    first = build(data, name=name, options=_OPTIONS, with_check=False)
+    front = first.front
+    assert front is not None
+    patched = vars(memories)
+    search = patched["find_front"]
+    patched["find_front"] = lambda *_, **__: front
+    try:
+        numbers = [n for n in range(1, len(front.points) + 1) if n != first.number][: most - 1]
+        others = [(f"{name}_{n}", n) for n in numbers]
+        return [
+            (name, first),
+            *(
+                (label, build(data, name=label, point=n, options=_OPTIONS, with_check=False))
+                for label, n in others
+            ),
+        ]
+    finally:
+        patched["find_front"] = search
+
+
+def compare(models: dict[str, bytes], folder: Path, most: int, *flags: str) -> Counter[str]:
+    """Build, compile and run each of them."""
+    programs: dict[str, tuple[bytes, Built]] = {}
+    for name, data in models.items():
+        programs |= {label: (data, built) for label, built in points(data, name, most)}
+    for name, (_, built) in programs.items():
+        for end in (".h", ".c"):
+            (folder / f"{name}{end}").write_bytes(built.files[f"{name}{end}"])
+    library = ctypes.CDLL(str(compile_programs(list(programs), folder, "-O1", *flags)))
+    became: Counter[str] = Counter()
+    for name, (data, built) in programs.items():
+        loaded = onnx.load_model_from_string(data)
+        random = numpy.random.default_rng(len(name))
+        inputs = {
+            entry.name: random.standard_normal(
+                [axis.dim_value for axis in entry.type.tensor_type.shape.dim]
+            ).astype("f4")
+            for entry in loaded.graph.input
+        }
+        wanted = expected(data, inputs)
+        outputs = [numpy.full(entry.size, numpy.nan, "f4") for entry in wanted]
+        pointers = (ctypes.c_void_p * len(inputs))(*[entry.ctypes.data for entry in inputs.values()])
+        results = (ctypes.c_void_p * len(outputs))(*[entry.ctypes.data for entry in outputs])
+        assert getattr(library, f"{name}_run")(pointers, results) == 0
+        for have, want in zip(outputs, wanted, strict=True):
+            flat = want.reshape(-1)
+            apart = numpy.abs(have - flat) > 2e-5 * numpy.maximum(numpy.abs(flat), 1)
+            assert not (apart | numpy.isnan(have)).any(), (name, have[:8], flat[:8])
+        became[
+            "in stripes" if any(hasattr(entry, "strips") for entry in built.loops.segments) else "whole"
+        ] += 1
+    return became
+
+
+@needs_compiler
+def test_networks_at_points_of_their_fronts(tmp_path: Path) -> None:
+    became = compare({f"net_{seed}": network(seed) for seed in range(12)}, tmp_path, 2)
+    assert became["in stripes"]
+
+
+@needs_compiler
+def test_each_other_operator(tmp_path: Path) -> None:
+    compare({what.lower().replace(" ", "_"): alone(what) for what in ALONE}, tmp_path, 2)
+
+
+@needs_compiler
+@pytest.mark.campaign
+@pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs onnxruntime")
+@pytest.mark.parametrize("first", range(0, 400, 50))
+def test_fuzz_networks(tmp_path: Path, first: int) -> None:
+    compare({f"net_{seed}": network(seed) for seed in range(first + 100, first + 150)}, tmp_path, 3)
+
+
+def test_damaged_models_are_refused_or_built() -> None:
+    random = Random(5)
+    became: Counter[bool] = Counter()
+    sound = [network(seed) for seed in range(6)]
+    for _ in range(60):
+        data = bytearray(random.choice(sound))
+        for _ in range(random.randint(1, 4)):
+            data[random.randrange(min(len(data), 2000))] = random.randrange(256)
+        try:
+            build(bytes(data), options=Options(deterministic=True, work_limit=20_000), with_check=False)
+        except InputError:
+            became[False] += 1
+        else:
+            became[True] += 1
+    assert became[False]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (convolutions(), "N"),
+        (model([node("Gelu", "x", "y")], [value("x", [1, 4])], [value("y", [1, 4])], 20), "cannot be built"),
+        (
+            model([node("Conv", "x w", "y")], [value("x", [2, 3, 5, 5])], [value("y", [2, 4, 3, 3])],
+                  initializer=[weights("w", 4, 3, 3, 3)]),
+            "2 images at a time",
+        ),
+        (
+            model([node("QuantizeLinear", "x s", "y")], [value("x", [4])], [value("y", [4], 2)],
+                  initializer=[weights("s")]),
+            "quantised ONNX models cannot be built yet",
+        ),
+        (model([node("Relu", "x", "y")], [value("x", [4])], [value("y", [4])], 6), "opset 6 is too old"),
+    ],
+    ids=["open", "operator", "batch", "quantised", "opset"],
+)  # fmt: skip
+def test_what_cannot_be_built_is_refused(data: bytes, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        memstow.build(data, with_check=False)
+
+
+def test_inputs_of_images_lie_in_the_arena() -> None:
+    with pytest.raises(InputError, match="lie in the arena"):
+        memstow.build(network(0), external=["inputs"], with_check=False)
