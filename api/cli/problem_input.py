@@ -260,14 +260,23 @@ def read_plan(path: str, problem: "Problem", form: str | None = None, data: byte
 
 def is_front(data: bytes) -> bool:
     """Whether this is a front, as `memstow front` writes it."""
+    return _object_with(data, "terms", "points") is not None
+
+
+def loops_in(data: bytes) -> dict[str, object] | None:
+    """The members of a table of loops, as `memstow build` and `memstow view` write it; None: it is none."""
+    return _object_with(data, "segments", "tensors", "digest")
+
+
+def _object_with(data: bytes, *members: str) -> dict[str, object] | None:
     # Read as a whole only where it may be one: files of problems are large.
-    if not data.lstrip().startswith(b"{") or b'"terms"' not in data or b'"points"' not in data:
-        return False
+    if not data.lstrip().startswith(b"{") or any(f'"{name}"'.encode() not in data for name in members):
+        return None
     try:
         raw = parse_json(data)
     except InputError:
-        return False
-    return isinstance(raw, dict) and "terms" in raw and "points" in raw
+        return None
+    return raw if isinstance(raw, dict) and all(name in raw for name in members) else None
 
 
 @contextmanager

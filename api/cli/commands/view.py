@@ -1,6 +1,7 @@
 """`memstow view`: a plan, or two beside each other, as a page in the browser, or as a file that holds it."""
 
 import argparse
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -15,6 +16,7 @@ from memstow.api.cli.problem_input import (
     add_changes,
     add_graph_changes,
     is_front,
+    loops_in,
     naming_file,
     naming_option,
     read_bytes_of,
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
 
 
+_MAP: Final = ".map.json"
+
+
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = add_command(
@@ -46,7 +51,8 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
 Makes one file that holds the page and the plan: it works offline, loads nothing and sends nothing. Without
 --output the file is temporary and the browser shows it. With two plans it shows both beside each other, and
 which buffers moved. With a front and what it is a front of it shows the points to choose from, and the plan
-of each. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
+of each. With the map of a program, NAME.map.json, it shows the graph and the plan that memstow build wrote
+beside it. With a problem with symbols and its plan it has a slider for each symbol. A plan in CSV says what
 its buffers are, and so does a recording of an allocator, which is shown beside its plan; other plans need
 their problem, by --problem or, both in JSON, before the plan. With an --output that ends with .loops.json,
 .loops.txt, .loops.h or .loops.svg it writes the loops of a plan of a graph instead: what runs step by step,
@@ -86,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the plans and their problem, and show the page."""
     refuse_two_stdins(args.plan, args.other, args.problem, args.target)
     _take_problem_first(args)
+    _take_plan_of_map(args)
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
     form = _form(args)
     refuse_unwritable(args.output)
@@ -129,6 +136,28 @@ def _take_problem_first(args: argparse.Namespace) -> None:
     # Where the first is a plan, as in a comparison, the second need not be read for this.
     if _is_plan(args.plan) is False and _is_plan(args.other) is True:
         args.problem, args.plan, args.other = args.plan, args.other, None
+
+
+def _take_plan_of_map(args: argparse.Namespace) -> None:
+    """Take the graph and the plan that `memstow build` writes beside the map of a program."""
+    if args.other is not None or args.problem is not None or args.plan == STDIN:
+        return
+    table = loops_in(read_bytes_of(args.plan))
+    if table is None:
+        return
+    stem = args.plan.removesuffix(_MAP)
+    graph, plan = f"{stem}.graph.json", f"{stem}.plan.json"
+    if stem == args.plan or not (os.path.isfile(graph) and os.path.isfile(plan)):
+        message = "a table of loops is shown by its graph and its plan: memstow view GRAPH PLAN"
+        _refuse("no_problem", plain(args.plan, most=200), message)
+    from memstow.planner.reading.json_text import parse_json
+
+    with naming_file(plan):
+        planned = parse_json(read_bytes_of(plan))
+    if not isinstance(planned, dict) or planned.get("digest") != table["digest"]:
+        message = f"it is of another plan than {plain(plan, most=200)}, as their digests say"
+        _refuse("other_problem", plain(args.plan, most=200), message)
+    args.problem, args.plan = graph, plan
 
 
 def _is_recording(path: str) -> bool:

@@ -38,6 +38,11 @@ def test_a_program_is_written_and_runs(cli: Cli, person: Path, tmp_path: Path) -
     assert (
         cli("view", planned[1], "--problem", planned[0], "--output", tmp_path / "view.html").code == Exit.DONE
     )
+    table = folder / "person_detect_v2.map.json"
+    assert cli("view", table, "--output", tmp_path / "same.html").code == Exit.DONE
+    assert (tmp_path / "same.html").read_bytes() == (tmp_path / "view.html").read_bytes()
+    assert cli("view", table, "--output", tmp_path / "net.loops.json").code == Exit.DONE
+    assert (tmp_path / "net.loops.json").read_bytes() == table.read_bytes()
     assert "#define PERSON_DETECT_V2_ARENA_BYTES 21056\n" in (folder / "person_detect_v2.h").read_text()
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler")
@@ -49,6 +54,22 @@ def test_a_program_is_written_and_runs(cli: Cli, person: Path, tmp_path: Path) -
     subprocess.run(["cc", *strict, *sources, "-lm", "-o", str(tmp_path / "check")], check=True, cwd=tmp_path)
     if "-c" not in sources:
         subprocess.run([str(tmp_path / "check")], check=True)
+
+
+def test_the_map_of_another_plan_is_not_shown(cli: Cli, person: Path, tmp_path: Path) -> None:
+    words = ("build", person, "--name", "net", "--deterministic", "--output")
+    assert cli(*words, tmp_path / "p", "--point", "1").code == Exit.DONE
+    assert cli(*words, tmp_path / "q", "--with", "none").code == Exit.DONE
+    table = tmp_path / "p" / "net.map.json"
+    shutil.copy(tmp_path / "q" / "net.plan.json", tmp_path / "p")
+    ran = cli("view", table, "--output", tmp_path / "x.html")
+    assert ran.code == Exit.USAGE
+    assert "it is of another plan than" in ran.err
+    (tmp_path / "p" / "net.plan.json").unlink()
+    ran = cli("view", table, "--output", tmp_path / "x.html")
+    assert ran.code == Exit.USAGE
+    assert "a table of loops is shown by its graph and its plan: memstow view GRAPH PLAN" in ran.err
+    assert not (tmp_path / "x.html").exists()
 
 
 def test_the_cheapest_point_that_fits_is_taken(cli: Cli, person: Path, tmp_path: Path) -> None:
