@@ -46,7 +46,7 @@ def check_source(
     outputs: Sequence[Port],
     arenas: int,
 ) -> tuple[bytes | None, str | None]:
-    """The source of the check of a program with so many arenas; or None, and why there is none."""
+    """The source of the check of a program with this number of arenas; or None, and why there is none."""
     runs, state = [], 1
     for _ in range(RUNS):
         run = []
@@ -126,10 +126,10 @@ def _text(
             "#endif",
         ]
     lines.append(f"  {name}_reset();")
-    given = []
+    arguments = []
     for word, kind, ports in (("input", "const void *const", inputs), ("output", "void *const", outputs)):
         is_needed = any(port.is_external for port in ports)
-        given.append(f"{word}s" if is_needed else "NULL")
+        arguments.append(f"{word}s" if is_needed else "NULL")
         if is_needed:
             cells = (f"{word}_{at}" if port.is_external else "NULL" for at, port in enumerate(ports))
             lines.append(f"  {kind} {word}s[] = {{{', '.join(cells)}}};")
@@ -145,7 +145,7 @@ def _text(
                 f"    memcpy({place}, &element, sizeof(element));",
                 "  }",
             ]
-        lines.append(f"  if ({name}_run({given[0]}, {given[1]}) != 0) {{\n    return 1;\n  }}")
+        lines.append(f"  if ({name}_run({arguments[0]}, {arguments[1]}) != 0) {{\n    return 1;\n  }}")
         for at, port in enumerate(outputs):
             place, count = f"{name}_output({at})", f"{macro}_OUTPUT_{at}_BYTES"
             place = f"output_{at}" if port.is_external else place

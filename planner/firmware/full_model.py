@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import isfinite, prod
 from typing import Final, Protocol
 
-from memstow.planner.formats.tflite_format import TYPES, window_of
+from memstow.planner.formats.tflite_format import PADS, TYPES, window_of
 from memstow.planner.formats.tflite_model import (
     ABSENT,
     ModelOperator,
@@ -39,7 +39,7 @@ RANGES: Final = {
     "int32": (-(1 << 31), (1 << 31) - 1),
 }
 # Addresses in a program of 32 bits.
-_MOST_BYTES: Final = (1 << 31) - 1
+MOST_BYTES: Final = (1 << 31) - 1
 
 
 def refuse(code: str, path: str, message: str) -> InputError:
@@ -227,7 +227,7 @@ def full_tensor(data: bytes, tensor: ModelTensor, path: str) -> FullTensor | Non
             "unknown_shape", path, f"shape {list(tensor.shape)[:8]} is not known before the model runs"
         )
     size = prod(tensor.shape) * WIDTHS[kind]
-    if size > _MOST_BYTES:
+    if size > MOST_BYTES:
         raise refuse("too_large", path, "the tensor has more than 2^31 bytes")
     content = None
     if tensor.is_constant:
@@ -272,8 +272,19 @@ def _operator(
     path = f"$.subgraphs[0].operators[{index}]"
     inputs = tuple(None if place == ABSENT else tensors[place] for place in operator.places)
     outputs = tuple(tensor for place in operator.outputs if (tensor := tensors[place]) is not None)
-    window = window_of(operator, main.tensors)
+    window = _window_of_images(operator, main.tensors)
     return FullOperator(index, path, operator.name, inputs, outputs, operator, operator.options, window)
+
+
+def _window_of_images(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window | None:
+    """The window in which it reads each of its images; margins are put around one alone."""
+    listed = list(tensors)
+    ends = (*operator.inputs[:1], *operator.outputs[:1])
+    batches = {tensors[place].shape[:1] for place in ends}
+    if operator.name not in PADS and len(ends) == 2 and len(batches) == 1 and batches != {(0,)}:
+        for place in ends:
+            listed[place] = replace(tensors[place], shape=(1, *tensors[place].shape[1:]))
+    return window_of(operator, listed)
 
 
 def initial_variables(model: FullModel, data: bytes) -> Mapping[tuple[str, str], FullTensor]:

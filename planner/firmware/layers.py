@@ -26,11 +26,10 @@ from memstow.planner.firmware.fixed_point import (
     tanh,
 )
 from memstow.planner.firmware.full_model import RANGES, FullModel, FullOperator, FullTensor, refuse
-from memstow.planner.formats.tflite_format import window_of
 from memstow.planner.model.graph import Window
 
 SUFFIXES: Final = {"int8": "s8", "int16": "s16", "float32": "f32", "uint8": "u8", "int32": "s32"}
-_LARGEST_FLOAT: Final = single(3.4028234663852886e38)
+LARGEST_FLOAT: Final = single(3.4028234663852886e38)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +187,7 @@ def limits_of(operator: FullOperator, tensor: FullTensor, activation: int) -> tu
     if operator.limits is not None and tensor.type == "float32":
         return operator.limits
     if tensor.type == "float32":
-        return (-_LARGEST_FLOAT if low is None else low), (_LARGEST_FLOAT if high is None else high)
+        return (-LARGEST_FLOAT if low is None else low), (LARGEST_FLOAT if high is None else high)
     least, most = RANGES[tensor.type]
     if low is not None:
         least = max(least, _element(tensor, low))
@@ -339,8 +338,8 @@ _FURTHEST: Final = 1 << 20
 """Of windows: places in images are computed in 32 bits."""
 
 
-def _window(operator: FullOperator, context: Context) -> Window:
-    window = operator.window if not context.model.subgraphs else _window_of_options(operator, context)
+def _window(operator: FullOperator) -> Window:
+    window = operator.window
     if window is None:
         message = "its shapes do not go with its options"
         raise refuse("bad_shape", operator.path, f"{operator.name}: {message}")
@@ -348,16 +347,6 @@ def _window(operator: FullOperator, context: Context) -> Window:
     small = max(*reaches, *window.stride, *window.dilation) < _FURTHEST
     require(small, operator, f"its window reaches {_FURTHEST:,} rows or columns", "not_supported")
     return window
-
-
-def _window_of_options(operator: FullOperator, context: Context) -> Window | None:
-    tensors = list(context.model.subgraphs[0].tensors)
-    image, output = operator.input(0), operator.output
-    if image.shape[:1] == output.shape[:1] != (0,):
-        # Each batch is an image of its own.
-        for place in (operator.source.inputs[0], operator.source.outputs[0]):
-            tensors[place] = replace(tensors[place], shape=(1, *tensors[place].shape[1:]))
-    return window_of(operator.source, tensors)
 
 
 def sliding(window: Window, image: FullTensor, output: FullTensor) -> Struct:
@@ -397,10 +386,10 @@ def _of_images(operator: FullOperator, kernel: str, layer: Mapping[str, object])
     return Call(kernel, "rows", (Operand(0, image),), output, Struct(layer), batches=batches)
 
 
-def _convolution(operator: FullOperator, context: Context) -> Layer:
+def _convolution(operator: FullOperator, _: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
     suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
-    window = _window(operator, context)
+    window = _window(operator)
     deep = operator.name == "DEPTHWISE_CONV_2D"
     channels = output.shape[3]
     if deep:
@@ -428,10 +417,10 @@ def _convolution(operator: FullOperator, context: Context) -> Layer:
     return Layer((call,), is_row_wise=call.batches == 1, kernel_rows=window.kernel[0])
 
 
-def _pool(operator: FullOperator, context: Context) -> Layer:
+def _pool(operator: FullOperator, _: Context) -> Layer:
     image, output = operator.input(0), operator.output
     suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
-    window = _window(operator, context)
+    window = _window(operator)
     require(image.shape[3] == output.shape[3], operator, "it makes other channels than it reads")
     least, most = limits_of(operator, output, operator.number(5, "<b"))
     largest = operator.name == "MAX_POOL_2D"
@@ -554,7 +543,7 @@ def _kept_and_summed(operator: FullOperator, image: FullTensor, axes: Sequence[i
     """Dimensions that stay and those that are summed, as extents and steps; neighbours of a kind are one."""
     groups: tuple[_Steps, _Steps] = [], []
     last = -1
-    for axis, (extent, step) in enumerate(zip(image.shape, _dense(image.shape), strict=True)):
+    for axis, (extent, step) in enumerate(zip(image.shape, dense_steps(image.shape), strict=True)):
         if extent == 1:
             continue
         kind = int(axis in axes)
@@ -1049,9 +1038,23 @@ def _strided(
     out_at: int = 0,
 ) -> Call:
     """A copy of elements with steps of their own; steps and places in elements."""
-    tensor = operator.input(place)
+    width = operator.input(place).width
+    layer = strided_layer(extents, in_steps, width, in_at, out_steps, out_at)
+    require(layer is not None, operator, "it has too many dimensions", "not_supported")
+    return _whole(operator, "copy_strided", layer or {}, place)
+
+
+def strided_layer(
+    extents: Sequence[int],
+    in_steps: Sequence[int],
+    width: int,
+    in_at: int = 0,
+    out_steps: Sequence[int] | None = None,
+    out_at: int = 0,
+) -> dict[str, object] | None:
+    """What `copy_strided` is given for elements of this width; None: there are too many axes."""
     if out_steps is None:
-        out_steps = _dense(extents)
+        out_steps = dense_steps(extents)
     axes = [
         (extent, step, out)
         for extent, step, out in zip(extents, in_steps, out_steps, strict=True)
@@ -1067,10 +1070,10 @@ def _strided(
             joined[-1] = joined[-1][0] * extent, step, out
         else:
             joined.append((extent, step, out))
-    require(len(joined) <= 5, operator, "it has too many dimensions", "not_supported")
+    if len(joined) > 5:
+        return None
     axes = [(1, 0, 0)] * (5 - len(joined)) + joined
-    width = tensor.width
-    layer = {
+    return {
         "extents": [axis[0] for axis in axes],
         "in_steps": [axis[1] * width for axis in axes],
         "out_steps": [axis[2] * width for axis in axes],
@@ -1078,10 +1081,10 @@ def _strided(
         "out_at": out_at * width,
         "bytes": run * width,
     }
-    return _whole(operator, "copy_strided", layer, place)
 
 
-def _dense(shape: Sequence[int]) -> list[int]:
+def dense_steps(shape: Sequence[int]) -> list[int]:
+    """From one element to the next along each axis, of what lies without gaps."""
     return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
@@ -1100,7 +1103,7 @@ def _strided_slice(operator: FullOperator, _: Context) -> Layer:
     rank = len(image.shape)
     require(len(begins) == len(ends) == len(steps) <= rank, operator, "it has more places than dimensions")
     extents, in_steps, at = [], [], 0
-    for axis, (extent, dense) in enumerate(zip(image.shape, _dense(image.shape), strict=True)):
+    for axis, (extent, dense) in enumerate(zip(image.shape, dense_steps(image.shape), strict=True)):
         if axis >= len(begins):
             extents.append(extent)
             in_steps.append(dense)
@@ -1141,7 +1144,7 @@ def _slice(operator: FullOperator, _: Context) -> Layer:
         for begin, part, extent in zip(begins, extents, image.shape, strict=True)
     )
     require(inside and prod(extents) == output.elements, operator, "it reaches beyond its input")
-    dense = _dense(image.shape)
+    dense = dense_steps(image.shape)
     at = sum(begin * step for begin, step in zip(begins, dense, strict=True))
     return Layer((_strided(operator, 0, extents, dense, at),))
 
@@ -1155,7 +1158,7 @@ def _transpose(operator: FullOperator, _: Context) -> Layer:
     )
     extents = [image.shape[axis] for axis in axes]
     require(tuple(extents) == output.shape, operator, "its output has another shape")
-    dense = _dense(image.shape)
+    dense = dense_steps(image.shape)
     return Layer((_strided(operator, 0, extents, [dense[axis] for axis in axes]),))
 
 
@@ -1183,7 +1186,7 @@ def _pad(operator: FullOperator, _: Context) -> Layer:
     )
     expected = tuple(extent + margins[2 * i] + margins[2 * i + 1] for i, extent in enumerate(image.shape))
     require(expected == output.shape, operator, f"its output is {list(output.shape)}, not {list(expected)}")
-    steps = _dense(output.shape)
+    steps = dense_steps(output.shape)
     at = sum(margins[2 * i] * steps[i] for i in range(rank))
     fill = Call(
         f"fill_{suffix}",
@@ -1192,7 +1195,7 @@ def _pad(operator: FullOperator, _: Context) -> Layer:
         Extents(1, 1, output.size),
         Struct({"count": output.elements, "value": value}),
     )
-    return Layer((fill, _strided(operator, 0, image.shape, _dense(image.shape), 0, steps, at)))
+    return Layer((fill, _strided(operator, 0, image.shape, dense_steps(image.shape), 0, steps, at)))
 
 
 def _nearest(operator: FullOperator, _: Context) -> Layer:

@@ -18,7 +18,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Front, FrontOptions, FrontPoint, Generator
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Pool, Target, access_count
+from memstow.planner.model.problem import Pool, Target, access_count, room_in
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -82,7 +82,7 @@ def _with_spills(graph: "Graph", chosen: Choice, options: Options, callbacks: Fr
         message = "stripes are chosen for one memory; take spill alone, or with recompute"
         raise InputError.single("several_pools", "generators", message)
     graph = retarget(graph, chosen.target)
-    fastest = min(graph.pools, key=lambda pool: (pool.cost, -_room(pool)))
+    fastest = min(graph.pools, key=lambda pool: (pool.cost, -room_in(pool)))
     tensors = (
         replace(tensor, pools=(fastest.id,)) if tensor.kind == "data" else tensor for tensor in graph.tensors
     )
@@ -144,8 +144,8 @@ class _Device:
     def _alone(self, front: Front) -> Iterator[tuple[float, Pool]]:
         """Memories that hold a point of the front, with what the cheapest of those costs in each."""
         peak, cost = front.terms
-        for pool in sorted(self._target.pools, key=_room, reverse=True):
-            fitting = [point.values[cost] for point in front.points if point.values[peak] <= _room(pool)]
+        for pool in sorted(self._target.pools, key=room_in, reverse=True):
+            fitting = [point.values[cost] for point in front.points if point.values[peak] <= room_in(pool)]
             if fitting:
                 yield min(fitting) * self._cost[pool.id], pool
 
@@ -154,8 +154,8 @@ class _Device:
         from memstow.planner.solve.engine import plan
 
         graph = retarget(self._graph, self._target)
-        made = plan(graph, self._within(0.5), self._callbacks.on_event, self._callbacks.cancel)
-        return Planned(graph, made) if made.status in PLANNED else None
+        result = plan(graph, self._within(0.5), self._callbacks.on_event, self._callbacks.cancel)
+        return Planned(graph, result) if result.status in PLANNED else None
 
     def _cost_of_access(self, entry: Planned) -> float:
         pools = {placement.buffer: placement.pool for placement in entry.plan.placements}
@@ -170,11 +170,6 @@ class _Device:
         if self._options.deterministic:
             return self._options
         return replace(self._options, time_limit=max(0.0, share * (self._end - time.monotonic())))
-
-
-def _room(pool: Pool) -> int:
-    reserved = sum(entry.size for entry in pool.reserved)
-    return 1 << 62 if pool.capacity is None else pool.capacity - reserved
 
 
 def _choose(front: Front, chosen: Choice, graph: "Graph") -> tuple[int, FrontPoint]:

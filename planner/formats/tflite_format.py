@@ -33,7 +33,7 @@ from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.records import collector_at_rest
 
 _SAME: Final = 0
-_PADS: Final = ("PAD", "PADV2")
+PADS: Final = ("PAD", "PADV2")
 _POOLS: Final = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D")
 # The field of the dilation of columns; that of rows follows.
 _DILATION: Final = {"CONV_2D": 4, "DEPTHWISE_CONV_2D": 5}
@@ -44,7 +44,7 @@ _Extents = tuple[int, int]
 
 def window_of(operator: ModelOperator, tensors: Sequence[ModelTensor]) -> Window | None:
     """The window of an operator that has one; None where its shapes do not go with its options."""
-    if operator.name in _PADS:
+    if operator.name in PADS:
         return _padded(operator, tensors)
     if operator.options is None or not operator.inputs or not operator.outputs:
         return None

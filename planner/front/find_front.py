@@ -44,7 +44,7 @@ from memstow.planner.model.front import (
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Listener, Options
 from memstow.planner.model.plan import Explanation, Live, Plan, PoolUse, Schedule
-from memstow.planner.model.problem import Kind, Pool, Problem, Target, counts, end_of, terms_of
+from memstow.planner.model.problem import Kind, Pool, Problem, Target, counts, end_of, room_in, terms_of
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.portfolio import Allowance, require_willing, solver_by_name
@@ -251,8 +251,7 @@ def _names_pools(graph: Graph) -> bool:
 
 
 def _room(pool: Pool) -> tuple[bool, int]:
-    reserved = sum(entry.size for entry in pool.reserved)
-    return pool.capacity is None, 0 if pool.capacity is None else pool.capacity - reserved
+    return pool.capacity is None, 0 if pool.capacity is None else room_in(pool)
 
 
 class _Run:

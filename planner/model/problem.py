@@ -329,6 +329,11 @@ def end_of(pool: Pool) -> int:
     return LIMIT if pool.capacity is None else pool.capacity
 
 
+def room_in(pool: Pool) -> int:
+    """The bytes of the pool that are not reserved."""
+    return end_of(pool) - sum(entry.size for entry in pool.reserved)
+
+
 def place_of(problem: Problem, buffer: Buffer, pool: str) -> int:
     """The position of the pool among those the buffer may go to; 0: the preferred one."""
     return allowed_pools(problem, buffer).index(pool)

@@ -60,15 +60,15 @@ memstow build model.tflite --output model --external inputs,outputs
     memory = parser.add_argument_group("memory")
     add_options(memory, options.PROGRAM_CAPACITY, options.TARGET, options.PROGRAM_POINT)
     add_option(memory, options.PROGRAM_ORDER, default="free")
-    add_option(memory, options.PROGRAM_WITH, type=_generators, default=("stripes",))
-    add_option(memory, options.PROGRAM_EXTERNAL, type=_generators, default=())
+    add_option(memory, options.PROGRAM_WITH, type=_listed, default=("stripes",))
+    add_option(memory, options.PROGRAM_EXTERNAL, type=_listed, default=())
     add_options(parser.add_argument_group("search"), options.DETERMINISTIC, options.SEED)
     add_limits(parser)
     add_option(parser.add_argument_group("results"), options.PROGRAM_JSON)
     parser.set_defaults(run=run, solver=options.SOLVER.default, gap=options.GAP.default)
 
 
-def _generators(text: str) -> tuple[str, ...]:
+def _listed(text: str) -> tuple[str, ...]:
     return () if text == _NONE else tuple(dict.fromkeys(text.split(",")))
 
 
@@ -140,7 +140,7 @@ def _name(args: argparse.Namespace) -> str:
 def _require_model(data: bytes, path: str) -> None:
     from memstow.planner.formats import told_by_content
 
-    if data[4:8] != b"TFL3" and told_by_content(data) != "onnx":
+    if told_by_content(data) not in ("tflite", "onnx"):
         message = "a program is built from a model (.tflite, .onnx), and this is none"
         raise InputError.single("not_a_model", "MODEL" if path == STDIN else plain(path), message)
 

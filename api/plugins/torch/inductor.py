@@ -51,9 +51,9 @@ _ALIGNMENT: Final = 64
 _FEWEST: Final = 2
 """Buffers in an arena."""
 _ROUNDS: Final = 16
-"""In which a buffer or more is left out of it..."""
+"""At most; in each, one buffer or more is left out of the arena."""
 _TRIED: Final = 6
-"""...of so many."""
+"""Buffers that are tried in each round, as the one to leave out."""
 
 
 def inductor(
@@ -494,7 +494,7 @@ def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int,
 
 
 def _held(spans: Iterable[tuple[int, int, int]], count: int) -> list[int]:
-    """The bytes that are there at each of so many lines."""
+    """The bytes that are there at each line; `count` is how many lines there are."""
     changes = [0] * (count + 1)
     for begin, end, size in spans:
         changes[max(begin, 0)] += size

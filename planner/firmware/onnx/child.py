@@ -31,11 +31,11 @@ def _answer(request: Message, _cancel: threading.Event) -> Message:
             for (name, shape, stored, turn), data in zip(request["inputs"], run, strict=True):
                 array = numpy.frombuffer(data, "<f4").reshape(stored).transpose(turn).reshape(shape)
                 inputs[name] = numpy.ascontiguousarray(array, numpy.float32)
-            made = _made(request["model"], names, inputs)
+            results = _run(request["model"], names, inputs)
             outputs.append(
                 [
                     _in_memory(array, stored, turn).tobytes()
-                    for array, (_, _, stored, turn) in zip(made, request["outputs"], strict=True)
+                    for array, (_, _, stored, turn) in zip(results, request["outputs"], strict=True)
                 ]
             )
     except Exception as error:
@@ -51,7 +51,7 @@ def _in_memory(array: "Floats", stored: list[int], turn: list[int]) -> "Floats":
     return numpy.ascontiguousarray(array.reshape(turned).transpose(back), "<f4")
 
 
-def _made(model: bytes, names: list[str], inputs: "Mapping[str, Floats]") -> "list[Floats]":
+def _run(model: bytes, names: list[str], inputs: "Mapping[str, Floats]") -> "list[Floats]":
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.log_severity_level = 3

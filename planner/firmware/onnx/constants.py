@@ -97,11 +97,11 @@ def folded(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     try:
         with numpy.errstate(all="ignore"):
-            made = ReferenceEvaluator(model).run(None, {name: inputs[text_of(name)] for name in listed})
+            results = ReferenceEvaluator(model).run(None, {name: inputs[text_of(name)] for name in listed})
     except Exception as error:
         message = f"{said_of(node)} of constants cannot be computed: {printable(str(error), 200)}"
         raise refuse("damaged", path, message) from None
-    arrays = [numpy.asarray(entry) for entry in made]
+    arrays = [numpy.asarray(entry) for entry in results]
     for name, array in zip(outputs, arrays, strict=True):
         if array.shape != tuple(shapes[text_of(name)]):
             raise refuse(

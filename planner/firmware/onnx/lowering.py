@@ -348,17 +348,17 @@ class Lowering:
         for index, draft in enumerate(self.drafts):
             inputs, outputs = tuple(draft.inputs), tuple(draft.outputs)
             read = [self.tensors[entry] for entry in inputs]
-            made = [self.tensors[entry] for entry in outputs]
+            written = [self.tensors[entry] for entry in outputs]
             if draft.views is not None:
                 read[0] = replace(read[0], shape=draft.views[0])
-                made[0] = replace(made[0], shape=draft.views[1])
+                written[0] = replace(written[0], shape=draft.views[1])
             listed.append(
                 FullOperator(
                     index=index,
                     path=draft.path,
                     name=draft.kind,
                     inputs=tuple(read),
-                    outputs=tuple(made),
+                    outputs=tuple(written),
                     source=ModelOperator(draft.kind, inputs, outputs, None, is_custom=False, places=inputs),
                     options=Options(draft.options),
                     window=draft.window,

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
-from memstow.planner.firmware.full_model import FullModel, FullOperator, FullTensor, refuse
-from memstow.planner.firmware.layers import Call, Context, Struct, layer_of
+from memstow.planner.firmware.full_model import MOST_BYTES, FullModel, FullOperator, refuse
+from memstow.planner.firmware.layers import Struct, dense_steps, strided_layer
 from memstow.planner.firmware.onnx.constants import FOLDED, array_of, constants_of, folded
 from memstow.planner.firmware.onnx.layouts import Layout, channels_last, image_shape, merged, of_order, plain
-from memstow.planner.firmware.onnx.lowering import Lowering, Node, Options
+from memstow.planner.firmware.onnx.lowering import Lowering, Node
 from memstow.planner.firmware.onnx.nodes import RULES, WINDOWED
 from memstow.planner.firmware.program import Port
 from memstow.planner.formats.onnx.dimensions import STANDARD, opset_of, path_of, text_of
 from memstow.planner.formats.onnx.inference import shapes_in, types_in
 from memstow.planner.formats.onnx.models import read_shaped
-from memstow.planner.formats.tflite_model import ELEMENTWISE, ModelOperator
+from memstow.planner.formats.tflite_model import ELEMENTWISE
 from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor
 from memstow.planner.model.printable import printable
 
@@ -31,7 +31,6 @@ _OLDEST: Final = 7
 _FLOAT: Final = 1
 _TYPES: Final = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16"}
 _IN_PLACE: Final = ELEMENTWISE | {"CLIP", "HARD_SIGMOID", "SOFTPLUS", "ERF", "RECIPROCAL"}
-_MOST_BYTES: Final = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def _inputs(model: "onnx.ModelProto", lowering: Lowering, wanted: frozenset[str]
 def _sound_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if any(extent < 1 for extent in shape):
         raise refuse("bad_shape", path_of(name), f"its shape is {list(shape)}: it has no elements")
-    if prod(shape) * 4 > _MOST_BYTES:
+    if prod(shape) * 4 > MOST_BYTES:
         raise refuse("too_large", path_of(name), "the tensor has more than 2^31 bytes")
     return shape
 
@@ -222,7 +221,9 @@ def _port(lowering: Lowering, name: str, *, is_output: bool) -> Port:
         return Port(str(value.tensor), name, size, tensor.type, value.shape)
     least = merged(value.layout)
     copied = (
-        _turning(least.turned, _inverse(least.turn)) if not is_output else _turning(least.stored, least.turn)
+        _turning(name, least.stored, least.turn)
+        if is_output
+        else _turning(name, least.turned, _inverse(least.turn))
     )
     return Port(str(value.tensor), name, size, tensor.type, value.shape, False, copied, tensor.shape)
 
@@ -231,24 +232,13 @@ def _inverse(turn: Sequence[int]) -> tuple[int, ...]:
     return tuple(turn.index(axis) for axis in range(len(turn)))
 
 
-def _turning(shape: tuple[int, ...], order: tuple[int, ...]) -> Struct:
+def _turning(name: str, shape: tuple[int, ...], order: tuple[int, ...]) -> Struct:
     """What `copy_strided` is given to put the axes of a tensor in another order."""
-    import struct
-
-    def tensor(extents: tuple[int, ...], kind: str, content: bytes | None) -> FullTensor:
-        return FullTensor("$.graph", "port", extents, kind, (), (), 0, content, is_variable=False)
-
-    inputs = (
-        tensor(shape, "float32", None),
-        tensor((len(order),), "int32", struct.pack(f"<{len(order)}i", *order)),
-    )
-    output = tensor(tuple(shape[axis] for axis in order), "float32", None)
-    source = ModelOperator("TRANSPOSE", (0, 1), (2,), None, is_custom=False, places=(0, 1))
-    operator = FullOperator(0, "$.graph", "TRANSPOSE", inputs, (output,), source, Options({}))
-    call = layer_of(operator, Context(FullModel((), (), (), (), ()), {})).steps[0]
-    if not isinstance(call, Call):
-        raise TypeError("a transposition is one call")
-    return call.layer
+    steps = dense_steps(shape)
+    layer = strided_layer([shape[axis] for axis in order], [steps[axis] for axis in order], 4)
+    if layer is None:
+        raise refuse("not_supported", path_of(name), "it has too many dimensions to be put in order")
+    return Struct(layer)
 
 
 def _graph(read: FullModel) -> Graph:
@@ -257,7 +247,7 @@ def _graph(read: FullModel) -> Graph:
         place for operator in read.operators for place in (*operator.source.inputs, *operator.source.outputs)
     }
     used |= {*read.inputs, *read.outputs}
-    made = {place for operator in read.operators for place in operator.source.outputs} | {*read.inputs}
+    computed = {place for operator in read.operators for place in operator.source.outputs} | {*read.inputs}
     tensors = []
     for place in sorted(used):
         tensor = read.tensors[place]
@@ -268,7 +258,7 @@ def _graph(read: FullModel) -> Graph:
                 id=str(place),
                 shape=tensor.shape,
                 type=cast("ElementType", tensor.type),
-                kind="data" if place in made else "constant",
+                kind="data" if place in computed else "constant",
                 name=printable(tensor.name, 200),
             )
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from memstow.planner.firmware.layers import LARGEST_FLOAT
 from memstow.planner.firmware.onnx.layouts import (
     Layout,
     channels_last,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float64]
 
 Rule = Callable[[Lowering, Node], None]
-_LARGEST: Final = 3.4028234663852886e38
 _MOST: Final = 1 << 30
 _MOST_DIMENSIONS: Final = 8
 OWN: Final = 100
@@ -63,11 +63,11 @@ def _window(lowering: Lowering, node: Node, kernel: Sequence[int], *, is_inside:
     pads = _numbers(node, "pads", 2 * count, 0)
     margins: list[tuple[int, int]] = []
     for axis in range(count):
-        extent, made = source[2 + axis], output[2 + axis]
+        extent, size = source[2 + axis], output[2 + axis]
         reach = (kernel[axis] - 1) * dilations[axis] + 1
-        needed = max((made - 1) * strides[axis] + reach - extent, 0)
+        needed = max((size - 1) * strides[axis] + reach - extent, 0)
         if auto in ("SAME_UPPER", "SAME_LOWER"):
-            node.need(made == -(-extent // strides[axis]), "its output has another size", "bad_shape")
+            node.need(size == -(-extent // strides[axis]), "its output has another size", "bad_shape")
             before = needed // 2 if auto == "SAME_UPPER" else needed - needed // 2
         else:
             node.need(auto in ("NOTSET", "VALID"), f"auto_pad {auto}", "bad_shape")
@@ -76,8 +76,8 @@ def _window(lowering: Lowering, node: Node, kernel: Sequence[int], *, is_inside:
             room = extent + before + behind - reach
             node.need(room >= 0, "its window is larger than its input", "bad_shape")
             steps = -(-room // strides[axis]) if node.whole("ceil_mode", 0) else room // strides[axis]
-            node.need(made in (steps, steps + 1), "its output has another size", "bad_shape")
-        inside = before < reach and (made - 1) * strides[axis] < extent + before
+            node.need(size in (steps, steps + 1), "its output has another size", "bad_shape")
+        inside = before < reach and (size - 1) * strides[axis] < extent + before
         node.need(inside or not is_inside, "margins as large as its window")
         margins.append((before, max(needed - before, 0)))
     (top, bottom), (left, right) = margins[0], margins[1] if count == 2 else (0, 0)
@@ -167,8 +167,8 @@ def _transposed(lowering: Lowering, node: Node) -> None:
         if auto == "VALID":
             pads[axis] = pads[axis + count] = 0
         whole = (value.shape[2 + axis] - 1) * strides[axis] + more[axis] + kernel[axis]
-        made = whole - pads[axis] - pads[axis + count]
-        sound = made == output[2 + axis] and 0 <= pads[axis] < kernel[axis] and more[axis] >= 0
+        size = whole - pads[axis] - pads[axis + count]
+        sound = size == output[2 + axis] and 0 <= pads[axis] < kernel[axis] and more[axis] >= 0
         node.need(sound, f"its output is {list(output)}", "bad_shape")
     rows, columns = _two(strides, 1)
     options = {1: columns, 2: rows, OWN: pads[0], OWN + 1: pads[1] if count == 2 else 0}
@@ -220,7 +220,7 @@ def _resize(lowering: Lowering, node: Node) -> None:
     )
     image, value = lowering.image(node)
     output = lowering.shape_of(node)
-    factors = [made / extent for made, extent in zip(output, value.shape, strict=True)]
+    factors = [size / extent for size, extent in zip(output, value.shape, strict=True)]
     whole = all(factor >= 1 and factor == int(factor) for factor in factors) and factors[:2] == [1.0, 1.0]
     node.need(
         whole, f"{list(value.shape)} becomes {list(output)}; whole multiples of rows and columns can be built"
@@ -278,7 +278,7 @@ _LIMITED: Final = frozenset(
 
 def _unary(lowering: Lowering, node: Node) -> None:
     if node.kind == "Relu":
-        _limited(lowering, node, 0.0, _LARGEST)
+        _limited(lowering, node, 0.0, LARGEST_FLOAT)
         return
     options: dict[int, float] = {}
     if node.kind in ("LeakyRelu", "Elu"):
@@ -302,7 +302,7 @@ def _limited(lowering: Lowering, node: Node, least: float, most: float) -> None:
     """What is below or above is cut off: by what makes the input, where that can."""
     draft = lowering.maker(node)
     if draft is not None and draft.kind in _LIMITED:
-        low, high = draft.limits or (-_LARGEST, _LARGEST)
+        low, high = draft.limits or (-LARGEST_FLOAT, LARGEST_FLOAT)
         draft.limits = min(max(low, least), most), min(max(high, least), most)
         lowering.becomes_part(node, lowering.value(node))
         return
@@ -311,7 +311,7 @@ def _limited(lowering: Lowering, node: Node, least: float, most: float) -> None:
 
 def _clip(lowering: Lowering, node: Node) -> None:
     limits = []
-    for place, name, default in ((1, "min", -_LARGEST), (2, "max", _LARGEST)):
+    for place, name, default in ((1, "min", -LARGEST_FLOAT), (2, "max", LARGEST_FLOAT)):
         if node.has(place):
             array = lowering.array(node, place)
             node.need(array.size == 1, f"{name} has {array.size} numbers", "bad_shape")
@@ -320,8 +320,8 @@ def _clip(lowering: Lowering, node: Node) -> None:
             limits.append(node.real(name, default) if node.opset < 11 else default)
     least, most = limits
     node.need(least == least and most == most, "a limit that is no number")
-    least = min(max(least, -_LARGEST), _LARGEST)
-    most = min(max(most, -_LARGEST), _LARGEST)
+    least = min(max(least, -LARGEST_FLOAT), LARGEST_FLOAT)
+    most = min(max(most, -LARGEST_FLOAT), LARGEST_FLOAT)
     # Where they cross, the upper one holds.
     _limited(lowering, node, min(least, most), most)
 
@@ -353,8 +353,8 @@ def _binary(lowering: Lowering, node: Node) -> None:
     node.need(len(shape) <= _MOST_DIMENSIONS, f"{len(shape)} dimensions")
     one = values[0]
     for number, other in enumerate(values[1:], start=2):
-        made = shape if number == count else _together(node, one.shape, other.shape)
-        one = _pair(lowering, node, (one, other), made, is_last=number == count)
+        extents = shape if number == count else _together(node, one.shape, other.shape)
+        one = _pair(lowering, node, (one, other), extents, is_last=number == count)
 
 
 def _together(node: Node, one: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
@@ -741,9 +741,9 @@ def _pad(lowering: Lowering, node: Node) -> None:
     margins = [(0, 0)] * rank
     for number, axis in enumerate(axes):
         margins[_axis(node, axis, rank)] = pads[number], pads[number + len(axes)]
-    made = tuple(extent + sum(pair) for extent, pair in zip(value.shape, margins, strict=True))
-    node.need(made == shape, f"its output is {list(shape)}", "bad_shape")
-    if made == value.shape:
+    padded = tuple(extent + sum(pair) for extent, pair in zip(value.shape, margins, strict=True))
+    node.need(padded == shape, f"its output is {list(shape)}", "bad_shape")
+    if padded == value.shape:
         lowering.same(node, value)
         return
     filler = float(lowering.array(node, 2).reshape(-1)[0]) if node.has(2) else node.real("value", 0.0)

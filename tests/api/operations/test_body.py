@@ -6,17 +6,10 @@ from typing import Final
 import pytest
 
 from memstow.api.operations.body import SymbolicRequest, parse_request
-from memstow.api.operations.request_types import BodyForm, Limits
+from memstow.api.operations.request_types import BodyForm
+from tests.api.operations.test_front import LIMITS
 from tests.planner.refusal import refusal
 
-LIMITS: Final = Limits(
-    max_buffers=1000,
-    max_values=10_000,
-    max_time_limit=600.0,
-    max_workers=2,
-    solve_memory=1 << 30,
-    max_batch=1,
-)
 SYMBOLIC: Final = {
     "version": 1,
     "symbols": [{"id": "s", "min": 1, "max": 9}],

@@ -52,8 +52,12 @@ def points(
     name: str,
     generators: Sequence[Generator],
     external: Sequence[External] = (),
+    most: int | None = None,
 ) -> list[tuple[str, Built]]:
-    """A program for each point of the front, which is found once, and without a check, which takes long."""
+    """A program for each point of the front (of `most` at most), without a check, which takes long.
+
+    The front is searched once.
+    """
     options = Options(deterministic=True, work_limit=_WORK)
 
     def write(label: str, point: int | None) -> Built:
@@ -70,9 +74,9 @@ def points(
         assert front is not None
         with_front = [(name, first)]
         patched["find_front"] = lambda *_, **__: front
-        for number in range(1, len(front.points) + 1):
-            if number != first.number:
-                with_front.append((f"{name}_{number}", write(f"{name}_{number}", number)))
+        others = [number for number in range(1, len(front.points) + 1) if number != first.number]
+        for number in others if most is None else others[: most - 1]:
+            with_front.append((f"{name}_{number}", write(f"{name}_{number}", number)))
     finally:
         patched["find_front"], check.check_source = found, checked
     return with_front

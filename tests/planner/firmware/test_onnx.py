@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 import memstow
-from memstow.planner.firmware import Built, build, memories
+from memstow.planner.firmware import Built, build
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from tests.onnx_models import convolutions, model, node, onnx, value, weights
+from tests.planner.firmware.campaign import points
 from tests.planner.firmware.onnx_networks import ALONE, alone, network
 from tests.planner.firmware.running import compile_programs, needs_compiler
 
 numpy = pytest.importorskip("numpy", reason="needs numpy")
-_OPTIONS = Options(deterministic=True, work_limit=100_000)
 
 
 def expected(data: bytes, inputs: dict[str, Any]) -> list[Any]:
@@ -33,33 +33,11 @@ def expected(data: bytes, inputs: dict[str, Any]) -> list[Any]:
     return listed
 
 
-def points(data: bytes, name: str, most: int) -> list[tuple[str, Built]]:
-    """Programs of some points of the front, which is searched once."""
-    first = build(data, name=name, options=_OPTIONS, with_check=False)
-    front = first.front
-    assert front is not None
-    patched = vars(memories)
-    search = patched["find_front"]
-    patched["find_front"] = lambda *_, **__: front
-    try:
-        numbers = [n for n in range(1, len(front.points) + 1) if n != first.number][: most - 1]
-        others = [(f"{name}_{n}", n) for n in numbers]
-        return [
-            (name, first),
-            *(
-                (label, build(data, name=label, point=n, options=_OPTIONS, with_check=False))
-                for label, n in others
-            ),
-        ]
-    finally:
-        patched["find_front"] = search
-
-
 def compare(models: dict[str, bytes], folder: Path, most: int, *flags: str) -> Counter[str]:
     """Build, compile and run each of them."""
     programs: dict[str, tuple[bytes, Built]] = {}
     for name, data in models.items():
-        programs |= {label: (data, built) for label, built in points(data, name, most)}
+        programs |= {label: (data, built) for label, built in points(data, name, ("stripes",), most=most)}
     for name, (_, built) in programs.items():
         for end in (".h", ".c"):
             (folder / f"{name}{end}").write_bytes(built.files[f"{name}{end}"])
