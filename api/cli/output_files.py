@@ -1,9 +1,13 @@
 """Writing to standard output, or to a file atomically; and the format of a file by its name."""
 
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Final
 
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
@@ -44,37 +48,76 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def replace_files(contents: Mapping[str | os.PathLike[str], bytes]) -> None:
-    """The same of several files: where one cannot be written, such as on a full disk, none is replaced."""
-    ready: list[tuple[str, str]] = []
+    """The same of several files: where one cannot be written, such as on a full disk, none is replaced.
+
+    A signal that ends the process does so when nothing temporary is left: before the first file is replaced,
+    or after the last.
+    """
+    scratches: dict[str, str] = {}
     path: str | os.PathLike[str] = ""
-    try:
-        for path, data in contents.items():
-            if os.path.exists(path) and not os.path.isfile(path):
-                with open(path, "wb") as device:
-                    device.write(data)
-                continue
-            target = os.path.realpath(path)
-            if _holds(target, data):
-                continue
-            folder, name = os.path.split(target)
-            scratch = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-            with open(scratch, "xb") as file:
-                ready.append((scratch, target))
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if os.path.exists(target):
-                os.chmod(scratch, os.stat(target).st_mode)
-        for scratch, path in ready:
-            os.replace(scratch, path)
-    except BaseException as error:
-        for scratch, _ in ready:
-            with suppress(OSError):
-                os.unlink(scratch)
-        if isinstance(error, OSError):
+    with _ending_signals_held() as held:
+        try:
+            for path, data in contents.items():
+                if held:
+                    return
+                if os.path.exists(path) and not os.path.isfile(path):
+                    with open(path, "wb") as device:
+                        device.write(data)
+                    continue
+                target = os.path.realpath(path)
+                if not _holds(target, data):
+                    folder, name = os.path.split(target)
+                    # A process that was killed may have left one of its own, and others may have its number.
+                    scratch = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
+                    scratches[scratch] = target
+                    _write_through(scratch, data, like=target)
+            if not held:
+                for scratch, path in scratches.items():
+                    os.replace(scratch, path)
+        except OSError as error:
             # That of a write names no file, and the user does not know about the temporary one.
             error.filename, error.filename2 = os.fspath(path), None
-        raise
+            raise
+        finally:
+            for scratch in scratches:
+                with suppress(OSError):
+                    os.unlink(scratch)
+
+
+def _write_through(path: str, data: bytes, like: str) -> None:
+    """Write a new file down to the disk, with the permissions of another if that is there."""
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if os.path.exists(like):
+        os.chmod(path, os.stat(like).st_mode)
+
+
+_ENDING: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGXCPU)
+
+
+@contextmanager
+def _ending_signals_held() -> Iterator[list[int]]:
+    """Let signals that end the process wait; yields those that have come, which end it afterwards.
+
+    Other threads than the main one cannot change what a signal does: there none is held.
+    """
+    held: list[int] = []
+    before: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in _ENDING:
+                handler = signal.getsignal(number)
+                if handler in (signal.SIG_DFL, signal.default_int_handler):
+                    before[number] = handler
+                    signal.signal(number, lambda number, _: held.append(number))
+        yield held
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for came in held:
+            signal.raise_signal(came)
 
 
 def _holds(path: str, data: bytes) -> bool:
