@@ -27,6 +27,8 @@ NOTHING_FITS: Final = "nothing_fits"
 """The code of the error where no point of the front fits."""
 GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill")
 """What the program may do to need less memory: parts of channels have no kernels."""
+ARENA_ALIGNMENT: Final = 16
+"""The address of each memory of a program is a multiple of it."""
 # Of the time, for the front from which the memory is chosen.
 _TO_CHOOSE: Final = 0.4
 
@@ -54,12 +56,22 @@ class Planned:
 
 def planned(graph: "Graph", chosen: Choice, options: Options, callbacks: FrontCallbacks) -> Planned:
     """The plan that is chosen. InputError where nothing fits, with the least that would."""
+    if chosen.target is not None:
+        chosen = replace(chosen, target=_of_arrays(chosen.target))
     if "spill" in chosen.generators:
         return _with_spills(graph, chosen, options, callbacks)
     target = chosen.target
     if target is not None and len(target.pools) > 1 and chosen.point is None:
         return _Device(graph, chosen, target, options, callbacks).planned()
     return _of_front(graph, chosen, target, options, callbacks)
+
+
+def _of_arrays(target: Target) -> Target:
+    """The memories as a program has them: arrays, which begin at a multiple of 16 wherever they lie."""
+    pools = (
+        replace(pool, base=None) if (pool.base or 0) % ARENA_ALIGNMENT else pool for pool in target.pools
+    )
+    return replace(target, pools=tuple(pools))
 
 
 def _of_front(

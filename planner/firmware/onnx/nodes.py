@@ -402,6 +402,11 @@ _WEIGHED: Final[Mapping[str, int]] = {
 """The axis of the channels in the weights of operators."""
 
 
+def _channel_axis(draft: Draft, shape: Sequence[int]) -> int:
+    """Which axis of what it makes has a number for each of its weights' channels."""
+    return len(shape) - 1 if draft.kind == "FULLY_CONNECTED" else 1
+
+
 def _scaled(lowering: Lowering, node: Node, factors: "Floats", offsets: "Floats") -> bool:
     """Whether the input is made by weights that could be multiplied, and biases that could be moved."""
     import numpy
@@ -447,7 +452,7 @@ def _is_folded(lowering: Lowering, node: Node) -> bool:
     draft = lowering.maker(_with_data_first(node, data))
     if draft is None or str(array.dtype) != "float32":
         return False
-    axis = len(shape) - 1 if draft.kind == "FULLY_CONNECTED" else 1
+    axis = _channel_axis(draft, shape)
     wide = (1,) * (len(shape) - array.ndim) + array.shape
     if any(extent != 1 for at, extent in enumerate(wide) if at != axis) or not shape:
         return False
@@ -493,7 +498,12 @@ def _batch_normalization(lowering: Lowering, node: Node) -> None:
     node.need(
         bool(numpy.isfinite(factors).all() and numpy.isfinite(offsets).all()), "numbers that are not finite"
     )
-    if _scaled(lowering, node, factors, offsets):
+    draft = lowering.maker(node)
+    if (
+        draft is not None
+        and _channel_axis(draft, value.shape) == 1
+        and _scaled(lowering, node, factors, offsets)
+    ):
         return
     # A window of one place for each channel.
     rank = len(value.shape)

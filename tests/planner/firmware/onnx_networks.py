@@ -274,6 +274,10 @@ def alone(what: str) -> bytes:
             net.take(what, "x")
         case "Sqrt" | "Reciprocal":
             net.take(what, net.run("Softplus", "x"))
+        case "BatchNormalization of a product":
+            shape = 1, 4, 6
+            product = net.run("MatMul", "x", net.floats(6, 4))
+            net.take("BatchNormalization", product, *(net.floats(4, least=0.1, most=1) for _ in range(4)))
         case "Squeeze":
             mean = net.run("GlobalAveragePool", "x")
             flat = net.run("Squeeze", mean, net.integers(2, 3))
@@ -308,5 +312,5 @@ ALONE: Final = (
     "ConvTranspose", "ConvTranspose more", "Conv of rows", "Div", "PRelu", "Sum", "GlobalMaxPool", "Dropout",
     "Sqrt", "Reciprocal", "Squeeze", "DepthToSpace", "SpaceToDepth", "DepthToSpace CRD", "ceil_mode",
     "opset 11",
-    "opset 9", "inputs",
+    "opset 9", "inputs", "BatchNormalization of a product",
 )  # fmt: skip

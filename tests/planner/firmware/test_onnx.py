@@ -14,6 +14,7 @@ import memstow
 from memstow.planner.firmware import Built, build
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Pool, Target
 from tests.onnx_models import convolutions, model, node, onnx, value, weights
 from tests.planner.firmware.campaign import points
 from tests.planner.firmware.onnx_networks import ALONE, alone, network
@@ -125,6 +126,13 @@ def test_damaged_models_are_refused_or_built() -> None:
 def test_what_cannot_be_built_is_refused(data: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):
         memstow.build(data, with_check=False)
+
+
+def test_elements_are_aligned_wherever_a_memory_begins() -> None:
+    data = model([node("Tanh", "x", "y")], [value("x", [5])], [value("y", [5])])
+    pools = [Pool(id="one", capacity=64, base=0x20000002)]
+    built = memstow.build(data, target=Target(name="odd", pools=pools), with_check=False)
+    assert not any(tensor.offset % 4 for tensor in built.loops.tensors)
 
 
 def test_inputs_of_images_lie_in_the_arena() -> None:
