@@ -130,7 +130,7 @@ def _function(operator: FullOperator) -> Layer:
     image, output = operator.input(0), operator.output
     suffix = suffix_of(operator, (image, output), "float32")
     require(image.shape == output.shape, operator, "it changes the shape")
-    least, most = operator.limits or (operator.real(1), 1.0)
+    least, most = (operator.limits if operator.name == "CLIP" else None) or (operator.real(1), 1.0)
     layer = {
         "channels": elements_of_column(output),
         "least": least,

@@ -8,7 +8,7 @@ whose bytes lie in another order goes through TRANSPOSE; reshapes are only anoth
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.firmware.full_model import FullOperator, FullTensor, refuse
@@ -362,7 +362,7 @@ class Lowering:
                     source=ModelOperator(draft.kind, inputs, outputs, None, is_custom=False, places=inputs),
                     options=Options(draft.options),
                     window=draft.window,
-                    limits=draft.limits,
+                    limits=draft.limits or (-inf, inf),
                 )
             )
         return listed

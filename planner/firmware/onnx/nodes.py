@@ -5,10 +5,9 @@ and clips into what makes their input, margins of zeros into the window that rea
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.firmware.layers import LARGEST_FLOAT
 from memstow.planner.firmware.onnx.layouts import (
     Layout,
     channels_last,
@@ -168,8 +167,9 @@ def _transposed(lowering: Lowering, node: Node) -> None:
             pads[axis] = pads[axis + count] = 0
         whole = (value.shape[2 + axis] - 1) * strides[axis] + more[axis] + kernel[axis]
         size = whole - pads[axis] - pads[axis + count]
-        sound = size == output[2 + axis] and 0 <= pads[axis] < kernel[axis] and more[axis] >= 0
+        sound = size == output[2 + axis] and pads[axis] >= 0 and more[axis] >= 0
         node.need(sound, f"its output is {list(output)}", "bad_shape")
+        node.need(pads[axis] < kernel[axis], "margins as large as its window")
     rows, columns = _two(strides, 1)
     options = {1: columns, 2: rows, OWN: pads[0], OWN + 1: pads[1] if count == 2 else 0}
     if count == 1:
@@ -278,7 +278,7 @@ _LIMITED: Final = frozenset(
 
 def _unary(lowering: Lowering, node: Node) -> None:
     if node.kind == "Relu":
-        _limited(lowering, node, 0.0, LARGEST_FLOAT)
+        _limited(lowering, node, 0.0, inf)
         return
     options: dict[int, float] = {}
     if node.kind in ("LeakyRelu", "Elu"):
@@ -302,7 +302,7 @@ def _limited(lowering: Lowering, node: Node, least: float, most: float) -> None:
     """What is below or above is cut off: by what makes the input, where that can."""
     draft = lowering.maker(node)
     if draft is not None and draft.kind in _LIMITED:
-        low, high = draft.limits or (-LARGEST_FLOAT, LARGEST_FLOAT)
+        low, high = draft.limits or (-inf, inf)
         draft.limits = min(max(low, least), most), min(max(high, least), most)
         lowering.becomes_part(node, lowering.value(node))
         return
@@ -311,7 +311,7 @@ def _limited(lowering: Lowering, node: Node, least: float, most: float) -> None:
 
 def _clip(lowering: Lowering, node: Node) -> None:
     limits = []
-    for place, name, default in ((1, "min", -LARGEST_FLOAT), (2, "max", LARGEST_FLOAT)):
+    for place, name, default in ((1, "min", -inf), (2, "max", inf)):
         if node.has(place):
             array = lowering.array(node, place)
             node.need(array.size == 1, f"{name} has {array.size} numbers", "bad_shape")
@@ -320,8 +320,6 @@ def _clip(lowering: Lowering, node: Node) -> None:
             limits.append(node.real(name, default) if node.opset < 11 else default)
     least, most = limits
     node.need(least == least and most == most, "a limit that is no number")
-    least = min(max(least, -LARGEST_FLOAT), LARGEST_FLOAT)
-    most = min(max(most, -LARGEST_FLOAT), LARGEST_FLOAT)
     # Where they cross, the upper one holds.
     _limited(lowering, node, min(least, most), most)
 

@@ -278,6 +278,9 @@ def alone(what: str) -> bytes:
             shape = 1, 4, 6
             product = net.run("MatMul", "x", net.floats(6, 4))
             net.take("BatchNormalization", product, *(net.floats(4, least=0.1, most=1) for _ in range(4)))
+        case "infinite":
+            nothing = net.run("Mul", "x", net.floats(least=0, most=0))
+            net.take("Relu", net.run("Div", net.run("Abs", "x"), net.run("Abs", nothing)))
         case "Squeeze":
             mean = net.run("GlobalAveragePool", "x")
             flat = net.run("Squeeze", mean, net.integers(2, 3))
@@ -312,5 +315,5 @@ ALONE: Final = (
     "ConvTranspose", "ConvTranspose more", "Conv of rows", "Div", "PRelu", "Sum", "GlobalMaxPool", "Dropout",
     "Sqrt", "Reciprocal", "Squeeze", "DepthToSpace", "SpaceToDepth", "DepthToSpace CRD", "ceil_mode",
     "opset 11",
-    "opset 9", "inputs", "BatchNormalization of a product",
+    "opset 9", "inputs", "BatchNormalization of a product", "infinite",
 )  # fmt: skip
