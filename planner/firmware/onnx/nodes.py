@@ -448,7 +448,7 @@ def _is_folded(lowering: Lowering, node: Node) -> bool:
     if lowering.values.get(node.inputs[data]) is None or lowering.values[node.inputs[data]].shape != shape:
         return False
     draft = lowering.maker(_with_data_first(node, data))
-    if draft is None or str(array.dtype) != "float32":
+    if draft is None or draft.kind not in _WEIGHED or str(array.dtype) != "float32":
         return False
     axis = _channel_axis(draft, shape)
     wide = (1,) * (len(shape) - array.ndim) + array.shape

@@ -281,6 +281,9 @@ def alone(what: str) -> bytes:
         case "infinite":
             nothing = net.run("Mul", "x", net.floats(least=0, most=0))
             net.take("Relu", net.run("Div", net.run("Abs", "x"), net.run("Abs", nothing)))
+        case "a list and a number":
+            shape = (5,)
+            net.take("Add", net.run("Relu", "x"), net.floats())
         case "Squeeze":
             mean = net.run("GlobalAveragePool", "x")
             flat = net.run("Squeeze", mean, net.integers(2, 3))
@@ -316,4 +319,5 @@ ALONE: Final = (
     "Sqrt", "Reciprocal", "Squeeze", "DepthToSpace", "SpaceToDepth", "DepthToSpace CRD", "ceil_mode",
     "opset 11",
     "opset 9", "inputs", "BatchNormalization of a product", "infinite",
+    "a list and a number",
 )  # fmt: skip
