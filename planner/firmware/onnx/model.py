@@ -18,6 +18,7 @@ from memstow.planner.firmware.onnx.lowering import Lowering, Node
 from memstow.planner.firmware.onnx.nodes import RULES, WINDOWED
 from memstow.planner.firmware.program import Port
 from memstow.planner.formats.onnx.dimensions import STANDARD, opset_of, path_of, text_of
+from memstow.planner.formats.onnx.graph import ELEMENT_TYPES, MOST_DIMENSIONS
 from memstow.planner.formats.onnx.inference import shapes_in, types_in
 from memstow.planner.formats.onnx.models import read_shaped
 from memstow.planner.formats.tflite_model import ELEMENTWISE
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _OLDEST: Final = 7
 _FLOAT: Final = 1
-_TYPES: Final = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16"}
 _IN_PLACE: Final = ELEMENTWISE | {"CLIP", "HARD_SIGMOID", "SOFTPLUS", "ERF", "RECIPROCAL"}
 
 
@@ -63,6 +63,7 @@ def _read(data: bytes) -> OnnxModel:
             "onnx.version_converter.convert_version(model, 13)"
         )
         raise refuse("not_supported", "$.opset_import", message)
+    _require_one_maker(model)
     nodes = _live_nodes(model, opset)
     lowering = _begin(model, inferred, nodes)
     wanted = _with_channels_last(nodes)
@@ -85,6 +86,19 @@ def _read(data: bytes) -> OnnxModel:
     return OnnxModel(read, _graph(read), tuple(inputs), tuple(outputs), layouts)
 
 
+def _require_one_maker(model: "onnx.ModelProto") -> None:
+    """InputError for a value that is there twice: nobody knows which one is meant."""
+    inputs = [text_of(entry.name) for entry in model.graph.input]
+    initial = {text_of(entry.name) for entry in model.graph.initializer} - {*inputs}
+    made = [text_of(name) for node in model.graph.node for name in node.output if name]
+    for name, count in Counter((*inputs, *initial, *made)).items():
+        if count > 1:
+            message = (
+                "it is there more than once: each input, initializer and output of a node has its own name"
+            )
+            raise refuse("duplicate_id", path_of(name), message)
+
+
 def _live_nodes(model: "onnx.ModelProto", opset: int) -> list[Node]:
     """The nodes that outputs follow from, in the order of the file."""
     nodes = [Node(proto, index, opset) for index, proto in enumerate(model.graph.node)]
@@ -103,10 +117,12 @@ def _begin(model: "onnx.ModelProto", inferred: "onnx.ModelProto", nodes: Sequenc
     for entry in model.graph.input:
         extents = entry.type.tensor_type.shape.dim
         shapes[text_of(entry.name)] = tuple(extent.dim_value for extent in extents)
-    types = {name: _TYPES.get(kind, f"elements of type {kind}") for name, kind in types_in(inferred).items()}
+    types = {
+        name: ELEMENT_TYPES.get(kind, f"elements of type {kind}") for name, kind in types_in(inferred).items()
+    }
     uses = Counter(name for node in nodes for name in node.inputs if name)
     uses.update(text_of(entry.name) for entry in model.graph.output)
-    read = {name for node in nodes for name in node.inputs}
+    read = {*uses}
     tensors = constants_of(model, read)
     constants = {name: array_of(tensor, path_of(name)) for name, tensor in tensors.items()}
     return Lowering(shapes=shapes, types=types, uses=uses, constants=constants)
@@ -133,7 +149,8 @@ def _inputs(model: "onnx.ModelProto", lowering: Lowering, wanted: frozenset[str]
         shape = _sound_shape(name, lowering.shapes[name])
         kind = entry.type.tensor_type.elem_type
         if kind != _FLOAT:
-            message = f"an input of {_TYPES.get(kind, kind)}; programs of ONNX models take float32"
+            said = "it is no tensor" if not kind else f"an input of {ELEMENT_TYPES.get(kind, 'another type')}"
+            message = f"{said}; programs of ONNX models take float32"
             raise refuse("unknown_type", path_of(name), message)
         rank = len(shape)
         if name in wanted and rank in (3, 4):
@@ -149,6 +166,8 @@ def _inputs(model: "onnx.ModelProto", lowering: Lowering, wanted: frozenset[str]
 def _sound_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if any(extent < 1 for extent in shape):
         raise refuse("bad_shape", path_of(name), f"its shape is {list(shape)}: it has no elements")
+    if len(shape) > MOST_DIMENSIONS:
+        raise refuse("too_large", path_of(name), f"the tensor has more than {MOST_DIMENSIONS} dimensions")
     if prod(shape) * 4 > MOST_BYTES:
         raise refuse("too_large", path_of(name), "the tensor has more than 2^31 bytes")
     return shape

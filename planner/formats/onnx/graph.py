@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-_TYPES: Final[dict[int, ElementType]] = {
+ELEMENT_TYPES: Final[dict[int, ElementType]] = {
     1: "float32",
     2: "uint8",
     3: "int8",
@@ -58,7 +58,7 @@ _TYPES: Final[dict[int, ElementType]] = {
     26: "int2",
 }
 _STRING: Final = 8
-_MOST_DIMENSIONS: Final = 64
+MOST_DIMENSIONS: Final = 64
 _LARGEST_ALIGNMENT: Final = 8
 
 
@@ -150,11 +150,11 @@ def _unknown_shape(path: str) -> InputError:
 
 
 def _tensor(name: str, shape: tuple[int, ...], kind: int, path: str) -> Tensor:
-    element = _TYPES.get(kind)
+    element = ELEMENT_TYPES.get(kind)
     if element is None:
         what = "strings" if kind == _STRING else f"elements of type {kind}"
         raise InputError.single("not_supported", path, f"{what} are not supported: their size is not known")
-    if len(shape) > _MOST_DIMENSIONS or prod(shape) * 16 > LIMIT:
+    if len(shape) > MOST_DIMENSIONS or prod(shape) * 16 > LIMIT:
         raise InputError.single("too_large", path, "the tensor has more than 2^62 bytes, or 64 dimensions")
     alignment = min(max(element_bits(element) // 8, 1), _LARGEST_ALIGNMENT)
     return Tensor(id=name, shape=shape, type=element, alignment=alignment)

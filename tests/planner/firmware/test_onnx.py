@@ -119,8 +119,23 @@ def test_damaged_models_are_refused_or_built() -> None:
             "quantised ONNX models cannot be built yet",
         ),
         (model([node("Relu", "x", "y")], [value("x", [4])], [value("y", [4])], 6), "opset 6 is too old"),
+        (
+            model([node("Relu", "x", "y"), node("Tanh", "x", "y")], [value("x", [4])], [value("y", [4])]),
+            "more than once",
+        ),
+        (model([node("Relu", "x", "y")], [value("x", [4])] * 2, [value("y", [4])]), "more than once"),
+        (model([node("Relu", "x", "y")], [value("x", [4], 11)], [value("y", [4], 11)]), "float64"),
+        (model([node("Relu", "x", "y")], [value("x", [1] * 65)], [value("y", [1] * 65)]), "64 dimensions"),
+        (
+            model([node("Relu", "x", "y")], [value("x", [4])], [value("y", [4]), value("w", [2])],
+                  initializer=[weights("w", 2)]),
+            "an output that is a constant",
+        ),
     ],
-    ids=["open", "operator", "batch", "quantised", "opset"],
+    ids=[
+        "open", "operator", "batch", "quantised", "opset", "two makers", "two inputs", "type", "dimensions",
+        "constant",
+    ],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(data: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):
