@@ -11,6 +11,8 @@ from memstow.planner.exports.naming import in_comment
 
 _LINE: Final = 100
 """Cells of an array that go into one line, in letters."""
+BETWEEN: Final = ",\0"
+"""Between the cells of an array, before it is known where its lines end."""
 
 
 def heading(what: str, name: str | None, digest: str | None, *, pronoun: str = "it") -> str:
@@ -62,14 +64,24 @@ def enumeration(values: Mapping[str, int], comment: str | None = None) -> str:
 
 
 def array(declared: str, cells: Iterable[str]) -> str:
-    """A static array that is declared like this, with as many cells in a line as fit."""
-    lines, line = [], " "
-    for cell in cells:
-        if len(line) + len(cell) > _LINE and line.strip():
-            lines.append(line)
-            line = " "
-        line += f" {cell},"
-    return "\n".join([f"static {declared} = {{", *lines, line, "};\n"])
+    """A static array that is declared like this, with as many cells in a line as fit.
+
+    What is given as a cell may be many of them with `BETWEEN` between each two.
+    """
+    lines = ",\n  ".join(_lines(BETWEEN.join(cells))).replace("\0", " ")
+    return f"static {declared} = {{\n  {lines},\n}};\n"
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Cells that fit into a line each time; a cell that is longer has one of its own."""
+    begin, end = 0, len(text)
+    while begin < end:
+        until = end if end - begin < _LINE else text.rfind(BETWEEN, begin, begin + _LINE + 1)
+        if until < 0:
+            until = text.find(BETWEEN, begin)
+        until = end if until < 0 else until
+        yield text[begin:until]
+        begin = until + len(BETWEEN)
 
 
 def assertion(macro: str, condition: str, says: str) -> str:

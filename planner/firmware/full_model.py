@@ -4,7 +4,8 @@ What is read is checked as far as it decides which bytes are read: a model that 
 has another is refused with the place that is wrong.
 """
 
-import struct
+import sys
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
@@ -45,6 +46,15 @@ MOST_BYTES: Final = (1 << 31) - 1
 def refuse(code: str, path: str, message: str) -> InputError:
     """The error about a place of the model."""
     return InputError.single(code, path, message)
+
+
+def numbers_in(letter: str, content: bytes) -> "array[int] | array[float]":
+    """Numbers of a kind from bytes as models have them; as a tuple they would take ten times the memory."""
+    numbers: array[int] | array[float] = array(letter)
+    numbers.frombytes(content)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +101,13 @@ class FullTensor:
         """The element that stands for zero."""
         return self.zeros[0] if self.zeros else 0
 
-    def values(self) -> tuple[int | float, ...]:
+    def values(self) -> Sequence[int | float]:
         """The elements of a constant."""
         if self.content is None:
             raise refuse(
                 "not_constant", self.path, "it is computed when the model runs; a constant is needed"
             )
-        return struct.unpack(f"<{self.elements}{LETTERS[self.type]}", self.content)
+        return numbers_in(LETTERS[self.type], self.content)
 
     def integers(self) -> tuple[int, ...]:
         """The elements of a constant of integers."""

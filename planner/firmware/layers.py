@@ -39,7 +39,7 @@ class ConstantArray:
     name: str
     type: str
     """Of an element, in C."""
-    values: tuple[int | float, ...]
+    values: Sequence[int | float]
 
 
 Value = "int | float | str | ConstantArray | Struct | Sequence[int | float | str | Struct] | None"

@@ -5,15 +5,16 @@ a few hundred bytes. Steps of stripes are bytes: which operator makes its next r
 """
 
 import re
-import struct
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Final, Literal
 
-from memstow.planner.exports.c_text import array, filled, heading
+from memstow.planner.exports.c_text import BETWEEN, filled, heading
+from memstow.planner.exports.c_text import array as c_array
 from memstow.planner.exports.naming import in_comment
-from memstow.planner.firmware.full_model import WIDTHS
+from memstow.planner.firmware.full_model import WIDTHS, numbers_in
 from memstow.planner.firmware.layers import (
     Call,
     ConstantArray,
@@ -131,44 +132,66 @@ class Source:
 
 
 @dataclass
-class _Constants:
+class Constants:
     """Arrays that never change; those that are alike are one."""
 
-    known: dict[tuple[str, tuple[int | float, ...]], str] = field(default_factory=dict)
+    known: dict[tuple[str, bytes], str] = field(default_factory=dict)
     size: int = 0
     lines: list[str] = field(default_factory=list)
+    needs_math: bool = False
+    """Whether one holds what is no number, or infinite, which `<math.h>` names."""
 
     def name_of(self, constant: ConstantArray) -> str:
-        key = constant.type, constant.values
+        kind, values = constant.type, array(_LETTERS[constant.type], constant.values)
+        key = kind, values.tobytes()
         name = self.known.get(key)
         if name is None:
             name = constant.name
             if name in self.known.values():
                 name = f"{name}_{len(self.known)}"
             self.known[key] = name
-            self.size += len(constant.values) * _WIDTH[constant.type]
-            cells = (_number(value, constant.type) for value in constant.values)
-            self.lines.append(array(f"const {constant.type} {name}[{len(constant.values)}]", cells))
+            self.size += len(values) * values.itemsize
+            text = c_array(f"const {kind} {name}[{len(values)}]", _cells(kind, values))
+            self.needs_math |= kind == "float" and ("NAN" in text or "INFINITY" in text)
+            self.lines.append(text)
         return name
 
 
 _INTEGERS: Final = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
-_WIDTH: Final = {
-    "int8_t": 1,
-    "uint8_t": 1,
-    "int16_t": 2,
-    "uint16_t": 2,
-    "int32_t": 4,
-    "int64_t": 8,
-    "float": 4,
+_LETTERS: Final = {
+    "int8_t": "b",
+    "uint8_t": "B",
+    "int16_t": "h",
+    "uint16_t": "H",
+    "int32_t": "i",
+    "int64_t": "q",
+    "float": "f",
+}
+_FEW: Final = 1024
+"""Numbers that become text at once."""
+_BYTES: Final = {
+    "int8_t": [str(byte - 256 if byte > 127 else byte) for byte in range(256)],
+    "uint8_t": [str(byte) for byte in range(256)],
 }
 
 
-def _number(value: int | float | str, kind: str = "") -> str:
+def _cells(kind: str, values: "array[int] | array[float]") -> Iterator[str]:
+    """The cells of an array, many at a time: weights are millions of numbers."""
+    for begin in range(0, len(values), _FEW):
+        part = values[begin : begin + _FEW]
+        if kind == "float":
+            yield _reals(part)
+        elif kind in _BYTES:
+            yield BETWEEN.join(map(_BYTES[kind].__getitem__, part.tobytes()))
+        else:
+            yield BETWEEN.join(map(_number, part))
+
+
+def _number(value: int | float | str) -> str:
     if isinstance(value, str):
         return value
-    if kind == "float" or isinstance(value, float):
-        return _real(float(value))
+    if isinstance(value, float):
+        return _reals(array("f", (value,)))
     if value == -(1 << 31):
         return "INT32_MIN"
     if not -(1 << 31) <= value < 1 << 31:
@@ -176,14 +199,19 @@ def _number(value: int | float | str, kind: str = "") -> str:
     return str(value)
 
 
-def _real(value: float) -> str:
-    if value != value:
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "INFINITY" if value > 0 else "-INFINITY"
+def _reals(values: Sequence[float]) -> str:
     # Nine digits say which number of 32 bits it is.
-    text = f"{struct.unpack('<f', struct.pack('<f', value))[0]:.9g}"
-    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+    text = BETWEEN.join(["%.9gf"] * len(values)) % tuple(values)
+    if "n" in text or any(map(float.is_integer, values)):
+        text = BETWEEN.join(map(_odd_real, text.split(BETWEEN)))
+    return text
+
+
+def _odd_real(text: str) -> str:
+    """A number as C has it, which may be none, or look as if it were whole."""
+    if "n" in text:
+        return {"nanf": "NAN", "-nanf": "NAN", "inff": "INFINITY", "-inff": "-INFINITY"}[text]
+    return text if "." in text or "e" in text else f"{text[:-1]}.0f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +236,7 @@ class _Writer:
         self._source = source
         self._table = source.table
         self._kernels = Kernels()
-        self._constants = _Constants()
+        self._constants = Constants()
         self._layers: dict[str, str] = {}
         self._layer_lines: list[str] = []
         self._functions: list[str] = []
@@ -308,14 +336,14 @@ class _Writer:
         kind = "uint8_t" if widest < 256 else "uint16_t" if widest < 65536 else "uint32_t"
         cells = (str(value) for strip in columns for pair in strip for value in pair)
         yield (
-            array(f"const {kind} columns[{len(columns)}][{count}][2]", _grouped(cells, count))
+            c_array(f"const {kind} columns[{len(columns)}][{count}][2]", _grouped(cells, count))
             .replace("static", "  static", 1)
             .rstrip("\n")
         )
         step_kind = "uint8_t" if count < 256 else "uint16_t"
         steps = [step[0] for step in stripe.steps]
         yield (
-            array(f"const {step_kind} steps[{len(steps)}]", map(str, steps))
+            c_array(f"const {step_kind} steps[{len(steps)}]", map(str, steps))
             .replace("static", "  static", 1)
             .rstrip("\n")
         )
@@ -506,9 +534,9 @@ class _Writer:
         source = self._source
         name = source.name
         kernels, reset = self._kernels.text(), self._reset(name)
-        needs_math = re.search(
+        needs_math = self._constants.needs_math or re.search(
             r"\b(expf|tanhf|roundf|expm1f|log1pf|fabsf|sqrtf|erff|NAN|INFINITY)\b",
-            "".join((kernels, *self._constants.lines, *self._layer_lines)),
+            "".join((kernels, *self._layer_lines)),
         )
         includes = ["<stdint.h>", "<string.h>"]
         if "FLT_MAX" in kernels:
@@ -598,7 +626,7 @@ class _Writer:
             letter = {1: "b", 2: "h", 4: "i", 8: "q"}[variable.width]
             count = variable.size // variable.width
             content = variable.initial
-            values = (variable.fill,) if content is None else struct.unpack(f"<{count}{letter}", content)
+            values = (variable.fill,) if content is None else numbers_in(letter, content)
             if any(value != values[0] for value in values):
                 initial = ConstantArray(f"initial_{variable.name}", _INTEGERS[variable.width], values)
                 lines.append(
