@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import threading
 
     from memstow.planner.firmware.check import Referee
-    from memstow.planner.firmware.full_model import FullModel
+    from memstow.planner.firmware.full_model import FullModel, FullOperator
     from memstow.planner.firmware.layers import Layer
     from memstow.planner.firmware.memories import Choice, Planned
     from memstow.planner.firmware.program import Port
@@ -67,6 +67,8 @@ class Built:
     """Bytes of numbers that never change: weights, factors, tables."""
     no_check: str | None
     """Why there is no program that checks the outputs; None where there is one."""
+    in_float: tuple[str, ...]
+    """The operators of a quantised model that compute in floating point."""
 
 
 def build(
@@ -125,6 +127,7 @@ class _Source:
     inputs: "Sequence[Port]"
     outputs: "Sequence[Port]"
     referee: "Referee"
+    kernels: Sequence[str] = ()
 
 
 def _read(model: bytes, order: Order, external: Collection[External]) -> _Source:
@@ -134,11 +137,11 @@ def _read(model: bytes, order: Order, external: Collection[External]) -> _Source
         return _read_onnx(model, order, external)
     from memstow.planner.firmware.check import tflm_referee
     from memstow.planner.firmware.full_model import initial_variables, read_model
-    from memstow.planner.firmware.layers import Context, layer_of
+    from memstow.planner.firmware.layers import Context, finish, layer_of
     from memstow.planner.formats.tflite_format import read_graph
 
     read = read_model(model)
-    context = Context(read, initial_variables(read, model))
+    context = Context(read, initial_variables(read, model), finish)
     layers = {str(operator.index): layer_of(operator, context) for operator in read.operators}
     lying = _with_the_caller(read, external)
     graph = planned_graph(read_graph(model, in_place=True), read, layers, order, lying)
@@ -148,7 +151,7 @@ def _read(model: bytes, order: Order, external: Collection[External]) -> _Source
 
 def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _Source:
     from memstow.planner.firmware.layers import Context
-    from memstow.planner.firmware.onnx.layers import layer_of_onnx
+    from memstow.planner.firmware.onnx.layers import finish_of_onnx, layer_of_onnx
     from memstow.planner.firmware.onnx.model import read_onnx
     from memstow.planner.firmware.onnx.referee import onnx_referee
 
@@ -156,10 +159,12 @@ def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _S
         message = "inputs and outputs of an ONNX model lie in the arena, where they are put in order"
         raise InputError.single("not_supported", "external", message)
     onnx = read_onnx(model)
-    context = Context(onnx.read, {})
+    context = Context(onnx.read, {}, finish_of_onnx)
     layers = {str(operator.index): layer_of_onnx(operator, context) for operator in onnx.read.operators}
     graph = planned_graph(onnx.graph, onnx.read, layers, order)
-    return _Source(onnx.read, layers, graph, onnx.inputs, onnx.outputs, onnx_referee(model, onnx))
+    return _Source(
+        onnx.read, layers, graph, onnx.inputs, onnx.outputs, onnx_referee(model, onnx), ("onnx.c",)
+    )
 
 
 def _ports(read: "FullModel", tensors: Sequence[int], external: Collection[int]) -> "list[Port]":
@@ -293,6 +298,7 @@ def _written(
         inputs=model.inputs,
         outputs=model.outputs,
         constant_of=lambda name: constant_array(read, int(name)),
+        kernels=model.kernels,
     )
     program = write_program(source)
     check: bytes | None = None
@@ -324,4 +330,14 @@ def _written(
         state=program.state,
         constants=program.constants,
         no_check=no_check,
+        in_float=tuple(labels[str(operator.index)] for operator in _in_float(read)),
     )
+
+
+def _in_float(read: "FullModel") -> "Iterable[FullOperator]":
+    """Of a model that has floats and integers of 8 bits, the operators that compute with floats."""
+    kinds = {tensor.type for operator in read.operators for tensor in operator.outputs}
+    for operator in read.operators if kinds & {"int8", "uint8"} else ():
+        computes = operator.name not in ("DEQUANTIZE", "RESHAPE", "TRANSPOSE")
+        if computes and operator.outputs and operator.outputs[0].type == "float32":
+            yield operator

@@ -126,12 +126,31 @@ class Layer:
     kernel_rows: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of products of an image with weights, one for each channel of the output."""
+
+    operator: FullOperator
+    image: FullTensor
+    weights: FullTensor
+    bias: FullTensor | None
+    channels: int
+    axis: int
+    """Of the channels in the weights."""
+    activation: int = 0
+    narrow_field: int | None = None
+    """The option that says that sums of elements of 16 bits have 32, where there is one."""
+    is_matrix: bool = False
+
+
 @dataclass
 class Context:
     """What operators share."""
 
     model: FullModel
     variables: Mapping[tuple[str, str], FullTensor]
+    finish: "Callable[[Sums], Struct]"
+    """How sums become elements, as the runtime of the model has it."""
     handles: dict[int, str] = field(default_factory=dict)
     """By tensor that is a handle, the name of the variable in C."""
     known: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -189,11 +208,26 @@ def limits_of(operator: FullOperator, tensor: FullTensor, activation: int) -> tu
     if tensor.type == "float32":
         return (-LARGEST_FLOAT if low is None else low), (LARGEST_FLOAT if high is None else high)
     least, most = RANGES[tensor.type]
+    if operator.limits is not None:
+        least, most = (nearest_element(tensor, limit) for limit in operator.limits)
     if low is not None:
         least = max(least, _element(tensor, low))
     if high is not None:
         most = min(most, _element(tensor, high))
     return least, most
+
+
+def nearest_element(tensor: FullTensor, value: float) -> int:
+    """The element that stands for a number most nearly, halves to even, as QuantizeLinear of ONNX has it."""
+    least, most = RANGES[tensor.type]
+    real = single(single(value) / tensor.scale)
+    inside = clamped_real(real, least - tensor.zero, most - tensor.zero)
+    return tensor.zero + round(inside)
+
+
+def clamped_real(value: float, least: float, most: float) -> float:
+    """The nearest number in a range; what is no number is the least."""
+    return min(max(value, least), most) if value == value else least
 
 
 def _element(tensor: FullTensor, value: float) -> int:
@@ -227,20 +261,14 @@ _INT32: Final = 2
 """Among the types of tensors."""
 
 
-def finish_of(
-    operator: FullOperator,
-    factors: Sequence[float],
-    bias: FullTensor | None,
-    channels: int,
-    activation: int,
-    narrow_field: int | None = None,
-) -> Struct:
-    """How sums become elements of the output: bias, factor, zero, limits.
-
-    `narrow_field` is the option that says that sums of elements of 16 bits have 32, where there is one.
-    """
+def finish(sums: Sums) -> Struct:
+    """How sums become elements of the output in TensorFlow Lite: bias, factor, zero, limits."""
+    operator, bias, channels, narrow_field = sums.operator, sums.bias, sums.channels, sums.narrow_field
+    factors = _factors(operator, sums.image, sums.weights, channels, sums.axis)
     output = operator.output
-    least, most = limits_of(operator, output, activation)
+    if sums.is_matrix and len(factors) == 1:
+        factors = [single(sums.image.scale * sums.weights.scale) / output.scale]
+    least, most = limits_of(operator, output, sums.activation)
     biases: object = None
     narrow = False
     if output.type == "int16" and narrow_field is not None:
@@ -258,8 +286,7 @@ def finish_of(
     if output.type == "float32":
         return Struct({"biases": biases, "least": least, "most": most})
     reach = _MOST_WIDE_SHIFT if output.type == "int16" and not narrow else _MOST_SHIFT
-    factors = tuple(factors) * (channels if len(factors) == 1 else 1)
-    pairs = [_factor(operator, entry, reach) for entry in factors]
+    pairs = [_factor(operator, entry, reach) for entry in factors] * (channels if len(factors) == 1 else 1)
     if output.type != "int16":
         biases = biases or ConstantArray(f"biases_{operator.index}", "int32_t", (0,) * channels)
         pairs = [_narrow_factor(*pair) for pair in pairs]
@@ -327,7 +354,7 @@ def weights_of(operator: FullOperator, weights: FullTensor) -> ConstantArray:
     return ConstantArray(f"weights_{operator.index}", kind, weights.values())
 
 
-def _zero(image: FullTensor, weights: FullTensor) -> int:
+def zeros_of(image: FullTensor, weights: FullTensor) -> int:
     """The zero of elements, and that of weights above it where they have one."""
     if image.type == "float32":
         return 0
@@ -386,7 +413,7 @@ def _of_images(operator: FullOperator, kernel: str, layer: Mapping[str, object])
     return Call(kernel, "rows", (Operand(0, image),), output, Struct(layer), batches=batches)
 
 
-def _convolution(operator: FullOperator, _: Context) -> Layer:
+def _convolution(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
     suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     window = _window(operator)
@@ -401,17 +428,23 @@ def _convolution(operator: FullOperator, _: Context) -> Layer:
         # Groups of channels have weights of fewer channels than the image.
         expected = (channels, *window.kernel, image.shape[3])
     require(weights.shape == expected, operator, f"weights of {list(weights.shape)}, not {list(expected)}")
-    factors = _factors(operator, image, weights, channels, 3 if deep else 0)
-    activation = operator.number(4 if deep else 3, "<b")
+    sums = Sums(
+        operator,
+        image,
+        weights,
+        operator.optional(2),
+        channels,
+        axis=3 if deep else 0,
+        activation=operator.number(4 if deep else 3, "<b"),
+        narrow_field=None if deep else 6,
+    )
     layer: dict[str, object] = {"window": sliding(window, image, output)}
     if deep:
         layer["multiplier"] = channels // image.shape[3]
     layer |= {
-        "zero": _zero(image, weights),
+        "zero": zeros_of(image, weights),
         "weights": weights_of(operator, weights),
-        "finish": finish_of(
-            operator, factors, operator.optional(2), channels, activation, None if deep else 6
-        ),
+        "finish": context.finish(sums),
     }
     call = _of_images(operator, f"{'depthwise' if deep else 'conv'}_{suffix}", layer)
     return Layer((call,), is_row_wise=call.batches == 1, kernel_rows=window.kernel[0])
@@ -447,7 +480,7 @@ def _pool(operator: FullOperator, _: Context) -> Layer:
     return Layer((call,), reduction, is_row_wise=True)
 
 
-def _fully_connected(operator: FullOperator, _: Context) -> Layer:
+def _fully_connected(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
     suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     require(len(weights.shape) == 2, operator, f"weights of {list(weights.shape)}; two dimensions are needed")
@@ -461,16 +494,24 @@ def _fully_connected(operator: FullOperator, _: Context) -> Layer:
     right = output.elements == batches * outputs and output.shape[-1:] == (outputs,)
     require(right, operator, "its output has another shape than its weights make")
     require(operator.number(1, "<b") == 0, operator, "its weights are shuffled", "not_supported")
-    factors = _factors(operator, image, weights, outputs, 0)
-    if len(factors) == 1:
-        factors = [single(image.scale * weights.scale) / output.scale]
+    sums = Sums(
+        operator,
+        image,
+        weights,
+        operator.optional(2),
+        outputs,
+        axis=0,
+        activation=operator.number(0, "<b"),
+        narrow_field=4,
+        is_matrix=True,
+    )
     layer = {
         "batches": batches,
         "depth": depth,
         "outputs": outputs,
-        "zero": _zero(image, weights),
+        "zero": zeros_of(image, weights),
         "weights": weights_of(operator, weights),
-        "finish": finish_of(operator, factors, operator.optional(2), outputs, operator.number(0, "<b"), 4),
+        "finish": context.finish(sums),
     }
     reduction = None
     extents = image_extents(image)
@@ -483,16 +524,34 @@ def _fully_connected(operator: FullOperator, _: Context) -> Layer:
             f"fully_connected_rows_{suffix}(LAYER, IN, SUMS, ROW, FIRST, END, {extents.columns}, {channels})",
             f"fully_connected_end_{suffix}(LAYER, SUMS, OUT)",
         )
-    return Layer((_whole(operator, f"fully_connected_{suffix}", layer),), reduction)
+    return Layer((whole(operator, f"fully_connected_{suffix}", layer),), reduction)
 
 
-def _whole(operator: FullOperator, kernel: str, layer: Mapping[str, object], *places: int) -> Call:
+def whole(operator: FullOperator, kernel: str, layer: Mapping[str, object], *places: int) -> Call:
     """A call that makes all of the output."""
     inputs = tuple(Operand(place, Extents(1, 1, operator.input(place).size)) for place in places or (0,))
     return Call(kernel, "whole", inputs, Extents(1, 1, operator.output.size), Struct(layer))
 
 
 def _mean(operator: FullOperator, _: Context) -> Layer:
+    def finish_mean(count: int) -> dict[str, object]:
+        image, output = operator.input(0), operator.output
+        if image.type == "float32":
+            return {"in_zero": 0}
+        multiplier, shift = _factor(operator, image.scale / output.scale)
+        more = min(count.bit_length() - 1, 32, 31 + shift)
+        return {
+            "in_zero": image.zero,
+            "multiplier": (multiplier << more) // count,
+            "shift": shift - more,
+            "zero": output.zero,
+        }
+
+    return mean(operator, finish_mean)
+
+
+def mean(operator: FullOperator, finish_mean: Callable[[int], Mapping[str, object]]) -> Layer:
+    """The mean along some axes; what a sum of so many elements becomes is `finish_mean`."""
     image, output = operator.input(0), operator.output
     suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     rank = len(image.shape)
@@ -505,23 +564,13 @@ def _mean(operator: FullOperator, _: Context) -> Layer:
         "its output has another size than its axes leave",
     )
     kept, summed = _kept_and_summed(operator, image, axes)
-    finish: dict[str, object] = {"in_zero": 0}
-    if suffix != "f32":
-        multiplier, shift = _factor(operator, image.scale / output.scale)
-        more = min(count.bit_length() - 1, 32, 31 + shift)
-        finish = {
-            "in_zero": image.zero,
-            "multiplier": (multiplier << more) // count,
-            "shift": shift - more,
-            "zero": output.zero,
-        }
     layer = {
         "kept": [extent for extent, _ in kept],
         "kept_steps": [step for _, step in kept],
         "summed": [extent for extent, _ in summed],
         "summed_steps": [step for _, step in summed],
         "count": count,
-        "finish": Struct(finish),
+        "finish": Struct(finish_mean(count)),
     }
     reduction = None
     if rank == 4 and axes == [1, 2] and image.shape[0] == 1:
@@ -532,7 +581,7 @@ def _mean(operator: FullOperator, _: Context) -> Layer:
             f"sum_rows_{suffix}(IN, SUMS, ROW, FIRST, END, {inner})",
             f"mean_end_{suffix}(LAYER, SUMS, OUT)",
         )
-    return Layer((_whole(operator, f"mean_{suffix}", layer),), reduction)
+    return Layer((whole(operator, f"mean_{suffix}", layer),), reduction)
 
 
 _MOST_GROUPS: Final = 3
@@ -565,16 +614,18 @@ def _binary(operator: FullOperator, _: Context) -> Layer:
     return binary(operator, _BINARY[operator.name], "int8", "int16", "uint8", "float32")
 
 
-def binary(operator: FullOperator, word: str, *kinds: str) -> Layer:
+def binary(
+    operator: FullOperator, word: str, *kinds: str, finish_pair: Mapping[str, object] | None = None
+) -> Layer:
     """Two tensors element by element, by the kernel of this name, of one of these types."""
     one, other, output = operator.input(0), operator.input(1), operator.output
     suffix = suffix_of(operator, (one, other, output), *kinds)
     activation = operator.number(0, "<b") if word in ("add", "sub", "mul", "div") else _NONE
     least, most = limits_of(operator, output, activation)
-    if suffix == "f32":
-        finish: dict[str, object] = {"least": least, "most": most}
-    else:
-        finish = _binary_finish(operator, word, (one, other), output) | {"least": least, "most": most}
+    pair = dict(finish_pair or {})
+    if suffix != "f32" and finish_pair is None:
+        pair = _binary_finish(operator, word, (one, other), output)
+    pair |= {"least": least, "most": most}
     shape, steps = _broadcast(operator, (one, other), output)
     rows, columns, channels = shape
     operands, layers = [], []
@@ -586,7 +637,7 @@ def binary(operator: FullOperator, word: str, *kinds: str) -> Layer:
         layers.append(
             Struct({"row_step": step[0], "column_step": step[1], "channel_step": step[2], "pixel": pixel})
         )
-    layer = Struct({"channels": channels, "operands": layers, "finish": Struct(finish)})
+    layer = Struct({"channels": channels, "operands": layers, "finish": Struct(pair)})
     extents = Extents(rows, columns, channels * output.width)
     call = Call(f"{word}_{suffix}", "rows", tuple(operands), extents, layer)
     return Layer((call,), is_row_wise=extents == image_extents(output))
@@ -716,7 +767,7 @@ def _unary(operator: FullOperator, _: Context) -> Layer:
     if suffix == "s16":
         return _wide_unary(operator, image, output)
     table = tuple(_function(operator, image, output)(element) for element in range(-128, 128))
-    return _lookup(operator, table)
+    return lookup(operator, table)
 
 
 def _wide_unary(operator: FullOperator, image: FullTensor, output: FullTensor) -> Layer:
@@ -770,7 +821,8 @@ def _converted(operator: FullOperator, pair: tuple[int, int], limits: tuple[int,
     return of_rows(operator, f"convert_{SUFFIXES[image.type]}_{SUFFIXES[output.type]}", layer, 0)
 
 
-def _lookup(operator: FullOperator, table: Sequence[int]) -> Layer:
+def lookup(operator: FullOperator, table: Sequence[int]) -> Layer:
+    """What each element of 8 bits becomes: the table begins with the element whose byte is 128."""
     layer = {
         "channels": elements_of_column(operator.output),
         "table": ConstantArray(f"table_{operator.index}", "uint8_t", tuple(entry % 256 for entry in table)),
@@ -912,7 +964,7 @@ def _softmax(operator: FullOperator, _: Context) -> Layer:
     beta = operator.real(0)
     if image.type == "float32":
         suffix = suffix_of(operator, (image, output), "float32")
-        return Layer((_whole(operator, f"softmax_{suffix}", layer | {"beta": beta}),))
+        return Layer((whole(operator, f"softmax_{suffix}", layer | {"beta": beta}),))
     first = suffix_of(operator, (image,), "int8", "int16", "uint8")
     suffix = suffix_of(operator, (output,), *(("uint8",) if first == "u8" else ("int8", "int16")))
     if image.type == "int16":
@@ -932,7 +984,7 @@ def _softmax(operator: FullOperator, _: Context) -> Layer:
         "entries": len(entries),
         "powers": ConstantArray(f"powers_{operator.index}", "int32_t", tuple(entries)),
     }
-    return Layer((_whole(operator, f"softmax_{first}_{suffix}", layer),))
+    return Layer((whole(operator, f"softmax_{first}_{suffix}", layer),))
 
 
 _MOST_WIDE_CLASSES: Final = 65535
@@ -958,7 +1010,7 @@ def _wide_softmax(operator: FullOperator, beta: float, layer: Mapping[str, objec
         "powers": ConstantArray("powers_of_e", "int16_t", powers),
         "parts": ConstantArray("parts_of_one", "int16_t", parts),
     }
-    return Layer((_whole(operator, "softmax_wide", {**layer, **tables}),))
+    return Layer((whole(operator, "softmax_wide", {**layer, **tables}),))
 
 
 def _reshape(operator: FullOperator, _: Context) -> Layer:
@@ -1041,7 +1093,7 @@ def _strided(
     width = operator.input(place).width
     layer = strided_layer(extents, in_steps, width, in_at, out_steps, out_at)
     require(layer is not None, operator, "it has too many dimensions", "not_supported")
-    return _whole(operator, "copy_strided", layer or {}, place)
+    return whole(operator, "copy_strided", layer or {}, place)
 
 
 def strided_layer(
@@ -1232,7 +1284,7 @@ def _nearest(operator: FullOperator, _: Context) -> Layer:
     return Layer((of_rows(operator, "nearest", layer, 0),), is_row_wise=True)
 
 
-def _transpose_conv(operator: FullOperator, _: Context) -> Layer:
+def _transpose_conv(operator: FullOperator, context: Context) -> Layer:
     weights, image, output = operator.input(1), operator.input(2), operator.output
     suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
     square = len(image.shape) == len(output.shape) == len(weights.shape) == 4
@@ -1260,12 +1312,20 @@ def _transpose_conv(operator: FullOperator, _: Context) -> Layer:
         for at in (0, 1)
     ]
     window = Window(kernel=kernel, stride=strides, padding=(margins[0], margins[1], 0, 0), dilation=(1, 1))
-    factors = _factors(operator, image, weights, channels, 0)
+    sums = Sums(
+        operator,
+        image,
+        weights,
+        operator.optional(3),
+        channels,
+        axis=0,
+        activation=operator.number(3, "<b"),
+    )
     layer = {
         "window": sliding(window, image, output),
-        "zero": _zero(image, weights),
+        "zero": zeros_of(image, weights),
         "weights": weights_of(operator, weights),
-        "finish": finish_of(operator, factors, operator.optional(3), channels, operator.number(3, "<b")),
+        "finish": context.finish(sums),
     }
     return Layer((of_rows(operator, f"transpose_conv_{suffix}", layer, 2),))
 
@@ -1343,7 +1403,7 @@ def _svdf(operator: FullOperator, _: Context) -> Layer:
         "state": name,
     }
     variable = Variable(name, state.size, state.width, fill=state.zero)
-    return Layer((_whole(operator, f"svdf_{suffix}", layer),), variables=(variable,))
+    return Layer((whole(operator, f"svdf_{suffix}", layer),), variables=(variable,))
 
 
 _GATES: Final = ("input", "forget", "cell", "output")
@@ -1407,7 +1467,7 @@ def _lstm(operator: FullOperator, _: Context) -> Layer:
         Variable(f"{name}_hidden", hidden.size, hidden.width, fill=hidden.zero),
         Variable(f"{name}_cells", cells.size, cells.width),
     )
-    return Layer((_whole(operator, f"lstm_{suffix}", layer),), variables=variables)
+    return Layer((whole(operator, f"lstm_{suffix}", layer),), variables=variables)
 
 
 def _gate(

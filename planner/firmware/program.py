@@ -35,7 +35,7 @@ from memstow.planner.model.loops import (
     WholeTensor,
 )
 
-_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c", "onnx.c")
+_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c")
 _SECTION: Final = re.compile(r"^/\* section (\w+)(?:: ([\w ]+))? \*/\n", re.MULTILINE)
 _TYPES: Final = ("s8", "s16", "s32", "u8", "f32")
 
@@ -47,12 +47,15 @@ class _Section:
 
 
 class Kernels:
-    """The kernels of the package, of which a program takes those that it calls and what these need."""
+    """The kernels of the package, of which a program takes those that it calls and what these need.
 
-    def __init__(self) -> None:
+    `more` are files beside those of TensorFlow Lite; what they have takes the place of others of its name.
+    """
+
+    def __init__(self, more: Sequence[str] = ()) -> None:
         self._sections: dict[str, _Section] = {}
         self._taken: dict[str, str] = {}
-        for topic in _TOPICS:
+        for topic in (*_TOPICS, *more):
             text = files("memstow.planner.firmware").joinpath("kernels", topic).read_text(encoding="utf-8")
             parts = _SECTION.split(text)
             for name, needs, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
@@ -129,6 +132,8 @@ class Source:
     outputs: Sequence[Port]
     constant_of: Callable[[str], ConstantArray]
     """The elements of a tensor that never changes."""
+    kernels: Sequence[str] = ()
+    """Files of kernels beside those of TensorFlow Lite."""
 
 
 @dataclass
@@ -235,7 +240,7 @@ class _Writer:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._table = source.table
-        self._kernels = Kernels()
+        self._kernels = Kernels(source.kernels)
         self._constants = Constants()
         self._layers: dict[str, str] = {}
         self._layer_lines: list[str] = []

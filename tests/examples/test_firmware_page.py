@@ -7,6 +7,7 @@ import pytest
 
 from memstow.planner.firmware.layers import OPERATORS
 from memstow.planner.firmware.onnx.nodes import RULES
+from memstow.planner.firmware.onnx.quantisation import OPERATORS as QUANTISED
 from tests.examples.building import ROOT, Sample, tool
 from tests.person_model import person_model
 
@@ -45,3 +46,4 @@ def test_it_lists_all_operators() -> None:
     assert set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", lite)) == set(OPERATORS)
     listed = of_onnx.partition(":")[2].partition(";")[0]
     assert [name.strip() for name in listed.split(",")] == sorted(RULES)
+    assert set(re.findall(r"\bQ[A-Z]\w+", of_onnx)) == set(QUANTISED)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memstow.planner.firmware import Built
 
 _NONE: Final = "none"
+_MOST_LISTED: Final = 3
 _OPTIONS: Final = {
     "generators": "--with",
     "external": "--external",
@@ -159,6 +160,7 @@ def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
             "bounds": {} if point is None else dict(point.bounds),
             "proven": point is not None and point.proven,
             "no_check": built.no_check,
+            "in_float": list(built.in_float),
             "files": sorted(built.files),
         }
         to_stdout((json.dumps(facts, indent=2) + "\n").encode())
@@ -180,6 +182,10 @@ def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
     if built.state:
         print(f"variables: {built.state:,} bytes beside that")
     print(f"constants: {built.constants:,} bytes")
+    if built.in_float:
+        listed = "; ".join(plain(entry) for entry in built.in_float[:_MOST_LISTED])
+        more = "; ..." if len(built.in_float) > _MOST_LISTED else ""
+        print(f"in floating point: {len(built.in_float)} operators ({listed}{more})")
     print(f"{plain(args.output)}: {', '.join(sorted(built.files))}")
     if built.no_check is not None:
         print(f"no {plain(name)}_check.c: {plain(built.no_check, most=300)}")

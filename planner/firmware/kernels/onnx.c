@@ -1,9 +1,207 @@
+/* section nearest_even */
+/* Of numbers between -2^22 and 2^22: halves to even, by what is left of a float above 2^23. */
+static inline int32_t nearest_even(float value) {
+  const float moved = value + 12582912.0f;
+  int32_t bits;
+  memcpy(&bits, &moved, sizeof(bits));
+  return bits - 0x4B400000;
+}
+
+/* section finish_narrow_T: clamp_float wrapped types_T copies nearest_even */
+/* How sums become elements of 8 bits: times a factor in floating point, cut to limits, and rounded once. */
+typedef struct {
+  const int32_t *biases;
+  const float *factors;
+  int32_t zero;
+  float least; /* less the zero */
+  float most;
+} finish_T;
+
+static COPIED void finish_all_T(const finish_T *finish, int32_t channel, const acc_T *sums, int32_t count, elem_T *to) {
+  const int32_t *biases = finish->biases + channel;
+  const float *factors = finish->factors + channel;
+  const int32_t zero = finish->zero;
+  const float least = finish->least;
+  const float most = finish->most;
+  for (int32_t at = 0; at < count; ++at) {
+    const float real = (float)wrapped_sum(sums[at], biases[at]) * factors[at];
+    to[at] = (elem_T)(nearest_even(clamped_float(real, least, most)) + zero);
+  }
+}
+
+/* section binary_finish_T */
+/* How two elements become one, in floating point: a sum of both times factors, or their product times a factor. */
+typedef struct {
+  float factors[2];
+  float offset;
+  int32_t zeros[2];
+  float least;
+  float most;
+} binary_finish_T;
+
+/* section add_of_T: types_T clamp_float binary_finish_T nearest_even */
+static inline elem_T add_of_T(const binary_finish_T *finish, int32_t one, int32_t other) {
+  const float half = finish->offset + (float)other * finish->factors[1];
+  const float real = half + (float)one * finish->factors[0];
+  return (elem_T)nearest_even(clamped_float(real, finish->least, finish->most));
+}
+
+/* section mul_of_T: types_T clamp_float binary_finish_T nearest_even */
+static inline elem_T mul_of_T(const binary_finish_T *finish, int32_t one, int32_t other) {
+  const int32_t product = (one - finish->zeros[0]) * (other - finish->zeros[1]);
+  const float real = (float)product * finish->factors[0] + finish->offset;
+  return (elem_T)nearest_even(clamped_float(real, finish->least, finish->most));
+}
+
+/* section mean_of_T: range_T clamp_float nearest_even */
+typedef struct {
+  int32_t in_zero;
+  float factor;
+  int32_t zero;
+  float least; /* less the zero */
+  float most;
+} mean_finish_T;
+
+static inline elem_T mean_of_T(const mean_finish_T *finish, int32_t sum, int32_t count) {
+  const float real = (float)(sum - finish->in_zero * count) * finish->factor;
+  return (elem_T)(nearest_even(clamped_float(real, finish->least, finish->most)) + finish->zero);
+}
+
+/* section mean_pool_layer_T: window */
+/* The mean of a window, of what elements stand for. */
+typedef struct {
+  window window;
+  int32_t places; /* of a window with margins that count; 0: only what is inside of the image counts */
+  int32_t in_zero;
+  float in_scale;
+  float scale;
+  float zero;
+  float least;
+  float most;
+} mean_pool_T_layer;
+
+/* section mean_pooled_T: mean_pool_layer_T types_T clamp_float nearest_even */
+static inline elem_T mean_pooled_T(const mean_pool_T_layer *layer, float sum, int32_t count) {
+  const float real = sum / (float)(layer->places > 0 ? layer->places : count) / layer->scale + layer->zero;
+  return (elem_T)nearest_even(clamped_float(real, layer->least, layer->most));
+}
+
+/* section mean_pool_T: inside mean_pooled_T average_block */
+static void mean_pool_T(const mean_pool_T_layer *layer, const image *in, const image *out, int32_t row, int32_t first,
+                        int32_t end) {
+  const window *over = &layer->window;
+  const int32_t channels = over->in_channels;
+  const int32_t y = row * over->stride_rows - over->top;
+  const places rows = inside(y, 1, over->kernel_rows, over->in_rows);
+  elem_T *to = (elem_T *)(void *)place_in(out, row, first, channels);
+  for (int32_t column = first; column < end; ++column) {
+    const int32_t x = column * over->stride_columns - over->left;
+    const places columns = inside(x, 1, over->kernel_columns, over->in_columns);
+    const int32_t count = (rows.end - rows.first) * (columns.end - columns.first);
+    for (int32_t begin = 0; begin < channels; begin += AVERAGE_POOL_BLOCK) {
+      const int32_t width = channels - begin < AVERAGE_POOL_BLOCK ? channels - begin : AVERAGE_POOL_BLOCK;
+      float sums[AVERAGE_POOL_BLOCK] = {0};
+      for (int32_t ky = rows.first; ky < rows.end; ++ky) {
+        for (int32_t kx = columns.first; kx < columns.end; ++kx) {
+          const elem_T *from = (const elem_T *)(const void *)place_in(in, y + ky, x + kx, channels) + begin;
+          for (int32_t at = 0; at < width; ++at) {
+            sums[at] += layer->in_scale * (float)(from[at] - layer->in_zero);
+          }
+        }
+      }
+      for (int32_t at = 0; at < width; ++at) {
+        to[begin + at] = mean_pooled_T(layer, sums[at], count);
+      }
+    }
+    to += channels;
+  }
+}
+
+/* section mean_pool_rows_T: image mean_pooled_T range_f32 */
+/* The same of an image as a whole, row by row. */
+static void mean_pool_rows_T(const mean_pool_T_layer *layer, const image *in, uint8_t *sums, int32_t row, int32_t first,
+                             int32_t end) {
+  const int32_t channels = layer->window.in_channels;
+  const elem_T *from = (const elem_T *)(const void *)place_in(in, row, first, channels);
+  total_f32 *to = (total_f32 *)(void *)sums;
+  for (int32_t column = first; column < end; ++column) {
+    for (int32_t channel = 0; channel < channels; ++channel) {
+      to[channel] += layer->in_scale * (float)(from[channel] - layer->in_zero);
+    }
+    from += channels;
+  }
+}
+
+static void mean_pool_end_T(const mean_pool_T_layer *layer, const uint8_t *sums, uint8_t *out) {
+  const int32_t count = layer->window.in_rows * layer->window.in_columns;
+  const total_f32 *from = (const total_f32 *)(const void *)sums;
+  elem_T *to = (elem_T *)(void *)out;
+  for (int32_t channel = 0; channel < layer->window.in_channels; ++channel) {
+    to[channel] = mean_pooled_T(layer, from[channel], count);
+  }
+}
+
+/* section softmax_by_table_T: range_T clamp_float nearest_even */
+/* A table has e to the power of each difference from the largest element. */
+typedef struct {
+  int32_t outer;
+  int32_t depth;
+  const float *powers;
+  float factor;
+  int32_t zero;
+  float least; /* less the zero */
+  float most;
+} softmax_by_table_T_layer;
+
+static void softmax_by_table_T(const softmax_by_table_T_layer *layer, const uint8_t *in, uint8_t *out) {
+  const elem_T *from = (const elem_T *)(const void *)in;
+  elem_T *to = (elem_T *)(void *)out;
+  for (int32_t outer = 0; outer < layer->outer; ++outer) {
+    int32_t most = LOWEST_T;
+    for (int32_t at = 0; at < layer->depth; ++at) {
+      most = from[at] > most ? from[at] : most;
+    }
+    float sum = 0.0f;
+    for (int32_t at = 0; at < layer->depth; ++at) {
+      sum += layer->powers[most - from[at]];
+    }
+    for (int32_t at = 0; at < layer->depth; ++at) {
+      const float real = layer->powers[most - from[at]] * layer->factor / sum;
+      to[at] = (elem_T)(nearest_even(clamped_float(real, layer->least, layer->most)) + layer->zero);
+    }
+    from += layer->depth;
+    to += layer->depth;
+  }
+}
+
+/* section quantize_U: image elem_U types_f32 nearest_even */
+typedef struct {
+  int32_t channels;
+  float scale;
+  int32_t zero;
+  float least; /* less the zero */
+  float most;
+} quantize_U_layer;
+
+static void quantize_U(const quantize_U_layer *layer, const image *in, const image *out, int32_t row, int32_t first,
+                       int32_t end) {
+  const elem_f32 *from = (const elem_f32 *)(const void *)place_in(in, row, first, layer->channels * (int32_t)sizeof(elem_f32));
+  elem_U *to = (elem_U *)(void *)place_in(out, row, first, layer->channels * (int32_t)sizeof(elem_U));
+  for (int32_t at = 0; at < (end - first) * layer->channels; ++at) {
+    const float value = from[at] / layer->scale;
+    /* What is no number is the least. */
+    const float inside = value > layer->least ? (value < layer->most ? value : layer->most) : layer->least;
+    to[at] = (elem_U)(nearest_even(inside) + layer->zero);
+  }
+}
+
 /* section grouped_conv_T: inside dot_one_T finish_T */
 /* Channels in groups, each of which has weights of its own. */
 typedef struct {
   window window;
   int32_t depth; /* channels of the input in each group */
   int32_t made;  /* channels of the output in each group */
+  int32_t zero;
   const weight_T *weights;
   finish_T finish;
 } grouped_conv_T_layer;
@@ -30,10 +228,10 @@ static void grouped_conv_T(const grouped_conv_T_layer *layer, const image *in, c
       for (int32_t ky = rows.first; ky < rows.end; ++ky) {
         for (int32_t kx = columns.first; kx < columns.end; ++kx) {
           const elem_T *from = lines[ky] + (x + kx * over->dilation_columns) * channels + begin;
-          sum = plus_products_T(sum, from, weights + ky * line + kx * layer->depth, layer->depth, 0);
+          sum = plus_products_T(sum, from, weights + ky * line + kx * layer->depth, layer->depth, layer->zero);
         }
       }
-      to[channel] = finished_T(&layer->finish, channel, sum);
+      finish_all_T(&layer->finish, channel, &sum, 1, to + channel);
     }
     to += over->out_channels;
   }

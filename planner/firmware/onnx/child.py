@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    Floats = NDArray[numpy.float32]
+    Array = NDArray[numpy.generic]
 
 
 def _answer(request: Message, _cancel: threading.Event) -> Message:
@@ -28,14 +28,14 @@ def _answer(request: Message, _cancel: threading.Event) -> Message:
     try:
         for run in request["runs"]:
             inputs = {}
-            for (name, shape, stored, turn), data in zip(request["inputs"], run, strict=True):
-                array = numpy.frombuffer(data, "<f4").reshape(stored).transpose(turn).reshape(shape)
-                inputs[name] = numpy.ascontiguousarray(array, numpy.float32)
+            for (name, kind, shape, stored, turn), data in zip(request["inputs"], run, strict=True):
+                array = numpy.frombuffer(data, kind).reshape(stored).transpose(turn).reshape(shape)
+                inputs[name] = numpy.ascontiguousarray(array)
             results = _run(request["model"], names, inputs)
             outputs.append(
                 [
                     _in_memory(array, stored, turn).tobytes()
-                    for array, (_, _, stored, turn) in zip(results, request["outputs"], strict=True)
+                    for array, (_, _, _, stored, turn) in zip(results, request["outputs"], strict=True)
                 ]
             )
     except Exception as error:
@@ -43,20 +43,20 @@ def _answer(request: Message, _cancel: threading.Event) -> Message:
     return {"kind": "done", "failure": None, "outputs": outputs}
 
 
-def _in_memory(array: "Floats", stored: list[int], turn: list[int]) -> "Floats":
+def _in_memory(array: "Array", stored: list[int], turn: list[int]) -> "Array":
     import numpy
 
     turned = [stored[axis] for axis in turn]
     back = [turn.index(axis) for axis in range(len(turn))]
-    return numpy.ascontiguousarray(array.reshape(turned).transpose(back), "<f4")
+    return numpy.ascontiguousarray(array.reshape(turned).transpose(back))
 
 
-def _run(model: bytes, names: list[str], inputs: "Mapping[str, Floats]") -> "list[Floats]":
+def _run(model: bytes, names: list[str], inputs: "Mapping[str, Array]") -> "list[Array]":
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.log_severity_level = 3
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return cast("list[Floats]", session.run(names, dict(inputs)))
+    return cast("list[Array]", session.run(names, dict(inputs)))
 
 
 def _warm_up() -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[numpy.generic]
+    Floats = NDArray[numpy.float32]
 
 _MOST_ELEMENTS: Final = 1 << 26
 FOLDED: Final = frozenset(
@@ -22,7 +23,16 @@ FOLDED: Final = frozenset(
         *("Gather", "Cast", "Shape", "Size", "ConstantOfShape", "Expand", "Tile", "Range", "Where", "Pad"),
         *("Add", "Sub", "Mul", "Div", "Neg", "Abs", "Sqrt", "Reciprocal", "Pow", "Exp", "Floor", "Ceil"),
         *("Min", "Max", "Equal", "Greater", "Less", "Not", "And", "Or", "ReduceProd", "ReduceSum", "Mod"),
-        *("ReduceMean", "ReduceMax", "ReduceMin", "DequantizeLinear", "Dropout", "Constant", "MatMul"),
+        *(
+            "ReduceMean",
+            "ReduceMax",
+            "ReduceMin",
+            "QuantizeLinear",
+            "DequantizeLinear",
+            "Dropout",
+            "Constant",
+            "MatMul",
+        ),
     )
 )
 """What is computed when the program is written where all of its inputs are constants."""

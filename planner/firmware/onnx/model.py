@@ -10,12 +10,20 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
-from memstow.planner.firmware.full_model import MOST_BYTES, FullModel, FullOperator, refuse
+from memstow.planner.firmware.full_model import MOST_BYTES, FullModel, FullOperator, FullTensor, refuse
 from memstow.planner.firmware.layers import Struct, dense_steps, strided_layer
 from memstow.planner.firmware.onnx.constants import FOLDED, array_of, constants_of, folded
 from memstow.planner.firmware.onnx.layouts import Layout, channels_last, image_shape, merged, of_order, plain
-from memstow.planner.firmware.onnx.lowering import Lowering, Node
+from memstow.planner.firmware.onnx.lowering import INTEGERS, Lowering, Node
 from memstow.planner.firmware.onnx.nodes import RULES, WINDOWED
+from memstow.planner.firmware.onnx.quantisation import (
+    DYNAMIC,
+    Origins,
+    as_pairs,
+    choose,
+    fold_pair,
+    turn_constant,
+)
 from memstow.planner.firmware.program import Port
 from memstow.planner.formats.onnx.dimensions import STANDARD, opset_of, path_of, text_of
 from memstow.planner.formats.onnx.graph import ELEMENT_TYPES, MOST_DIMENSIONS
@@ -29,8 +37,7 @@ if TYPE_CHECKING:
     import onnx
 
 _OLDEST: Final = 7
-_FLOAT: Final = 1
-_IN_PLACE: Final = ELEMENTWISE | {"CLIP", "HARD_SIGMOID", "SOFTPLUS", "ERF", "RECIPROCAL"}
+_IN_PLACE: Final = ELEMENTWISE | {"CLIP", "HARD_SIGMOID", "SOFTPLUS", "ERF", "RECIPROCAL", "REQUANTIZE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,8 @@ def read_onnx(data: bytes) -> OnnxModel:
 
 
 def _read(data: bytes) -> OnnxModel:
-    model, inferred = read_shaped(data)
+    origins: Origins = []
+    model, inferred = read_shaped(data, change=lambda model: origins.extend(as_pairs(model)))
     opset = opset_of(model)
     if opset < _OLDEST:
         message = (
@@ -64,11 +72,12 @@ def _read(data: bytes) -> OnnxModel:
         )
         raise refuse("not_supported", "$.opset_import", message)
     _require_one_maker(model)
-    nodes = _live_nodes(model, opset)
+    nodes = _live_nodes(model, opset, origins)
     lowering = _begin(model, inferred, nodes)
-    wanted = _with_channels_last(nodes)
+    computed = [node for node in nodes if not _fold(lowering, node)]
+    wanted = _with_channels_last(computed)
     inputs = _inputs(model, lowering, wanted)
-    for node in nodes:
+    for node in computed:
         _take(lowering, node)
     outputs = _outputs(model, lowering)
     operators = lowering.operators()
@@ -99,9 +108,12 @@ def _require_one_maker(model: "onnx.ModelProto") -> None:
             raise refuse("duplicate_id", path_of(name), message)
 
 
-def _live_nodes(model: "onnx.ModelProto", opset: int) -> list[Node]:
+def _live_nodes(model: "onnx.ModelProto", opset: int, origins: Origins) -> list[Node]:
     """The nodes that outputs follow from, in the order of the file."""
-    nodes = [Node(proto, index, opset) for index, proto in enumerate(model.graph.node)]
+    nodes = [
+        Node(proto, index, opset, said)
+        for proto, (index, said) in zip(model.graph.node, origins, strict=True)
+    ]
     wanted = {text_of(entry.name) for entry in model.graph.output}
     live = []
     for node in reversed(nodes):
@@ -125,7 +137,8 @@ def _begin(model: "onnx.ModelProto", inferred: "onnx.ModelProto", nodes: Sequenc
     read = {*uses}
     tensors = constants_of(model, read)
     constants = {name: array_of(tensor, path_of(name)) for name, tensor in tensors.items()}
-    return Lowering(shapes=shapes, types=types, uses=uses, constants=constants)
+    readers = {name: node for node in nodes for name in node.inputs if name}
+    return Lowering(shapes=shapes, types=types, uses=uses, constants=constants, readers=readers)
 
 
 def _with_channels_last(nodes: Sequence[Node]) -> frozenset[str]:
@@ -148,16 +161,16 @@ def _inputs(model: "onnx.ModelProto", lowering: Lowering, wanted: frozenset[str]
             continue
         shape = _sound_shape(name, lowering.shapes[name])
         kind = entry.type.tensor_type.elem_type
-        if kind != _FLOAT:
+        if ELEMENT_TYPES.get(kind) not in ("float32", *INTEGERS):
             said = "it is no tensor" if not kind else f"an input of {ELEMENT_TYPES.get(kind, 'another type')}"
-            message = f"{said}; programs of ONNX models take float32"
+            message = f"{said}; programs of ONNX models take float32, int8 and uint8"
             raise refuse("unknown_type", path_of(name), message)
         rank = len(shape)
         if name in wanted and rank in (3, 4):
             stored, layout = image_shape(shape), of_order(shape, channels_last(rank))
         else:
             stored, layout = shape, plain(shape)
-        tensor = lowering.tensor(name, stored)
+        tensor = lowering.tensor(name, stored, ELEMENT_TYPES[kind])
         lowering.is_input(name, tensor, shape, layout)
         ports.append(_port(lowering, name, is_output=False))
     return ports
@@ -173,20 +186,20 @@ def _sound_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _take(lowering: Lowering, node: Node) -> None:
-    """Compute a node of constants, or make it operators."""
-    from memstow.planner.formats.onnx.dimensions import said_of
-
+def _fold(lowering: Lowering, node: Node) -> bool:
+    """Compute what is known when the program is written; whether a node is."""
     if node.proto.domain not in STANDARD:
-        message = (
-            f"{said_of(node.proto)} of the domain {printable(text_of(node.proto.domain), 60)} cannot be built"
-        )
+        message = f"{node.said} of the domain {printable(text_of(node.proto.domain), 60)} cannot be built"
         raise refuse("unknown_operator", node.path, message)
     for name in filter(None, node.outputs):
         shape = lowering.shapes.get(name)
         if shape is not None and name not in lowering.constants and node.kind not in FOLDED:
             _sound_shape(name, shape)
-    if _is_known(lowering, node):
+    if not _is_known(lowering, node):
+        return False
+    if node.kind in ("QuantizeLinear", "DequantizeLinear"):
+        fold_pair(lowering, node)
+    else:
         inputs = {name: lowering.constants[name] for name in node.inputs if name in lowering.constants}
         if node.kind in ("Shape", "Size") and node.inputs[0] not in inputs:
             import numpy
@@ -197,17 +210,22 @@ def _take(lowering: Lowering, node: Node) -> None:
             )
         arrays = folded(node.proto, inputs, lowering.shapes, node.opset, node.path)
         lowering.constants.update(zip(filter(None, node.outputs), arrays, strict=True))
-        return
+        turn_constant(lowering, node)
+    return True
+
+
+def _take(lowering: Lowering, node: Node) -> None:
+    """Make a node operators."""
     rule = RULES.get(node.kind)
     if rule is None:
-        advice = ""
-        if node.kind.startswith(("Quantize", "Dequantize", "QLinear", "DynamicQuantize")):
-            advice = "quantised ONNX models cannot be built yet: build it in float32, or as TensorFlow Lite"
-        listed = advice or f"there are {', '.join(sorted({*RULES}))}"
-        raise refuse("unknown_operator", node.path, f"{said_of(node.proto)} cannot be built; {listed}")
+        listed = f"there are {', '.join(sorted({*RULES}))}"
+        if node.kind in DYNAMIC:
+            listed = "its scales are computed when the model runs: quantise the model statically"
+        raise refuse("unknown_operator", node.path, f"{node.said} cannot be built; {listed}")
     for name in filter(None, node.outputs):
         if name in lowering.shapes:
             _sound_shape(name, lowering.shapes[name])
+    choose(lowering, node)
     rule(lowering, node)
 
 
@@ -226,6 +244,8 @@ def _outputs(model: "onnx.ModelProto", lowering: Lowering) -> list[Port]:
             raise refuse("not_supported", path_of(name), "an output that is a constant; leave it out")
         if name not in lowering.values:
             raise refuse("not_written", path_of(name), "it is an output of the model that no node makes")
+        if lowering.values[name].is_quantised:
+            lowering.values[name] = lowering.as_floats(lowering.values[name])
         ports.append(_port(lowering, name, is_output=True))
     if not ports:
         raise refuse("missing_output", "$.graph.output", "the model has no outputs")
@@ -235,14 +255,14 @@ def _outputs(model: "onnx.ModelProto", lowering: Lowering) -> list[Port]:
 def _port(lowering: Lowering, name: str, *, is_output: bool) -> Port:
     value = lowering.values[name]
     tensor = lowering.tensors[value.tensor]
-    size = prod(value.shape) * 4
+    size = prod(value.shape) * tensor.width
     if value.layout.is_plain:
         return Port(str(value.tensor), name, size, tensor.type, value.shape)
     least = merged(value.layout)
     copied = (
-        _turning(name, least.stored, least.turn)
+        _turning(tensor, least.stored, least.turn)
         if is_output
-        else _turning(name, least.turned, _inverse(least.turn))
+        else _turning(tensor, least.turned, _inverse(least.turn))
     )
     return Port(str(value.tensor), name, size, tensor.type, value.shape, False, copied, tensor.shape)
 
@@ -251,12 +271,12 @@ def _inverse(turn: Sequence[int]) -> tuple[int, ...]:
     return tuple(turn.index(axis) for axis in range(len(turn)))
 
 
-def _turning(name: str, shape: tuple[int, ...], order: tuple[int, ...]) -> Struct:
+def _turning(tensor: FullTensor, shape: tuple[int, ...], order: tuple[int, ...]) -> Struct:
     """What `copy_strided` is given to put the axes of a tensor in another order."""
     steps = dense_steps(shape)
-    layer = strided_layer([shape[axis] for axis in order], [steps[axis] for axis in order], 4)
+    layer = strided_layer([shape[axis] for axis in order], [steps[axis] for axis in order], tensor.width)
     if layer is None:
-        raise refuse("not_supported", path_of(name), "it has too many dimensions to be put in order")
+        raise refuse("not_supported", tensor.path, "it has too many dimensions to be put in order")
     return Struct(layer)
 
 
@@ -309,5 +329,7 @@ def _pairs(operator: FullOperator) -> tuple[tuple[str, str], ...]:
     return tuple(
         (str(place), str(operator.source.outputs[0]))
         for place, tensor in dict(zip(operator.source.inputs, operator.inputs, strict=True)).items()
-        if tensor is not None and tensor.content is None and tensor.elements == output.elements
+        if tensor is not None
+        and tensor.content is None
+        and (tensor.elements, tensor.type) == (output.elements, output.type)
     )

@@ -5,6 +5,7 @@ and clips into what makes their input, margins of zeros into the window that rea
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf, prod
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +18,15 @@ from memstow.planner.firmware.onnx.layouts import (
     plain,
     reordered,
 )
-from memstow.planner.firmware.onnx.lowering import Draft, Lowering, Node, Value
+from memstow.planner.firmware.onnx.lowering import Draft, Lowering, Node, Value, quantised
+from memstow.planner.firmware.onnx.quantisation import dequantize_linear, quantize_linear
 from memstow.planner.model.graph import Window
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
+
+    from memstow.planner.firmware.onnx.constants import Array
 
     Floats = NDArray[numpy.float64]
 
@@ -103,7 +107,7 @@ def _without_margins(lowering: Lowering, node: Node) -> tuple[int, tuple[int, in
     draft = lowering.maker(node)
     if draft is None or draft.kind != "PADV2" or draft.window is None:
         return None
-    if any(lowering.tensors[draft.inputs[2]].content or b"\1"):
+    if lowering.tensors[draft.inputs[2]].values() != (lowering.tensors[draft.inputs[0]].zero,):
         return None
     top, left, bottom, right = draft.window.padding
     lowering.undo(draft)
@@ -139,7 +143,7 @@ def _convolution(lowering: Lowering, node: Node) -> None:
         kind, placed = "DEPTHWISE_CONV_2D", weights.transpose(1, 2, 3, 0)
     else:
         kind, placed = "CONV_2D" if groups == 1 else "GROUPED_CONV_2D", weights.transpose(0, 2, 3, 1)
-    inputs = [image, lowering.constant(placed, node.inputs[1])]
+    inputs = [image, lowering.constant(placed, node.inputs[1], node.weighed)]
     if node.has(2):
         bias = lowering.array(node, 2)
         node.need(bias.shape == (channels,), f"biases of {list(bias.shape)}", "bad_shape")
@@ -174,7 +178,7 @@ def _transposed(lowering: Lowering, node: Node) -> None:
     options = {1: columns, 2: rows, OWN: pads[0], OWN + 1: pads[1] if count == 2 else 0}
     if count == 1:
         weights = weights[..., None]
-    inputs = [image, lowering.constant(weights.transpose(1, 2, 3, 0), node.inputs[1])]
+    inputs = [image, lowering.constant(weights.transpose(1, 2, 3, 0), node.inputs[1], node.weighed)]
     if node.has(2):
         inputs.append(lowering.constant(lowering.array(node, 2), node.inputs[2]))
     target = lowering.makes_image(node)
@@ -293,18 +297,19 @@ def _each(lowering: Lowering, node: Node, kind: str, options: Mapping[int, float
     value = lowering.value(node)
     shape = lowering.tensors[value.tensor].shape
     node.need(prod(value.shape) == prod(lowering.shape_of(node)), "it changes the shape", "bad_shape")
-    target = lowering.tensor(node.outputs[0], shape)
+    target = lowering.output(node, shape)
     lowering.makes(node, target, value.layout)
     return lowering.emit(kind, [value.tensor], [target], path=node.path, options=options)
 
 
 def _limited(lowering: Lowering, node: Node, least: float, most: float) -> None:
     """What is below or above is cut off: by what makes the input, where that can."""
-    draft = lowering.maker(node)
+    value = lowering.value(node)
+    draft = lowering.maker(node) if node.goal in (None, lowering.quantisation(value.tensor)) else None
     if draft is not None and draft.kind in _LIMITED:
         low, high = draft.limits or (-inf, inf)
         draft.limits = min(max(low, least), most), min(max(high, least), most)
-        lowering.becomes_part(node, lowering.value(node))
+        lowering.becomes_part(node, value)
         return
     _each(lowering, node, "CLIP", {}).limits = least, most
 
@@ -344,7 +349,7 @@ def _binary(lowering: Lowering, node: Node) -> None:
     if count == 1:
         lowering.same(node, lowering.value(node))
         return
-    if count == 2 and _is_folded(lowering, node):
+    if count == 2 and not node.is_integer and _is_folded(lowering, node):
         return
     values = [lowering.value(node, place) for place in range(count)]
     shape = lowering.shape_of(node)
@@ -369,9 +374,7 @@ def _pair(
     """What two values make, each element of those at the same place; repeated where there are fewer."""
     rank = len(shape)
     _together(node, values[0].shape, values[1].shape)
-    wide = [
-        Value(value.tensor, (1,) * (rank - len(value.shape)) + value.shape, value.layout) for value in values
-    ]
+    wide = [replace(value, shape=(1,) * (rank - len(value.shape)) + value.shape) for value in values]
     if node.kind == "PRelu":
         node.need(wide[0].shape == shape, "its slopes are more than its input", "bad_shape")
     is_image = any(value.has_channels_last for value in wide)
@@ -381,7 +384,7 @@ def _pair(
         return image_shape(extents) if is_image else extents
 
     inputs = [lowering.stored(value, order, placed(value.shape)) for value in wide]
-    target = lowering.tensor(node.outputs[0], placed(shape))
+    target = lowering.output(node, placed(shape))
     layout = of_order(shape, order)
     if is_last:
         lowering.makes(node, target, layout)
@@ -526,15 +529,18 @@ def _gemm(lowering: Lowering, node: Node) -> None:
     import numpy
 
     node.need(not node.whole("transA", 0), "a transposed input")
-    weights = lowering.array(node, 1).astype(numpy.float64)
+    weights = lowering.array(node, 1)
     node.need(weights.ndim == 2, f"weights of {weights.ndim} dimensions", "bad_shape")
     if not node.whole("transB", 0):
         weights = weights.T
-    weights = weights * node.real("alpha", 1.0)
+    if not node.is_integer:
+        weights = (weights.astype(numpy.float64) * node.real("alpha", 1.0)).astype(numpy.float32)
     output = lowering.shape_of(node)
     biases = None
     if node.has(2):
-        array = lowering.array(node, 2).astype(numpy.float64) * node.real("beta", 1.0)
+        array = lowering.array(node, 2)
+        if not node.is_integer:
+            array = (array.astype(numpy.float64) * node.real("beta", 1.0)).astype(numpy.float32)
         wide = (1,) * (2 - array.ndim) + array.shape
         node.need(len(wide) == 2 and wide[1] in (1, output[1]), "biases of another shape", "bad_shape")
         node.need(wide[0] == 1, "biases for each row")
@@ -543,15 +549,13 @@ def _gemm(lowering: Lowering, node: Node) -> None:
 
 
 def _matmul(lowering: Lowering, node: Node) -> None:
-    import numpy
-
-    weights = lowering.array(node, 1).astype(numpy.float64)
+    weights = lowering.array(node, 1)
     node.need(weights.ndim == 2, f"weights of {weights.ndim} dimensions; two can be built")
     node.need(len(lowering.value(node).shape) >= 2, "a list times a matrix")
     _product(lowering, node, weights.T, None)
 
 
-def _product(lowering: Lowering, node: Node, weights: "Floats", biases: "Floats | None") -> None:
+def _product(lowering: Lowering, node: Node, weights: "Array", biases: "Array | None") -> None:
     """Rows of the input times weights of (outputs, depth)."""
     import numpy
 
@@ -567,9 +571,9 @@ def _product(lowering: Lowering, node: Node, weights: "Floats", biases: "Floats 
         weights = placed
     else:
         value = lowering.plain(value)
-    inputs = [value.tensor, lowering.constant(weights.astype(numpy.float32), node.inputs[1])]
+    inputs = [value.tensor, lowering.constant(weights, node.inputs[1], node.weighed)]
     if biases is not None:
-        inputs.append(lowering.constant(biases.astype(numpy.float32), node.inputs[2]))
+        inputs.append(lowering.constant(biases, node.inputs[2]))
     lowering.emit("FULLY_CONNECTED", inputs, [lowering.makes_plain(node)], path=node.path)
 
 
@@ -615,7 +619,7 @@ def _mean_of(lowering: Lowering, node: Node, axes: tuple[int, ...]) -> None:
         for shape in (value.shape, kept)
     ]
     image = lowering.stored(value, order, shapes[0])
-    target = lowering.tensor(node.outputs[0], shapes[1])
+    target = lowering.output(node, shapes[1])
     lowering.makes(node, target, of_order(kept, order))
     numbers = lowering.numbers(listed, f"{node.outputs[0]} axes")
     lowering.emit("MEAN", [image, numbers], [target], path=node.path)
@@ -638,13 +642,15 @@ def _softmax(lowering: Lowering, node: Node) -> None:
         is_image = rank in (3, 4) and order == channels_last(rank)
         shape = image_shape(value.shape) if is_image else tuple(value.shape[entry] for entry in order)
         source = lowering.stored(value, order, shape)
-        target = lowering.tensor(node.outputs[0], shape)
+        target = lowering.output(node, shape)
         lowering.makes(node, target, of_order(value.shape, order))
     lowering.emit("SOFTMAX", [source], [target], path=node.path, options={0: 1.0})
 
 
 def _concat(lowering: Lowering, node: Node) -> None:
     values = [lowering.value(node, place) for place in range(len(node.inputs))]
+    if node.goal is not None:
+        values = [lowering.as_integers(value, node.goal) if value.is_quantised else value for value in values]
     shape = lowering.shape_of(node)
     rank = len(shape)
     node.need(rank > 0 and all(len(value.shape) == rank for value in values), "its ranks differ", "bad_shape")
@@ -768,7 +774,10 @@ def _pad(lowering: Lowering, node: Node) -> None:
             (top, bottom), (left, right) = listed[1:3]
             window = Window(kernel=(1, 1), padding=(top, left, bottom, right))
     numbers = lowering.numbers([entry for pair in listed for entry in pair], f"{node.outputs[0]} margins")
-    element = lowering.constant(numpy.array([filler], numpy.float32), f"{node.outputs[0]} margin")
+    margin: Array = numpy.array([filler], numpy.float32)
+    if node.goal is not None:
+        margin = quantised(margin, node.goal) if value.is_quantised else margin.astype(node.goal.type)
+    element = lowering.constant(margin, f"{node.outputs[0]} margin")
     lowering.emit("PADV2", [source, numbers, element], [target], path=node.path, window=window)
 
 
@@ -848,6 +857,8 @@ RULES: Final[Mapping[str, Rule]] = {
     "Transpose": _transpose,
     "DepthToSpace": _depth_to_space,
     "SpaceToDepth": _depth_to_space,
+    "QuantizeLinear": quantize_linear,
+    "DequantizeLinear": dequantize_linear,
 }
 WINDOWED: Final = frozenset(
     (

@@ -9,6 +9,7 @@ from typing import Final
 
 from memstow.planner.firmware.check import Referee, Runs
 from memstow.planner.firmware.onnx.model import OnnxModel
+from memstow.planner.firmware.program import Port
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.printable import printable
 from memstow.planner.processes import machine
@@ -28,8 +29,8 @@ def onnx_referee(model: bytes, onnx: OnnxModel) -> Referee:
         request = {
             "kind": "outputs",
             "model": model,
-            "inputs": [_order(onnx, port.name) for port in onnx.inputs],
-            "outputs": [_order(onnx, port.name) for port in onnx.outputs],
+            "inputs": [_order(onnx, port) for port in onnx.inputs],
+            "outputs": [_order(onnx, port) for port in onnx.outputs],
             "runs": [list(run) for run in runs],
         }
         answer = ask_child(_CHILD, request, int(machine.memory() * _MEMORY_SHARE), _SECONDS)
@@ -41,8 +42,8 @@ def onnx_referee(model: bytes, onnx: OnnxModel) -> Referee:
     return Referee("ONNX Runtime", run)
 
 
-def _order(onnx: OnnxModel, name: str) -> list[object]:
-    """A value by its name, with its shape and how it lies in memory."""
-    shape, layout = onnx.layouts[name]
+def _order(onnx: OnnxModel, port: Port) -> list[object]:
+    """A value by its name, with its type, its shape and how it lies in memory."""
+    shape, layout = onnx.layouts[port.name]
     lists: Sequence[Sequence[int]] = shape, layout.stored, layout.turn
-    return [name, *map(list, lists)]
+    return [port.name, port.type, *map(list, lists)]

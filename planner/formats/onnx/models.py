@@ -7,7 +7,7 @@ Of a model without open dimensions, what inference cannot follow has the shapes 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Final
@@ -384,10 +384,17 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
 
 
 def read_shaped(
-    data: bytes, dims: Mapping[str, int] | None = None
+    data: bytes,
+    dims: Mapping[str, int] | None = None,
+    change: "Callable[[onnx.ModelProto], None] | None" = None,
 ) -> "tuple[onnx.ModelProto, onnx.ModelProto]":
-    """The model, and the model with the shapes of all values that can be known."""
+    """The model, and the model with the shapes of all values that can be known.
+
+    `change` is done to the model before.
+    """
     model = parsed_model(data)
+    if change is not None:
+        change(model)
     forget_made_up_names(model)
     OpenInputs(model, {}, dims or {}, TermArithmetic(()))
     refuse_large_numbers(model)

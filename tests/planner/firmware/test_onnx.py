@@ -113,11 +113,6 @@ def test_damaged_models_are_refused_or_built() -> None:
                   initializer=[weights("w", 4, 3, 3, 3)]),
             "2 images at a time",
         ),
-        (
-            model([node("QuantizeLinear", "x s", "y")], [value("x", [4])], [value("y", [4], 2)],
-                  initializer=[weights("s")]),
-            "quantised ONNX models cannot be built yet",
-        ),
         (model([node("Relu", "x", "y")], [value("x", [4])], [value("y", [4])], 6), "opset 6 is too old"),
         (
             model([node("Relu", "x", "y"), node("Tanh", "x", "y")], [value("x", [4])], [value("y", [4])]),
@@ -133,7 +128,7 @@ def test_damaged_models_are_refused_or_built() -> None:
         ),
     ],
     ids=[
-        "open", "operator", "batch", "quantised", "opset", "two makers", "two inputs", "type", "dimensions",
+        "open", "operator", "batch", "opset", "two makers", "two inputs", "type", "dimensions",
         "constant",
     ],
 )  # fmt: skip
