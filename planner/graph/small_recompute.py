@@ -227,7 +227,7 @@ class _Every:
             size, used = self._size[item], last[item]
             if used is None:
                 continue
-            if used >= 0 and not onward[used] >> item & 1:
+            if used >= 0:
                 before, onward[used] = onward[used], onward[used] | 1 << item
                 op = node.runs[used]
                 levels[used] += self._saved(op, before) - self._saved(op, onward[used])

@@ -205,20 +205,20 @@ class Allowance:
         if limit is not None:
             left = max(limit - self.work, 0)
             options = replace(options, work_limit=int(left * fraction))
-        return replace(options, time_limit=max(self._seconds_left(), 0.0) * fraction)
+        return replace(options, time_limit=self.seconds_left * fraction)
 
     def budget(self, fraction: float) -> Budget:
         """The same for native code."""
         limit = self._work_limit()
         work = -1 if limit is None else int(max(limit - self.work, 0) * fraction)
-        seconds = -1.0 if self._options.deterministic else max(self._seconds_left(), 0.0) * fraction
+        seconds = -1.0 if self._options.deterministic else self.seconds_left * fraction
         return Budget(seconds, work)
 
     def mark(self, fraction: float) -> float:
         """Where this fraction of what is left will have been taken."""
         if self._options.deterministic:
             return self.work + max((self._work_limit() or 0) - self.work, 0) * fraction
-        return time.monotonic() + max(self._seconds_left(), 0.0) * fraction
+        return time.monotonic() + self.seconds_left * fraction
 
     def is_past(self, mark: float) -> bool:
         """Whether that much has been taken."""
@@ -234,7 +234,7 @@ class Allowance:
         limit = self._work_limit()
         if limit is not None and limit - self.work <= limit * _REST:
             return True
-        return not self._options.deterministic and self._seconds_left() <= self._options.time_limit * _REST
+        return not self._options.deterministic and self.seconds_left <= self._options.time_limit * _REST
 
     @property
     def seconds(self) -> float:
@@ -244,14 +244,11 @@ class Allowance:
     @property
     def seconds_left(self) -> float:
         """Until the time limit; none where it is over."""
-        return max(self._seconds_left(), 0.0)
+        return max(self._options.time_limit - (time.monotonic() - self._begin), 0.0)
 
     def affords(self, seconds: float) -> bool:
         """Whether so much time is left; that of a deterministic run has no end."""
-        return self._options.deterministic or self._seconds_left() >= seconds
-
-    def _seconds_left(self) -> float:
-        return self._options.time_limit - (time.monotonic() - self._begin)
+        return self._options.deterministic or self.seconds_left >= seconds
 
     def _work_limit(self) -> int | None:
         if self._options.work_limit is not None or not self._options.deterministic:

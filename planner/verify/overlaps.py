@@ -272,9 +272,9 @@ class DisjointRanges:
         self._starts = starts
         self._ends = ends
         self._tag_at: dict[int, int] = {}
-        # Chunk c holds the starts in [floors[c], floors[c + 1]); only a single chunk may be empty.
+        # Chunk c holds the starts in [floors[c - 1], floors[c]); only a single chunk may be empty.
         self._chunks: list[list[int]] = [[]]
-        self._floors: list[int] = [0]
+        self._floors: list[int] = []
 
     def __len__(self) -> int:
         return len(self._tag_at)
@@ -282,7 +282,7 @@ class DisjointRanges:
     def enter(self, tag: int) -> bool:
         """Add this range, unless it overlaps one that is here."""
         start = self._starts[tag]
-        c = bisect_right(self._floors, start) - 1 if len(self._floors) > 1 else 0
+        c = bisect_right(self._floors, start)
         chunk = self._chunks[c]
         position = bisect_right(chunk, start)
         if position < len(chunk):
@@ -297,7 +297,7 @@ class DisjointRanges:
         chunk.insert(position, start)
         if len(chunk) > _CHUNK:
             self._chunks[c : c + 1] = [chunk[: _CHUNK // 2], chunk[_CHUNK // 2 :]]
-            self._floors.insert(c + 1, chunk[_CHUNK // 2])
+            self._floors.insert(c, chunk[_CHUNK // 2])
         return True
 
     def leave(self, tag: int) -> bool:
@@ -306,17 +306,16 @@ class DisjointRanges:
         if self._tag_at.get(start) != tag:
             return False
         del self._tag_at[start]
-        c = bisect_right(self._floors, start) - 1 if len(self._floors) > 1 else 0
+        c = bisect_right(self._floors, start)
         chunk = self._chunks[c]
         del chunk[bisect_left(chunk, start)]
         if not chunk and len(self._chunks) > 1:
-            del self._chunks[c], self._floors[c]
-            self._floors[0] = 0
+            del self._chunks[c], self._floors[max(c - 1, 0)]
         return True
 
     def overlapped(self, start: int, end: int) -> Iterator[int]:
         """Tags of the ranges here that share an integer with [start, end), lowest first."""
-        c = bisect_right(self._floors, start) - 1
+        c = bisect_right(self._floors, start)
         position = bisect_right(self._chunks[c], start)
         before = self._chunks[c][position - 1] if position else self._chunks[c - 1][-1] if c else None
         if before is not None and self._ends[self._tag_at[before]] > start:

@@ -121,10 +121,9 @@ class Packing:
             return body.start
         sizes = [index.buffers[i].size for i in body.members]
         highest = index.ends[pool] - max(d + size for d, size in zip(body.deltas, sizes, strict=True))
-        start = max(-d for d in body.deltas)
-        if stacked:
-            sized = [d for d, size in zip(body.deltas, sizes, strict=True) if size]
-            start = max(start, self._pools[pool].top - min(sized, default=0)) if sized else start
+        start = -min(body.deltas)
+        if stacked and body.bytes:
+            start += self._pools[pool].top
         taken: list[Range] = []
         for i, d, size in zip(body.members, body.deltas, sizes, strict=True):
             if not size:

@@ -562,10 +562,10 @@ def _judge_all(
 ) -> None:
     index = ProblemIndex(sizes.problem_with(sizes.largest()), findings)
     term = parse_term(problem.objective[0])
-    if term is not None and term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
+    if term is None or term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         text = "the problem is not valid: {!r} is no objective of a symbolic problem"
         findings.add(Code.INVALID_PROBLEM, text, problem.objective[0])
-    if term is not None and not findings.total:
+    elif not findings.total:
         _judge(problem, plan, _Subject(index, sizes, space, term, plain), findings, claims)
 
 

@@ -27,10 +27,10 @@ class Direction:
 
     output_extent: int
     extent: int
-    taps: int
-    stride: int
-    before: int
-    dilation: int
+    taps: int = 1
+    stride: int = 1
+    before: int = 0
+    dilation: int = 1
 
     @property
     def is_point(self) -> bool:
@@ -186,7 +186,7 @@ def _product(inputs: list[Tensor], output: Tensor) -> Reading | str:
         or prod(_shape(inputs[0])) != deep * rows
     ):
         return "the operator is no product with a matrix"
-    line, point = Direction(rows, rows, 1, 1, 0, 1), Direction(1, 1, 1, 1, 0, 1)
+    line, point = Direction(rows, rows), Direction(1, 1)
     return _reading(line, point, channels, deep, 1, inputs[:1], inputs[1], inputs[1:], output, 1, True)
 
 
@@ -199,7 +199,7 @@ def _by_element(inputs: list[Tensor], output: Tensor) -> Reading | str:
         or any(prod(_shape(input_)) not in (1, channels) for input_ in inputs if input_ not in images)
     ):
         return "the inputs do not have the shape of the output"
-    rows, columns = (Direction(entry, entry, 1, 1, 0, 1) for entry in (high, wide))
+    rows, columns = (Direction(entry, entry) for entry in (high, wide))
     rest = [input_ for input_ in inputs if input_ not in images]
     return _reading(rows, columns, channels, channels, channels, images, None, rest, output, 1, True)
 

@@ -22,10 +22,11 @@ from memstow.api.operations.request_types import SolveResult
 from memstow.api.store import administration, job_records, maintenance, plan_cache
 from memstow.api.store.database import Database, DiskFullError, StoreError, set_file_up, url_of
 from memstow.api.store.job_records import Ending, IdempotencyKey, JobEvents, KeyReusedError
-from memstow.api.store.keys import Keys, QueueFullError, Quotas, RefusedKey, WhyRefused
+from memstow.api.store.keys import Keys, QueueFullError, Quotas, RefusedKey, Role, WhyRefused
 from memstow.api.store.plan_cache import CachedPlan, CacheWriter, PlanCache
 from memstow.api.store.queue import Claims, Filter, Queue
 from memstow.api.store.tables import JobEvent, Progress, State, Stop, metadata
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.printable import printable
 from tests.api.store.drafts import draft
 from tests.api.store.passing import let_pass
@@ -279,6 +280,17 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(
     assert found is not None
     assert (found.state, found.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
     assert [event.kind for event in events.after(job, 0)] == ["incumbent", "done"]
+
+
+def test_what_a_run_says_is_written_to_its_own_job_alone(jobs: Queue, claims: Claims) -> None:
+    one, _ = jobs.submit(draft())
+    other, _ = jobs.submit(draft())
+    assert {claim.job.id for _ in range(2) if (claim := claims.claim("a", 9))} == {one, other}
+    assert claims.record(one, 1, Progress(value=9, bound=3, plan=b"nine"), [])
+    assert claims.record(other, 1, Progress(value=5), [])
+    found = [jobs.get(job) for job in (one, other)]
+    assert [entry and (entry.value, entry.bound) for entry in found] == [(9, 3), (5, None)]
+    assert [jobs.document(job, "plan") for job in (one, other)] == [b"nine", None]
 
 
 def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue, claims: Claims) -> None:
@@ -697,6 +709,17 @@ def test_a_refused_key_is_told_apart_by_who_has_its_secret(database: Database) -
     assert keys.find(third + "x") == RefusedKey(WhyRefused.UNKNOWN)
     assert keys.revoke(key.id)
     assert keys.find(third) == RefusedKey(WhyRefused.REVOKED, key.id)
+
+
+def test_a_key_reads_the_jobs_of_a_key_that_is_there(database: Database) -> None:
+    keys = Keys(database)
+    owner, _ = keys.create("owner")
+    reader, _ = keys.create("reader", Role.READ, reads=owner.id)
+    second, _ = keys.create("second", Role.READ, reads=reader.id)
+    assert (owner.reads, reader.reads, second.reads) == (None, owner.id, owner.id)
+    with pytest.raises(InputError, match="there is no key"):
+        keys.create("third", Role.READ, reads="0" * 12)
+    assert {key.id for key in keys.list()} == {owner.id, reader.id, second.id}
 
 
 def test_revoked_keys_still_close_the_service_until_they_are_reset(database: Database) -> None:

@@ -18,7 +18,7 @@ from memstow.planner.model.symbolic import (
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.shapes.sweep import as_csv, as_data, spread, sweep, sweep_points
+from memstow.planner.shapes.sweep import as_csv, as_data, said_points, spread, sweep, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.show.symbolic_report import sweep_svg, sweep_table
 
@@ -65,6 +65,8 @@ def plan(*orders: Order, points: tuple[PointPeak, ...] = ()) -> SymbolicPlan:
         (Symbol(id="s", min=100, max=200), 5, [100, 125, 150, 175, 200]),
         (Symbol(id="s", min=-100, max=100, step=10), 3, [-100, 0, 100]),
         (Symbol(id="s", min=1, max=1024), 2, [1, 1024]),
+        (Symbol(id="s", min=1, max=6), 6, [1, 2, 3, 4, 5, 6]),
+        (Symbol(id="s", min=1, max=7), 6, [1, 2, 3, 4, 5, 7]),
     ],
 )
 def test_values_are_spread_over_the_range(symbol: Symbol, points: int, values: list[int]) -> None:
@@ -114,6 +116,20 @@ def test_the_points_of_the_problem_and_which_order_is_used() -> None:
         "ratio": 1.0,
         "order": 1,
     }
+
+
+def test_what_a_plan_says_of_its_points_is_not_computed_again() -> None:
+    said = (
+        PointPeak(at={"s": 8, "b": 1}, peak=99, least=66),
+        PointPeak(at={"s": 2, "b": 4}, peak=9, least=9),
+    )
+    found = said_points(problem(), plan(STACK, points=said))
+    assert (found.name, found.term, found.symbol, found.fixed) == ("three <of> them", "peak", None, {})
+    assert [(it.at, it.peak, it.least, it.order) for it in found.points] == [
+        ({"s": 8, "b": 1}, 99, 66, None),
+        ({"s": 2, "b": 4}, 9, 9, None),
+    ]
+    assert found.worst is found.points[0]
 
 
 def test_a_least_of_the_plan_counts_where_it_is_larger_and_can_be_so() -> None:

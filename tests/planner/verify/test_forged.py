@@ -32,7 +32,7 @@ from memstow.planner.model.plan import (
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, subproblem
 from memstow.planner.solve import engine
 from memstow.planner.solve.recheck import recheck
-from memstow.planner.verify import Claim, Code, Standing, Subject, judge
+from memstow.planner.verify import Claim, Code, Standing, Subject, judge, refutation
 from tests.campaign import gate_first
 from tests.planner.plans import honest
 from tests.problems import random_problem
@@ -561,6 +561,30 @@ def test_a_bound_one_above_what_the_lowest_free_places_reach_is_refuted(
         verdict = judge(problem, honest(problem, places, bounds={"peak": bound}))
         assert standing(verdict.claims, Subject.BOUND, "peak") is expected
         assert standing(verdict.claims, Subject.PLACES, None) is Standing.CHECKED
+
+
+@pytest.mark.parametrize("offset", [4, -4, 6])
+def test_a_bound_above_a_stack_is_refuted_where_there_is_time_for_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
+    buffers = tuple(
+        Buffer(id=name, size=size, lifetime=lifetime)
+        for name, size, lifetime in (
+            ("a", 4, (0, 2)),
+            ("b", 4, (2, 4)),
+            ("none", 0, (0, 4)),
+            ("c", 4, (2, 4)),
+        )
+    )
+    ties = (Relative(buffer="b", base="c", offset=offset), Relative(buffer="none", base="c", offset=20))
+    problem = Problem(buffers=buffers, pools=(Pool(id="p"),), relative=ties)
+    places = {"a": ("p", 0), "b": ("p", 100 + offset), "c": ("p", 100), "none": ("p", 120)}
+    stack = 8 + abs(offset)
+    for steps, least in ((3, stack), (1000, stack - 4)):
+        monkeypatch.setattr(refutation, "MOST_STEPS", steps)
+        for bound, expected in ((least, Standing.CLAIMED), (least + 1, Standing.REFUTED)):
+            verdict = judge(problem, honest(problem, places, bounds={"peak": bound}))
+            assert standing(verdict.claims, Subject.BOUND, "peak") is expected
 
 
 def test_the_problem_of_some_buffers_holds_their_groups_and_what_is_between_them() -> None:

@@ -11,12 +11,13 @@ from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
+    Point,
     Symbol,
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
 )
-from memstow.planner.verify import Standing, Subject, Verdict, symbolic_orders
+from memstow.planner.verify import Standing, Subject, Verdict, symbolic_orders, symbolic_verdict
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.planner.verify.verdict import Code
 
@@ -400,3 +401,31 @@ class TestPieces:
 )
 def test_a_plan_has_the_parts_of_its_kind(plan: SymbolicPlan, code: Code) -> None:
     assert code in codes(judge_symbolic(ABC, plan))
+
+
+@pytest.mark.parametrize("objective", ["moves", "placement_cost", "size"])
+def test_only_peaks_are_objectives(objective: str) -> None:
+    plan = order(("a", ""), ("b", "a"), ("c", "b"))
+    found = verdict(replace(ABC, objective=(objective,)), plan)
+    assert set(codes(found)) == {Code.INVALID_PROBLEM}
+    assert objective in found.violations[0].message
+
+
+def test_what_does_not_fit_is_named_at_the_points_for_which_there_is_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many = Symbol(id="s", min=1, max=5000)
+    inner = SymbolicProblem(
+        symbols=[many],
+        points=[Point(at={"s": 1})],
+        pools=[Pool(id="memory", capacity=2499)],
+        buffers=[buffer("a", "min(s, 5000 - s)")],
+    )
+    least = replace(inner, buffers=(buffer("a", "5001 - s"),))
+    (named,) = verdict(inner, order(("a", ""))).violations
+    assert (named.code, named.message[:10]) == (Code.BEYOND_CAPACITY, "at s=2500:")
+    # Whatever the time, the last and the first value of all symbols are looked at, and then nothing more.
+    monkeypatch.setattr(symbolic_verdict, "MOST_STEPS", 0)
+    assert codes(verdict(inner, order(("a", "")))) == [Code.NOT_SHOWN]
+    (named,) = verdict(least, order(("a", ""))).violations
+    assert (named.code, named.message[:7]) == (Code.BEYOND_CAPACITY, "at s=1:")
