@@ -819,8 +819,8 @@ PROGRAM_ORDER: Final = Option(
 )
 PROGRAM_WITH: Final = Option(
     "generators",
-    "what the program may do to need less memory: ``stripes``, ``recompute``, both with a comma between, or "
-    "``none``; in several memories ``spill``",
+    "what the program may do to need less memory, of ``stripes``, ``channels``, ``recompute``, with commas "
+    "between, or ``none``; in several memories ``spill``",
     Text(),
     "LIST",
     flag="--with",

@@ -5,8 +5,9 @@ with the plan and the table of its loops that they were written from.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -17,6 +18,7 @@ from memstow.planner.model.options import Options
 if TYPE_CHECKING:
     import threading
 
+    from memstow.planner.firmware.channels import Part
     from memstow.planner.firmware.check import Referee
     from memstow.planner.firmware.full_model import FullModel, FullOperator
     from memstow.planner.firmware.layers import Layer
@@ -105,6 +107,8 @@ def build(
     from memstow.planner.front.front_request import FrontCallbacks
 
     source = _read(model, order, outside)
+    if "channels" in wanted:
+        source = _in_parts(source)
     entry = planned(source.graph, chosen, options or Options(), FrontCallbacks(on_event, cancel))
     return _written(source, name, entry, with_check=with_check)
 
@@ -127,7 +131,18 @@ class _Source:
     inputs: "Sequence[Port]"
     outputs: "Sequence[Port]"
     referee: "Referee"
+    layer_of: "Callable[[FullOperator], Layer]"
     kernels: Sequence[str] = ()
+    parts: "Mapping[str, Part]" = field(default_factory=dict)
+    """By operator of the alternatives of the graph."""
+
+
+def _in_parts(source: _Source) -> _Source:
+    """The model with alternatives in parts of channels, as far as there are kernels for them."""
+    from memstow.planner.firmware.channels import with_parts
+
+    graph, parts = with_parts(source.graph, source.layers)
+    return replace(source, graph=graph, parts=parts)
 
 
 def _read(model: bytes, order: Order, external: Collection[External]) -> _Source:
@@ -142,11 +157,12 @@ def _read(model: bytes, order: Order, external: Collection[External]) -> _Source
 
     read = read_model(model)
     context = Context(read, initial_variables(read, model), finish)
-    layers = {str(operator.index): layer_of(operator, context) for operator in read.operators}
+    make = partial(layer_of, context=context)
+    layers = {str(operator.index): make(operator) for operator in read.operators}
     lying = _with_the_caller(read, external)
     graph = planned_graph(read_graph(model, in_place=True), read, layers, order, lying)
     inputs, outputs = (_ports(read, listed, lying) for listed in (read.inputs, read.outputs))
-    return _Source(read, layers, graph, inputs, outputs, tflm_referee(model))
+    return _Source(read, layers, graph, inputs, outputs, tflm_referee(model), make)
 
 
 def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _Source:
@@ -160,11 +176,11 @@ def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _S
         raise InputError.single("not_supported", "external", message)
     onnx = read_onnx(model)
     context = Context(onnx.read, {}, finish_of_onnx)
-    layers = {str(operator.index): layer_of_onnx(operator, context) for operator in onnx.read.operators}
+    make = partial(layer_of_onnx, context=context)
+    layers = {str(operator.index): make(operator) for operator in onnx.read.operators}
     graph = planned_graph(onnx.graph, onnx.read, layers, order)
-    return _Source(
-        onnx.read, layers, graph, onnx.inputs, onnx.outputs, onnx_referee(model, onnx), ("onnx.c",)
-    )
+    referee = onnx_referee(model, onnx)
+    return _Source(onnx.read, layers, graph, onnx.inputs, onnx.outputs, referee, make, kernels=("onnx.c",))
 
 
 def _ports(read: "FullModel", tensors: Sequence[int], external: Collection[int]) -> "list[Port]":
@@ -267,6 +283,26 @@ def _require(name: str, chosen: "Choice", external: Collection[str]) -> None:
         raise InputError.single("bad_point", "point", "points are numbered from 1")
 
 
+def _layers_and_labels(
+    model: _Source, others: Iterable[str]
+) -> "tuple[Mapping[str, Layer], Mapping[str, str]]":
+    """What operators become, and what they are, for comments; `others` are of chosen alternatives."""
+    from memstow.planner.firmware.channels import part_label, part_layer
+
+    operators = {str(operator.index): operator for operator in model.read.operators}
+    layers = dict(model.layers)
+    labels = {
+        name: f"{operator.name} {operator.index}"
+        + (f", {operator.outputs[0].name}" if operator.outputs else "")
+        for name, operator in operators.items()
+    }
+    for name in others:
+        part = model.parts[name]
+        layers[name] = part_layer(part, operators[part.whole.id], model.layer_of)
+        labels[name] = part_label(part, labels[part.whole.id])
+    return layers, labels
+
+
 def _written(
     model: _Source,
     name: str,
@@ -282,18 +318,19 @@ def _written(
     from memstow.planner.loops import loops, write_loops
 
     table = loops(entry.graph, entry.plan)
-
+    # Of the alternatives, only those that run are of use to whoever looks at the plan.
+    chosen = () if entry.plan.schedule is None else entry.plan.schedule.alternatives
+    kept = [other for other in entry.graph.alternatives if other.id in chosen]
+    graph = replace(entry.graph, alternatives=tuple(kept))
+    layers, labels = _layers_and_labels(
+        model, [operator.id for other in kept for operator in other.operators]
+    )
     read = model.read
-    labels = {
-        str(operator.index): f"{operator.name} {operator.index}"
-        + (f", {operator.outputs[0].name}" if operator.outputs else "")
-        for operator in read.operators
-    }
     source = Source(
         name=name,
         title=name,
         table=table,
-        layers=model.layers,
+        layers=layers,
         labels=labels,
         inputs=model.inputs,
         outputs=model.outputs,
@@ -312,8 +349,8 @@ def _written(
         f"{name}.h": program.header.encode(),
         f"{name}.c": program.source.encode(),
         f"{name}.map.json": write_loops(table),
-        f"{name}.graph.json": write_graph(entry.graph),
-        f"{name}.plan.json": write_plan(entry.graph, entry.plan),
+        f"{name}.graph.json": write_graph(graph),
+        f"{name}.plan.json": write_plan(graph, entry.plan),
         "CMakeLists.txt": filled(CMAKE + (CMAKE_CHECK if check else ""), name.upper(), name).encode(),
     }
     if check is not None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 NOTHING_FITS: Final = "nothing_fits"
 """The code of the error where no point of the front fits."""
-GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "recompute", "spill")
-"""What the program may do to need less memory: parts of channels have no kernels."""
+GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "channels", "recompute", "spill")
+"""What the program may do to need less memory."""
 ARENA_ALIGNMENT: Final = 16
 """The address of each memory of a program is a multiple of it."""
 # Of the time, for the front from which the memory is chosen.
@@ -41,6 +41,11 @@ class Choice:
     point: int | None = None
     target: Target | None = None
     generators: tuple[Generator, ...] = ("stripes",)
+
+    @property
+    def searched(self) -> tuple[Generator, ...]:
+        """What the search is asked for: parts of channels are alternatives that the graph has."""
+        return tuple(entry for entry in self.generators if entry != "channels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def _of_front(
 ) -> Planned:
     """A point of the front, in one memory."""
     targets = () if target is None else (target,)
-    front = find_front(graph, FrontOptions(generators=chosen.generators), options, callbacks, targets=targets)
+    front = find_front(graph, FrontOptions(generators=chosen.searched), options, callbacks, targets=targets)
     if target is not None:
         graph = retarget(graph, target)
     number, point = _choose(front, chosen, graph)
@@ -90,8 +95,9 @@ def _with_spills(graph: "Graph", chosen: Choice, options: Options, callbacks: Fr
     if chosen.target is None or len(chosen.target.pools) < 2:
         message = "to spill, tensors need a second memory to wait in; name a target with several"
         raise InputError.single("spill_without_pool", "generators", message)
-    if "stripes" in chosen.generators:
-        message = "stripes are chosen for one memory; take spill alone, or with recompute"
+    for_one = [word for word in ("stripes", "channels") if word in chosen.generators]
+    if for_one:
+        message = f"{' and '.join(for_one)} are chosen for one memory; take spill alone, or with recompute"
         raise InputError.single("several_pools", "generators", message)
     graph = retarget(graph, chosen.target)
     fastest = min(graph.pools, key=lambda pool: (pool.cost, -room_in(pool)))
@@ -100,7 +106,7 @@ def _with_spills(graph: "Graph", chosen: Choice, options: Options, callbacks: Fr
     )
     graph = replace(graph, tensors=tuple(tensors))
     front_options = FrontOptions(
-        terms=(f"peak:{fastest.id}", "cost"), generators=chosen.generators, cost="bytes"
+        terms=(f"peak:{fastest.id}", "cost"), generators=chosen.searched, cost="bytes"
     )
     front = find_front(graph, front_options, options, callbacks)
     number, point = _choose(front, chosen, graph)
@@ -130,7 +136,7 @@ class _Device:
 
     def planned(self) -> Planned:
         """The plan with the least work times the cost of an access, of those in one memory and in all."""
-        front_options = FrontOptions(generators=self._chosen.generators)
+        front_options = FrontOptions(generators=self._chosen.searched)
         front = find_front(self._graph, front_options, self._within(_TO_CHOOSE), self._callbacks)
         _, cost = front.terms
         least = min((point.values[cost] for point in front.points), default=0)
@@ -165,7 +171,8 @@ class _Device:
         """A plan in all memories, if there is any."""
         from memstow.planner.solve.engine import plan
 
-        graph = retarget(self._graph, self._target)
+        # Alternatives are chosen for one memory.
+        graph = retarget(replace(self._graph, alternatives=()), self._target)
         result = plan(graph, self._within(0.5), self._callbacks.on_event, self._callbacks.cancel)
         return Planned(graph, result) if result.status in PLANNED else None
 
@@ -224,7 +231,7 @@ def _least(points: Sequence[tuple[int, FrontPoint]], peak: str, chosen: Choice, 
 
 
 def _advice(chosen: Choice) -> str:
-    more = [name for name in ("stripes", "recompute") if name not in chosen.generators]
+    more = [name for name in ("stripes", "channels", "recompute") if name not in chosen.generators]
     if more and "spill" not in chosen.generators:
         return f". Next, try it with {','.join((*chosen.generators, *more))}"
     return ""

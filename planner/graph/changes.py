@@ -5,10 +5,10 @@ follows works on each channel alone, and the next convolution adds what these ch
 wide tensor is never there as a whole, and nothing is computed twice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import lcm
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
 from memstow.planner.graph.graph_issues import given_order_issues
@@ -19,11 +19,13 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
     LONGEST_ID,
     Alternative,
+    ElementType,
     Graph,
     Operator,
     Order,
     Tensor,
     columns_of,
+    element_bits,
     free_id,
     index_of,
 )
@@ -89,10 +91,46 @@ def with_channels(graph: "Graph") -> "Graph":
     One for each such chain of operators and number of parts, behind those that the graph has. Those that are
     there already are not added again. Raises InputError for a graph that contradicts itself.
     """
+    alternatives = tuple(entry.alternative for entry in channel_alternatives(graph))
+    return replace(graph, alternatives=(*graph.alternatives, *alternatives)) if alternatives else graph
+
+
+@record
+class ChannelStep:
+    """What an operator of such an alternative does: one of the graph, for some channels of what is wide."""
+
+    operator: str
+    """Of the graph."""
+    begin: int
+    end: int
+    work: Literal["makes", "keeps", "adds", "ends"]
+    """It makes these channels, makes others of each of them, adds them to sums, or ends the sums."""
+
+
+@record
+class InChannels:
+    """An alternative in parts of channels."""
+
+    alternative: Alternative
+    steps: Mapping[str, ChannelStep]
+    """By operator of the alternative."""
+
+
+def sums_in(kind: ElementType | None) -> ElementType | None:
+    """What elements of this type are added up in: as stripes have it, integers in four bytes at least."""
+    if kind is None or kind == "bool" or "int" in kind:
+        return kind if kind in ("int64", "uint64") else "int32"
+    return kind
+
+
+def channel_alternatives(
+    graph: "Graph", sums: Callable[[ElementType | None], ElementType | None] = sums_in
+) -> list[InChannels]:
+    """What `with_channels` adds, and what its operators do; `sums` says what elements are added up in."""
     require_valid(graph)
     known = {(alternative.replaces, alternative.id.rstrip("#")) for alternative in graph.alternatives}
-    making = _Making(graph)
-    alternatives: list[Alternative] = []
+    making = _Making(graph, sums)
+    alternatives: list[InChannels] = []
     operators = 0
     for chain in _chains(graph):
         for parts in _PARTS:
@@ -104,7 +142,7 @@ def with_channels(graph: "Graph") -> "Graph":
             name = f"{_short(replaced[0])} to {_short(replaced[-1])} in {parts} parts of channels"
             if (replaced, name) not in known:
                 alternatives.append(making.alternative(name, chain, parts))
-    return replace(graph, alternatives=(*graph.alternatives, *alternatives)) if alternatives else graph
+    return alternatives
 
 
 @record
@@ -187,18 +225,20 @@ def _is_by_channel(graph: Graph, operator: Operator, kind: Kind) -> bool:
 class _Making:
     """Makes the alternatives of one graph."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, sums: Callable[[ElementType | None], ElementType | None]) -> None:
         self._graph = graph
+        self._sums_in = sums
         self._names = _Names(graph)
         self._costs = operator_costs(graph)
         self._tensors = index_of(graph).tensors
 
-    def alternative(self, name: str, chain: _Chain, parts: int) -> Alternative:
+    def alternative(self, name: str, chain: _Chain, parts: int) -> InChannels:
         """The operators of the chain for each part of the channels, and what ends the sums."""
         operators = [self._graph.operators[operator] for operator in chain.operators]
         last = operators[-1]
         tensors: list[Tensor] = []
         run: list[Operator] = []
+        steps: dict[str, ChannelStep] = {}
         sums: str | None = None
         for number in range(parts):
             part = f"{parts}.{number + 1}"
@@ -214,6 +254,8 @@ class _Making:
                 slice_ = self._slice(operator.outputs[0], end - begin, part)
                 tensors.append(slice_)
                 run.append(self._part(operator, part, source, slice_.id, cost))
+                work: Literal["makes", "keeps"] = "keeps" if source else "makes"
+                steps[run[-1].id] = ChannelStep(operator.id, begin, end, work)
                 source[operator.outputs[0]] = slice_.id
             added = self._sums(last.outputs[0], part)
             tensors.append(added)
@@ -221,21 +263,25 @@ class _Making:
             if sums is not None:
                 step = replace(step, inputs=(*step.inputs, sums), in_place=((sums, added.id),))
             run.append(step)
+            steps[step.id] = ChannelStep(last.id, begin, end, "adds")
             sums = added.id
+        is_planned = self._tensors[last.outputs[0]].kind == "data"
         ending = Operator(
             id=self._names.free(f"{_short(last.id)}.{parts}.end"),
             type="requantize",
             inputs=[sums or ""],
             outputs=last.outputs,
-            in_place=[(sums or "", last.outputs[0])],
+            in_place=[(sums or "", last.outputs[0])] if is_planned else [],
             cost=0,
         )
-        return Alternative(
+        steps[ending.id] = ChannelStep(last.id, 0, chain.channels, "ends")
+        alternative = Alternative(
             id=self._names.free(name),
             replaces=[operator.id for operator in operators],
             operators=[*run, ending],
             tensors=tensors,
         )
+        return InChannels(alternative, steps)
 
     def _slice(self, name: str, channels: int, part: str) -> Tensor:
         tensor = self._tensors[name]
@@ -244,12 +290,9 @@ class _Making:
 
     def _sums(self, name: str, part: str) -> Tensor:
         target = self._tensors[name]
-        kind = target.type
-        alignment = target.alignment
-        # As stripes have it: integers and truth values are added up in four bytes, or in eight as they are.
-        if kind is None or kind == "bool" or "int" in kind:
-            kind = kind if kind in ("int64", "uint64") else "int32"
-            alignment = lcm(alignment, 4)
+        kind, alignment = self._sums_in(target.type), target.alignment
+        if kind is not None and "int" in kind:
+            alignment = lcm(alignment, element_bits(kind) // 8)
         free = self._names.free(f"{_short(name)}.sums.{part}")
         return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
 

@@ -48,7 +48,7 @@ Exit code 0: the program was written; 3: nothing fits; 130: interrupted.""",
         examples="""
 memstow build model.tflite --output model
 memstow build model.tflite --output model --capacity 20KiB
-memstow build model.tflite --output model --point 1 --with stripes,recompute
+memstow build model.tflite --output model --point 1 --with stripes,channels,recompute
 memstow build model.tflite --output model --target stm32h743
 memstow build model.tflite --output model --external inputs,outputs
 """,

@@ -29,14 +29,7 @@ static inline places inside(int32_t begin, int32_t dilation, int32_t kernel, int
   return found;
 }
 
-/* section conv_T: inside dense_T copies */
-typedef struct {
-  window window;
-  int32_t zero;
-  const weight_T *weights;
-  finish_T finish;
-} conv_T_layer;
-
+/* section conv_patch_T: inside dot_T dot_one_T */
 /* What a kernel covers of an image: runs of elements in each of some lines. */
 typedef struct {
   const elem_T *lines[MOST_KERNEL_ROWS];
@@ -48,9 +41,69 @@ typedef struct {
   const weight_T *weights; /* of the first run in the first filter */
   int32_t line;            /* weights from one row of the kernel to the next */
   int32_t filter;          /* weights from one filter to the next */
+  int32_t first_row;       /* of the kernel */
 } conv_T_patch;
 
 #define CONV_BLOCK 4
+
+/* Adds the products of at most a block of channels. */
+static inline void conv_add_T(const conv_T_patch *patch, int32_t channel, int32_t count, int32_t zero,
+                              acc_T sums[CONV_BLOCK]) {
+  const weight_T *weights = patch->weights + channel * patch->filter;
+  for (int32_t row = 0; row < patch->rows; ++row) {
+    const elem_T *from = patch->lines[row] + patch->from;
+    const weight_T *with = weights;
+    for (int32_t run = 0; run < patch->runs; ++run) {
+      if (count == CONV_BLOCK) {
+        add_products_T(sums, from, with, patch->filter, patch->run, zero);
+      } else {
+        for (int32_t at = 0; at < count; ++at) {
+          sums[at] = plus_products_T(sums[at], from, with + at * patch->filter, patch->run, zero);
+        }
+      }
+      from += patch->step;
+      with += patch->run;
+    }
+    weights += patch->line;
+  }
+}
+
+/* The lines that a row of the output is made from. */
+static inline void conv_lines_T(const window *over, const image *in, int32_t row, conv_T_patch *patch) {
+  const int32_t channels = over->in_channels;
+  const int32_t y = row * over->stride_rows - over->top;
+  const places rows = inside(y, over->dilation_rows, over->kernel_rows, over->in_rows);
+  patch->first_row = rows.first;
+  patch->rows = rows.end - rows.first;
+  patch->step = over->dilation_columns * channels;
+  patch->line = over->kernel_columns * channels;
+  patch->filter = over->kernel_rows * patch->line;
+  for (int32_t at = 0; at < patch->rows; ++at) {
+    const int32_t line = y + (rows.first + at) * over->dilation_rows;
+    patch->lines[at] = (const elem_T *)(const void *)place_in(in, line, 0, channels * (int32_t)sizeof(elem_T));
+  }
+}
+
+/* What one column of it is made from. */
+static inline void conv_runs_T(const window *over, const weight_T *weights, int32_t column, conv_T_patch *patch) {
+  const int32_t channels = over->in_channels;
+  const int32_t x = column * over->stride_columns - over->left;
+  const places columns = inside(x, over->dilation_columns, over->kernel_columns, over->in_columns);
+  /* Neighbours lie one after the other: they are one run. */
+  const int32_t is_joined = over->dilation_columns == 1;
+  patch->runs = is_joined ? 1 : columns.end - columns.first;
+  patch->run = is_joined ? (columns.end - columns.first) * channels : channels;
+  patch->from = x * channels + columns.first * patch->step;
+  patch->weights = weights + patch->first_row * patch->line + columns.first * channels;
+}
+
+/* section conv_T: conv_patch_T dense_T copies */
+typedef struct {
+  window window;
+  int32_t zero;
+  const weight_T *weights;
+  finish_T finish;
+} conv_T_layer;
 
 /* All channels of a place where all of the kernel is one run. */
 static CALLED void conv_dense_T(const conv_T_layer *layer, const elem_T *from, elem_T *to) {
@@ -62,51 +115,18 @@ static CALLED void conv_dense_T(const conv_T_layer *layer, const elem_T *from, e
 static CALLED void conv_block_T(const conv_T_layer *layer, const conv_T_patch *patch, int32_t channel, int32_t count,
                                 elem_T *to) {
   acc_T sums[CONV_BLOCK] = {0, 0, 0, 0};
-  const weight_T *weights = patch->weights + channel * patch->filter;
-  for (int32_t row = 0; row < patch->rows; ++row) {
-    const elem_T *from = patch->lines[row] + patch->from;
-    const weight_T *with = weights;
-    for (int32_t run = 0; run < patch->runs; ++run) {
-      if (count == CONV_BLOCK) {
-        add_products_T(sums, from, with, patch->filter, patch->run, layer->zero);
-      } else {
-        for (int32_t at = 0; at < count; ++at) {
-          sums[at] = plus_products_T(sums[at], from, with + at * patch->filter, patch->run, layer->zero);
-        }
-      }
-      from += patch->step;
-      with += patch->run;
-    }
-    weights += patch->line;
-  }
+  conv_add_T(patch, channel, count, layer->zero, sums);
   finish_all_T(&layer->finish, channel, sums, count, to);
 }
 
 static void conv_T(const conv_T_layer *layer, const image *in, const image *out, int32_t row, int32_t first,
                    int32_t end) {
   const window *over = &layer->window;
-  const int32_t channels = over->in_channels;
-  const int32_t y = row * over->stride_rows - over->top;
-  const places rows = inside(y, over->dilation_rows, over->kernel_rows, over->in_rows);
   conv_T_patch patch;
-  patch.rows = rows.end - rows.first;
-  patch.step = over->dilation_columns * channels;
-  patch.line = over->kernel_columns * channels;
-  patch.filter = over->kernel_rows * patch.line;
-  for (int32_t at = 0; at < patch.rows; ++at) {
-    const int32_t line = y + (rows.first + at) * over->dilation_rows;
-    patch.lines[at] = (const elem_T *)(const void *)place_in(in, line, 0, channels * (int32_t)sizeof(elem_T));
-  }
+  conv_lines_T(over, in, row, &patch);
   elem_T *to = (elem_T *)(void *)place_in(out, row, first, over->out_channels * (int32_t)sizeof(elem_T));
   for (int32_t column = first; column < end; ++column) {
-    const int32_t x = column * over->stride_columns - over->left;
-    const places columns = inside(x, over->dilation_columns, over->kernel_columns, over->in_columns);
-    /* Neighbours lie one after the other: they are one run. */
-    const int32_t is_joined = over->dilation_columns == 1;
-    patch.runs = is_joined ? 1 : columns.end - columns.first;
-    patch.run = is_joined ? (columns.end - columns.first) * channels : channels;
-    patch.from = x * channels + columns.first * patch.step;
-    patch.weights = layer->weights + rows.first * patch.line + columns.first * channels;
+    conv_runs_T(over, layer->weights, column, &patch);
     if (patch.rows == 1 && patch.runs == 1 && patch.run == patch.filter) {
       conv_dense_T(layer, patch.lines[0] + patch.from, to);
       to += over->out_channels;
@@ -117,6 +137,84 @@ static void conv_T(const conv_T_layer *layer, const image *in, const image *out,
       conv_block_T(layer, &patch, channel, left < CONV_BLOCK ? left : CONV_BLOCK, to + channel);
     }
     to += over->out_channels;
+  }
+}
+
+/* section sums_begin_T: conv_patch_T copies */
+typedef struct {
+  window window;
+  int32_t zero;
+  const weight_T *weights;
+} sums_begin_T_layer;
+
+/* Adds to the sums of at most a block of channels, which are where they were or elsewhere; NULL: they are 0. */
+static CALLED void sums_block_T(const sums_begin_T_layer *layer, const conv_T_patch *patch, int32_t channel,
+                                int32_t count, const uint8_t *from, uint8_t *to) {
+  acc_T sums[CONV_BLOCK] = {0, 0, 0, 0};
+  if (from != NULL) {
+    memcpy(sums, from + channel * (int32_t)sizeof(acc_T), (size_t)count * sizeof(acc_T));
+  }
+  conv_add_T(patch, channel, count, layer->zero, sums);
+  memcpy(to + channel * (int32_t)sizeof(acc_T), sums, (size_t)count * sizeof(acc_T));
+}
+
+static void sums_of_T(const sums_begin_T_layer *layer, const image *in, const image *before, const image *out,
+                      int32_t row, int32_t first, int32_t end) {
+  const window *over = &layer->window;
+  const int32_t pixel = over->out_channels * (int32_t)sizeof(acc_T);
+  conv_T_patch patch;
+  conv_lines_T(over, in, row, &patch);
+  const uint8_t *from = before == NULL ? NULL : place_in(before, row, first, pixel);
+  uint8_t *to = place_in(out, row, first, pixel);
+  for (int32_t column = first; column < end; ++column) {
+    conv_runs_T(over, layer->weights, column, &patch);
+    for (int32_t channel = 0; channel < over->out_channels; channel += CONV_BLOCK) {
+      const int32_t left = over->out_channels - channel;
+      sums_block_T(layer, &patch, channel, left < CONV_BLOCK ? left : CONV_BLOCK, from, to);
+    }
+    from = from == NULL ? NULL : from + pixel;
+    to += pixel;
+  }
+}
+
+/* The sums of a convolution of the first channels of an image. */
+static inline void sums_begin_T(const sums_begin_T_layer *layer, const image *in, const image *out, int32_t row,
+                                int32_t first, int32_t end) {
+  sums_of_T(layer, in, NULL, out, row, first, end);
+}
+
+/* section sums_add_T: sums_begin_T */
+typedef sums_begin_T_layer sums_add_T_layer;
+
+/* The same sums with those of other channels. */
+static inline void sums_add_T(const sums_add_T_layer *layer, const image *in, const image *before, const image *out,
+                              int32_t row, int32_t first, int32_t end) {
+  sums_of_T(layer, in, before, out, row, first, end);
+}
+
+/* section sums_end_T: image finish_T */
+typedef struct {
+  int32_t channels;
+  finish_T finish;
+} sums_end_T_layer;
+
+#define SUMS_BLOCK 16
+
+/* Sums become elements, which may take their place: a block is read before it is written. */
+static void sums_end_T(const sums_end_T_layer *layer, const image *in, const image *out, int32_t row, int32_t first,
+                       int32_t end) {
+  const int32_t channels = layer->channels;
+  const uint8_t *from = place_in(in, row, first, channels * (int32_t)sizeof(acc_T));
+  elem_T *to = (elem_T *)(void *)place_in(out, row, first, channels * (int32_t)sizeof(elem_T));
+  for (int32_t column = first; column < end; ++column) {
+    for (int32_t channel = 0; channel < channels; channel += SUMS_BLOCK) {
+      const int32_t count = channels - channel < SUMS_BLOCK ? channels - channel : SUMS_BLOCK;
+      acc_T sums[SUMS_BLOCK];
+      memcpy(sums, from, (size_t)count * sizeof(acc_T));
+      finish_all_T(&layer->finish, channel, sums, count, to);
+      from += count * (int32_t)sizeof(acc_T);
+      to += count;
+    }
   }
 }
 

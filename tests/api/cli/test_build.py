@@ -97,7 +97,7 @@ def test_where_nothing_fits_the_least_is_told(cli: Cli, person: Path, tmp_path: 
     assert ran.code == Exit.INFEASIBLE
     assert "nothing fits in 1,000 bytes: the least that was found is 11,608" in ran.err
     assert "image (9,216)" in ran.err
-    assert "try it with stripes,recompute\n" in ran.err
+    assert "try it with stripes,channels,recompute\n" in ran.err
     assert not (tmp_path / "p").exists()
 
 
@@ -210,11 +210,12 @@ def test_the_same_program_stays_as_it_is(cli: Cli, person: Path, tmp_path: Path)
         (("--output", "-"), "--output: - is no folder"),
         (("--output", "file"), "--output: file is no folder"),
         (
-            ("--output", "p", "--with", "channels"),
-            "--with: a program can be built with stripes, recompute, spill, not",
+            ("--output", "p", "--with", "tiles"),
+            "--with: a program can be built with stripes, channels, recompute, spill, not",
         ),
         (("--output", "p", "--with", "spill"), "--with: to spill, tensors need a second memory"),
         (("--output", "p", "--with", "stripes,spill", "--target", "stm32h743"), "--with: stripes are chosen"),
+        (("--output", "p", "--with", "channels,spill", "--target", "stm32h743"), "--with: channels are"),
         (("--output", "p", "--name", "1net"), "--name: '1net' cannot begin a name"),
         (("--output", ""), "--output: say into which folder the program goes"),
         (("--output", "p", "--name", "Test"), "--name: Test is the name of a target of CMake or of a header"),

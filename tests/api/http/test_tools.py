@@ -584,7 +584,7 @@ _TFLITE = {"Content-Type": "application/vnd.tflite"}
 
 
 def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None:
-    query = "name=person&deterministic=true&order=given&generators=stripes&point=1&external=inputs"
+    query = "name=person&deterministic=true&order=given&generators=stripes,channels&point=1&external=inputs"
     ran = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
     assert (ran.status_code, ran.headers["content-type"]) == (200, "application/zip")
     with ZipFile(BytesIO(ran.content)) as archive:
@@ -594,6 +594,7 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         person_model(),
         name="person",
         point=1,
+        generators=["stripes", "channels"],
         order="given",
         external=["inputs"],
         options=options,
@@ -611,7 +612,7 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         ("capacity=1000&point=1", "unused_option"),
         ("capacity=1000&target=rp2040", "unused_option"),
         ("target=nowhere", "unknown_target"),
-        ("generators=channels", "unknown_generator"),
+        ("generators=tiles", "unknown_generator"),
         ("generators=spill", "spill_without_pool"),
         ("external=weights", "unknown_external"),
         ("point=99", "bad_point"),

@@ -28,7 +28,7 @@ from tests.planner.firmware.running import (
 )
 
 _WORK: Final = 300_000
-WAYS: Final = ("more", "again", "outside", "apart", "spilled", "both")
+WAYS: Final = ("more", "again", "outside", "apart", "spilled", "both", "parts", "channels", "all")
 
 
 @dataclass
@@ -38,6 +38,8 @@ class Tally:
     same: int = 0
     striped: int = 0
     """Of these, how many run in stripes."""
+    in_parts: int = 0
+    """Of these, how many have parts of channels."""
     ways: Counter[str] = field(default_factory=Counter)
     """Of these, how many of each way to build a network."""
     refused: Counter[str] = field(default_factory=Counter)
@@ -109,6 +111,10 @@ def _programs(entry: Made) -> Iterator[tuple[str, Built]]:
     """How a model is built: of networks, in other ways as well."""
     name = entry.name
     yield from points(entry.model, name, ("stripes",))
+    if name.startswith("wide"):
+        yield from points(entry.model, f"{name}_parts", ("stripes", "channels"))
+        yield from points(entry.model, f"{name}_channels", ("channels",), EXTERNAL)
+        yield from points(entry.model, f"{name}_all", ("stripes", "channels", "recompute"))
     if name.startswith(("network", "hourglass", "bridge")):
         yield from points(entry.model, f"{name}_more", ("stripes", "recompute"))
         yield from points(entry.model, f"{name}_again", ("recompute",))
@@ -133,7 +139,7 @@ def try_models(
         return tally
     more = [*flags, *(SANITIZERS if sanitized else ()), *by_caller(programs)]
     library = compile_programs([program.name for program in programs], folder, *more)
-    exact = {program.name: program.is_exact for program in programs}
+    by_name = {program.name: program for program in programs}
     for ran in run_programs(programs, library, runs, sanitized):
         if ran.is_refused:
             tally.not_run[ran.trouble] += 1
@@ -141,7 +147,8 @@ def try_models(
             tally.wrong.append(f"{ran.name}: {ran.trouble}")
         else:
             tally.same += 1
-            tally.striped += not exact[ran.name]
+            tally.striped += by_name[ran.name].is_striped
+            tally.in_parts += by_name[ran.name].in_parts
             tally.ways.update(way for way in WAYS if f"_{way}" in ran.name)
     return tally
 
@@ -162,7 +169,8 @@ def main(first: str, end: str, *words: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             models = [model_of(what, kind, seed) for seed in range(int(first), int(end))]
             tally = try_models(models, Path(folder), *flags, sanitized=sanitized)
-        print(f"{what}/{kind}: {tally.same} same ({tally.striped} in stripes), {len(tally.wrong)} wrong")  # noqa: T201
+        same = f"{tally.same} same ({tally.striped} in stripes, {tally.in_parts} in parts of channels)"
+        print(f"{what}/{kind}: {same}, {len(tally.wrong)} wrong")  # noqa: T201
         print(f"  {dict(tally.ways)}")  # noqa: T201
         for line in tally.wrong[:6]:
             print(f"  WRONG {line}")  # noqa: T201

@@ -61,7 +61,7 @@ def try_damaged(
             if programs:
                 flags = ("-O1", *SANITIZERS) if sanitized else ("-O1",)
                 library = compile_programs([program.name for program in programs], Path(folder), *flags)
-                ran = run_programs(programs, library, 2, sanitized, is_compared=False)
+                ran = run_programs(programs, library, 2, sanitized, reference="nothing")
                 wrong += [f"{entry.name}: {entry.trouble}" for entry in ran if entry.trouble]
     finally:
         check.check_source = checked

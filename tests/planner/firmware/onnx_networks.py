@@ -239,6 +239,26 @@ def network(seed: int) -> bytes:
     return _model(net, {"x": [1, *shape]}, dict.fromkeys(outputs))
 
 
+_ON_WIDE: Final = ("depthwise", "max_pool", "average", "function", "clip", "arithmetic", "normalisation")
+
+
+def wide(seed: int) -> bytes:
+    """Blocks in which a small image of few channels has many for a while."""
+    rng = Random(f"wide {seed}")
+    net = Net(rng)
+    shape = [rng.randint(2, 5), rng.randint(4, 8), rng.randint(4, 8)]
+    net.shape = shape[0], shape[1], shape[2]
+    for _ in range(rng.randint(1, 2)):
+        net.convolution(made=net.shape[0] * rng.randint(6, 9))
+        for _ in range(rng.randint(0, 2)):
+            step = rng.choice(_ON_WIDE)
+            getattr(net, "function" if min(net.shape[1:]) < 3 and step in _ON_WIDE[:3] else step)()
+        if min(net.shape[1:]) < 3:
+            break
+        net.convolution(made=rng.randint(2, 4))
+    return _model(net, {"x": [1, *shape]}, {net.image: None})
+
+
 def _model(
     net: Net, inputs: dict[str, Sequence[int]], outputs: dict[str, Sequence[int] | None], opset: int = 17
 ) -> bytes:

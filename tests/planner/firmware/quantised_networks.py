@@ -346,6 +346,20 @@ def quantised_network(seed: int, form: str, kind: str) -> bytes:
     return model_of(net, {"x": (1, *shape)}, [output], type_)
 
 
+def quantised_wide(seed: int, form: str, kind: str) -> bytes:
+    """Blocks in which a small image of few channels has many for a while."""
+    rng = Random(f"quantised wide {seed} {form} {kind}")
+    net = QuantisedNet(rng, form, kind)
+    shape = (rng.randint(2, 4), rng.randint(4, 8), rng.randint(4, 8))
+    at = Picture(net.scaled("x", rng.uniform(0.01, 0.05)), shape)
+    for _ in range(rng.randint(1, 2)):
+        at = _convolution(net, at, made=at.shape[0] * rng.randint(6, 9))
+        for _ in range(rng.randint(0, 2)):
+            at = rng.choice((_depthwise, _max_pool, _average, _function, _sum, _product))(net, at)
+        at = _convolution(net, at, made=rng.randint(2, 4))
+    return model_of(net, {"x": (1, *shape)}, [at.value.name], {"int8": T.INT8, "uint8": T.UINT8}[kind])
+
+
 def model_of(
     net: QuantisedNet, inputs: dict[str, Sequence[int]], outputs: Sequence[str], kind: int, opset: int = 17
 ) -> bytes:

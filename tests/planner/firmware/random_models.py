@@ -772,6 +772,8 @@ def model_of(what: str, kind: str, seed: int) -> Made:
         _hourglass(net)
     elif what == "bridge":
         _bridge(net)
+    elif what == "wide":
+        _wide(net)
     elif what == "network":
         _network(net, SHIFTED if kind == "uint8" else (*IMAGES, *ANY))
     else:
@@ -832,6 +834,34 @@ def _bridge(net: Network) -> None:
         y = net.plain_convolution(y, rng.choice((10, 12)), kernel=rng.choice((1, 3)))
     y = net.plain_convolution(y, net.known[waits].shape[3])
     net.main.outputs = [net.arithmetic(waits, y)]
+
+
+_ON_WIDE: Final = ("depthwise", "depthwise", "pool", "constant", "unary", "nearest", "requantise")
+
+
+def _wide(net: Network) -> None:
+    """Blocks in which a small image of few channels has many for a while."""
+    rng = net.rng
+    y = net.tensor((1, rng.randint(2, 9), rng.randint(2, 9), rng.choice((2, 3, 4, 5))))
+    net.main.inputs = [y]
+    for _ in range(rng.randint(1, 3)):
+        narrow = net.known[y].shape[3]
+        channels = narrow * rng.choice((6, 9, 12)) + rng.randint(0, 3)
+        wide = net.plain_convolution(y, channels, rng.choice((1, 1, 3)))
+        for _ in range(rng.randint(0, 2)):
+            # Floating point that was added up in another order may be rounded to another whole number.
+            most = 4 if net.is_plain else -1 if net.kind == FLOAT32 else len(_ON_WIDE)
+            step = rng.choice(_ON_WIDE[:most])
+            shape = net.known[wide].shape
+            if step == "constant":
+                shapes: Sequence[Shape] = (shape[3:], (1, 1, 1, shape[3]), shape[1:], (*shape[:3], 1), ())
+                wide = net.arithmetic(wide, net.content(rng.choice(shapes)))
+            elif net.known[wide].kind == net.kind:
+                wide = {**IMAGES, **ANY}[step](net, wide)
+        is_plain = rng.random() < 0.7
+        end = net.plain_convolution(wide, rng.choice((narrow, 3))) if is_plain else net.convolution(wide)
+        y = net.arithmetic(y, end) if net.known[y].shape == net.known[end].shape else end
+    net.main.outputs = [y]
 
 
 _STEPS: Final = (

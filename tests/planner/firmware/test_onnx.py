@@ -2,6 +2,7 @@
 
 import ctypes
 from collections import Counter
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 import memstow
 from memstow.planner.firmware import Built, build
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool, Target
 from tests.onnx_models import convolutions, model, node, onnx, value, weights
 from tests.planner.firmware.campaign import points
-from tests.planner.firmware.onnx_networks import ALONE, alone, network
+from tests.planner.firmware.onnx_networks import ALONE, alone, network, wide
 from tests.planner.firmware.running import compile_programs, needs_compiler
 
 numpy = pytest.importorskip("numpy", reason="needs numpy")
@@ -34,11 +36,17 @@ def expected(data: bytes, inputs: dict[str, Any]) -> list[Any]:
     return listed
 
 
-def compare(models: dict[str, bytes], folder: Path, most: int, *flags: str) -> Counter[str]:
+def compare(
+    models: dict[str, bytes],
+    folder: Path,
+    most: int,
+    *flags: str,
+    generators: Sequence[Generator] = ("stripes",),
+) -> Counter[str]:
     """Build, compile and run each of them."""
     programs: dict[str, tuple[bytes, Built]] = {}
     for name, data in models.items():
-        programs |= {label: (data, built) for label, built in points(data, name, ("stripes",), most=most)}
+        programs |= {label: (data, built) for label, built in points(data, name, generators, most=most)}
     for name, (_, built) in programs.items():
         for end in (".h", ".c"):
             (folder / f"{name}{end}").write_bytes(built.files[f"{name}{end}"])
@@ -61,9 +69,8 @@ def compare(models: dict[str, bytes], folder: Path, most: int, *flags: str) -> C
         for have, want in zip(outputs, wanted, strict=True):
             flat = want.reshape(-1)
             assert numpy.isclose(have, flat, rtol=2e-5, atol=2e-5).all(), (name, have[:8], flat[:8])
-        became[
-            "in stripes" if any(hasattr(entry, "strips") for entry in built.loops.segments) else "whole"
-        ] += 1
+        became["in stripes"] += any(hasattr(entry, "strips") for entry in built.loops.segments)
+        became["in parts"] += bool(built.plan.schedule and built.plan.schedule.alternatives)
     return became
 
 
@@ -71,6 +78,12 @@ def compare(models: dict[str, bytes], folder: Path, most: int, *flags: str) -> C
 def test_networks_at_points_of_their_fronts(tmp_path: Path) -> None:
     became = compare({f"net_{seed}": network(seed) for seed in range(12)}, tmp_path, 2)
     assert became["in stripes"]
+
+
+@needs_compiler
+def test_networks_in_parts_of_channels(tmp_path: Path) -> None:
+    models = {f"wide_{seed}": wide(seed) for seed in range(10)}
+    assert compare(models, tmp_path, 3, generators=("stripes", "channels"))["in parts"]
 
 
 @needs_compiler
@@ -84,6 +97,15 @@ def test_each_other_operator(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", range(0, 400, 50))
 def test_fuzz_networks(tmp_path: Path, first: int) -> None:
     compare({f"net_{seed}": network(seed) for seed in range(first + 100, first + 150)}, tmp_path, 3)
+
+
+@needs_compiler
+@pytest.mark.campaign
+@pytest.mark.skipif(find_spec("onnxruntime") is None, reason="needs onnxruntime")
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_fuzz_networks_in_parts(tmp_path: Path, first: int) -> None:
+    models = {f"wide_{seed}": wide(seed) for seed in range(first + 100, first + 150)}
+    compare(models, tmp_path, 6, generators=("stripes", "channels"))
 
 
 def test_damaged_models_are_refused_or_built() -> None:

@@ -54,7 +54,7 @@ def test_damaged_models_are_refused_or_run_without_harm() -> None:
     ("what", "kind"),
     [
         *everything(),
-        *((what, kind) for what in ("network", "hourglass", "bridge") for kind in (*KINDS, "uint8")),
+        *((what, kind) for what in ("network", "hourglass", "bridge", "wide") for kind in (*KINDS, "uint8")),
     ],
 )
 def test_fuzz_programs(tmp_path: Path, what: str, kind: str) -> None:
