@@ -149,12 +149,18 @@ def _text(
         for at, port in enumerate(outputs):
             place, count = f"{name}_output({at})", f"{macro}_OUTPUT_{at}_BYTES"
             place = f"output_{at}" if port.is_external else place
-            if port.type == "float32":
+            if port.type == "float32" or port.slack:
+                kind = _RULES[port.type][0]
+                have, want = (
+                    ("element", f"expected_{run}_{at}[at]")
+                    if kind == "float"
+                    else ("(float)element", f"(float)expected_{run}_{at}[at]")
+                )
                 lines += [
-                    f"  for (size_t at = 0; at < {count} / sizeof(float); ++at) {{",
-                    "    float element = 0.0f;",
-                    f"    memcpy(&element, (const uint8_t *){place} + at * sizeof(float), sizeof(float));",
-                    f"    if (!is_close(element, expected_{run}_{at}[at])) {{",
+                    f"  for (size_t at = 0; at < {count} / sizeof({kind}); ++at) {{",
+                    f"    {kind} element = 0;",
+                    f"    memcpy(&element, (const uint8_t *){place} + at * sizeof({kind}), sizeof({kind}));",
+                    f"    if (!is_close({have}, {want}, {port.slack:.9g})) {{",
                     f"      return {2 + run * len(outputs) + at};",
                     "    }",
                     "  }",
@@ -215,11 +221,11 @@ int @n_check(void);
 """
 
 _CLOSE: Final = """\
-/* Sums in another order differ in their last bits. */
-static int is_close(float value, float other) {
+/* Sums in another order differ in their last bits, and so by a step of the integers that they become. */
+static int is_close(float value, float other, double step) {
   const float difference = value < other ? other - value : value - other;
   const float size = other < 0.0f ? -other : other;
-  return difference <= 1e-5f * (size > 1.0f ? size : 1.0f);
+  return (double)difference <= step + 1e-5 * (double)(size > 1.0f ? size : 1.0f);
 }
 """
 

@@ -192,6 +192,12 @@ def suffix_of(operator: FullOperator, tensors: Sequence[FullTensor], *kinds: str
     return SUFFIXES[names[0]]
 
 
+def suffix_with(operator: FullOperator, weights: FullTensor, image: FullTensor, output: FullTensor) -> str:
+    """The suffix of the type that elements and weights have, or of both."""
+    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
+    return "z8" if (suffix, weights.type) == ("s8", "uint8") else suffix
+
+
 _NONE, _RELU, _RELU_N1_TO_1, _RELU6 = range(4)
 _LIMITS: Final = {_RELU: (0.0, None), _RELU_N1_TO_1: (-1.0, 1.0), _RELU6: (0.0, 6.0)}
 
@@ -220,14 +226,11 @@ def limits_of(operator: FullOperator, tensor: FullTensor, activation: int) -> tu
 def nearest_element(tensor: FullTensor, value: float) -> int:
     """The element that stands for a number most nearly, halves to even, as QuantizeLinear of ONNX has it."""
     least, most = RANGES[tensor.type]
+    if not isfinite(value):
+        # What elements stand for need not be known.
+        return least if value < 0 else most
     real = single(single(value) / tensor.scale)
-    inside = clamped_real(real, least - tensor.zero, most - tensor.zero)
-    return tensor.zero + round(inside)
-
-
-def clamped_real(value: float, least: float, most: float) -> float:
-    """The nearest number in a range; what is no number is the least."""
-    return min(max(value, least), most) if value == value else least
+    return tensor.zero + round(min(max(real, least - tensor.zero), most - tensor.zero))
 
 
 def _element(tensor: FullTensor, value: float) -> int:
@@ -358,7 +361,7 @@ def zeros_of(image: FullTensor, weights: FullTensor) -> int:
     """The zero of elements, and that of weights above it where they have one."""
     if image.type == "float32":
         return 0
-    return image.zero | weights.zero << 8 if image.type == "uint8" else image.zero
+    return image.zero & 255 | weights.zero << 8 if weights.type == "uint8" else image.zero
 
 
 _FURTHEST: Final = 1 << 20
@@ -415,7 +418,7 @@ def _of_images(operator: FullOperator, kernel: str, layer: Mapping[str, object])
 
 def _convolution(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
-    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
+    suffix = suffix_with(operator, weights, image, output)
     window = _window(operator)
     deep = operator.name == "DEPTHWISE_CONV_2D"
     channels = output.shape[3]
@@ -482,7 +485,7 @@ def _pool(operator: FullOperator, _: Context) -> Layer:
 
 def _fully_connected(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
-    suffix = suffix_of(operator, (image, output), "int8", "int16", "uint8", "float32")
+    suffix = suffix_with(operator, weights, image, output)
     require(len(weights.shape) == 2, operator, f"weights of {list(weights.shape)}; two dimensions are needed")
     outputs, depth = weights.shape
     require(

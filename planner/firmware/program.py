@@ -114,6 +114,8 @@ class Port:
     """How `copy_strided` turns it on the way in or out, where it lies in memory in another order."""
     stored: tuple[int, ...] | None = None
     """Its shape in memory, where that is another."""
+    slack: float = 0.0
+    """By how much more than floats its elements may differ from those of the runtime of the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,29 @@ static COPIED void finish_all_T(const finish_T *finish, int32_t channel, const a
   }
 }
 
+/* section types_z8 */
+/* Elements of int8 with weights of uint8, which have a zero. */
+typedef int8_t elem_z8;
+typedef uint8_t weight_z8;
+typedef int16_t tap_z8;
+typedef int32_t acc_z8;
+
+/* section lift_z8: types_z8 */
+/* The lower 8 bits are the zero of elements, and those above the zero of weights. */
+static inline tap_z8 lifted_z8(elem_z8 element, int32_t zeros) {
+  const int32_t zero = zeros & 255;
+  return (tap_z8)(element - (zero < 128 ? zero : zero - 256));
+}
+
+/* section weigh_z8: types_z8 */
+static inline tap_z8 weighed_z8(weight_z8 weight, int32_t zeros) { return (tap_z8)(weight - (zeros >> 8)); }
+
+/* section range_z8: types_z8 */
+typedef int32_t ALIASING total_z8;
+
+/* section finish_z8: finish_narrow_z8 */
+
+
 /* section binary_finish_T */
 /* How two elements become one, in floating point: a sum of both times factors, or their product times a factor. */
 typedef struct {

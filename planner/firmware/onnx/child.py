@@ -55,6 +55,8 @@ def _run(model: bytes, names: list[str], inputs: "Mapping[str, Array]") -> "list
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.log_severity_level = 3
+    # Where it may, it computes in integers, as programs do.
+    options.add_session_config_entry("session.qdqisint8allowed", "1")
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return cast("list[Array]", session.run(names, dict(inputs)))
 

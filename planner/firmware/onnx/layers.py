@@ -26,6 +26,7 @@ from memstow.planner.firmware.layers import (
     require,
     sliding,
     suffix_of,
+    suffix_with,
     weights_of,
     whole,
     zeros_of,
@@ -59,7 +60,7 @@ _KINDS: Final = ("float32", *INTEGERS)
 def _grouped(operator: FullOperator, context: Context) -> Layer:
     """A convolution of groups of channels, each with weights of its own."""
     image, weights, output = operator.input(0), operator.input(1), operator.output
-    suffix = suffix_of(operator, (image, weights, output), *_KINDS)
+    suffix = suffix_with(operator, weights, image, output)
     window, groups = window_of(operator), operator.number(OWN, "<i", 1)
     depth, channels = image.shape[3] // groups, output.shape[3]
     expected = (channels, *window.kernel, depth)
@@ -79,7 +80,7 @@ def _grouped(operator: FullOperator, context: Context) -> Layer:
 
 def _transpose_conv(operator: FullOperator, context: Context) -> Layer:
     image, weights, output = operator.input(0), operator.input(1), operator.output
-    suffix = suffix_of(operator, (image, weights, output), *_KINDS)
+    suffix = suffix_with(operator, weights, image, output)
     strides = operator.number(2, "<i"), operator.number(1, "<i")
     padding = operator.number(OWN, "<i"), operator.number(OWN + 1, "<i"), 0, 0
     channels = output.shape[3]

@@ -6,7 +6,7 @@ elements are put in order when they are copied in and out.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
@@ -244,9 +244,14 @@ def _outputs(model: "onnx.ModelProto", lowering: Lowering) -> list[Port]:
             raise refuse("not_supported", path_of(name), "an output that is a constant; leave it out")
         if name not in lowering.values:
             raise refuse("not_written", path_of(name), "it is an output of the model that no node makes")
-        if lowering.values[name].is_quantised:
-            lowering.values[name] = lowering.as_floats(lowering.values[name])
-        ports.append(_port(lowering, name, is_output=True))
+        value = lowering.values[name]
+        tensor = lowering.tensors[value.tensor]
+        # Integers are rounded from floats, which are beside a half at times.
+        slack = 1.0 if tensor.type in INTEGERS else 0.0
+        if value.is_quantised:
+            slack = tensor.scale
+            lowering.values[name] = lowering.as_floats(value)
+        ports.append(replace(_port(lowering, name, is_output=True), slack=slack))
     if not ports:
         raise refuse("missing_output", "$.graph.output", "the model has no outputs")
     return ports

@@ -477,7 +477,7 @@ def _weigh(lowering: Lowering, node: Node, have: Quantisation, goal: Quantisatio
 
 
 def _centred(weights: QuantisedArray, axis: int, kind: str) -> "tuple[Array, int] | None":
-    """Weights for elements of this type: int8 without a zero point, or uint8 with one; None: neither."""
+    """Weights for elements of this type: int8 without a zero point, or uint8 with one; None: with several."""
     import numpy
 
     along = [1] * weights.array.ndim
@@ -489,7 +489,7 @@ def _centred(weights: QuantisedArray, axis: int, kind: str) -> "tuple[Array, int
         if kind == "int8":
             return centred.astype(numpy.int8), 0
         return (centred + 128).astype(numpy.uint8), 128
-    if len(set(weights.zeros.tolist())) != 1 or kind == "int8":
+    if len(set(weights.zeros.tolist())) != 1:
         return None
     more = 128 if str(weights.array.dtype) == "int8" else 0
     return (array + more).astype(numpy.uint8), int(weights.zeros[0]) + more

@@ -127,7 +127,8 @@ class QuantisedNet:
         by_channel = rng.random() < 0.5
         count = channels if by_channel else 1
         steps = numpy.array([rng.uniform(0.002, 0.01) for _ in range(count)], "f4")
-        zero = 0 if type_ == "int8" else rng.choice((0, 128, 255, rng.randrange(256)))
+        zeros_of = (0, 0, 0, rng.randint(-128, 127)) if type_ == "int8" else (0, 128, 255, rng.randrange(256))
+        zero = rng.choice(zeros_of)
         scales = steps if by_channel else steps.reshape(())
         zeros = numpy.full(scales.shape, zero, type_)
         weights = Scaled(self.array(self.random(shape, type_)), self.array(scales), self.array(zeros), 0.0)

@@ -1,6 +1,8 @@
 """Quantised ONNX models as programs: in integers wherever that is the same, and exactly as ONNX Runtime."""
 
 import ctypes
+import re
+import subprocess
 from collections import Counter
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,7 +27,8 @@ from tests.planner.firmware.quantised_networks import (
     quantised_network,
     quantised_wide,
 )
-from tests.planner.firmware.running import SANITIZERS, compile_programs, needs_compiler
+from tests.planner.firmware.running import COMPILER, SANITIZERS, compile_programs, needs_compiler
+from tests.waiting import PATIENCE
 
 numpy = pytest.importorskip("numpy", reason="needs numpy")
 needs_onnxruntime = pytest.mark.skipif(
@@ -102,8 +105,18 @@ _WINDOWS = {
 
 @needs_compiler
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("kind", "of_weights"), [("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8")])
-def test_convolutions(tmp_path: Path, form: str, kind: str, of_weights: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "of_weights", "zeros_of_weights"),
+    [
+        ("int8", "int8", (0,)),
+        ("int8", "int8", (-9, 12)),
+        ("uint8", "int8", (0, 9)),
+        ("uint8", "uint8", (100, 128, 131)),
+    ],
+)
+def test_convolutions(
+    tmp_path: Path, form: str, kind: str, of_weights: str, zeros_of_weights: tuple[int, ...]
+) -> None:
     """Sums of integers, times a factor of 32 bits, rounded once: counted here by hand."""
     programs, inputs, expected = {}, {}, {}
     for what, (kernel, pads, stride, apart, groups) in _WINDOWS.items():
@@ -112,7 +125,7 @@ def test_convolutions(tmp_path: Path, form: str, kind: str, of_weights: str) -> 
         channels, made = 4, 8 if what == "depthwise" else 6
         zeros = [rng.choice((numpy.iinfo(kind).min, numpy.iinfo(kind).max, 3)) for _ in range(2)]
         step = 0.02 * (channels // groups * kernel * kernel) ** 0.5
-        zero = rng.choice((100, 128, 131)) if of_weights == "uint8" else 0
+        zero = rng.choice(zeros_of_weights)
         x, y = net.scaled("x", 0.02, zeros[0]), net.scaled("y", step, zeros[1])
         weights = net.random((made, channels // groups, kernel, kernel), of_weights)
         scales = numpy.array([rng.uniform(0.001, 0.01) for _ in range(made)], "f4")
@@ -136,7 +149,11 @@ def test_convolutions(tmp_path: Path, form: str, kind: str, of_weights: str) -> 
         data = model_of(net, {"x": (1, channels, 7, 6)}, ["y"], _TYPES[kind])
         name = f"{what}_{form}"
         (_, programs[name]), *_ = points(data, name, ("stripes",), most=1)
-        assert not {"QUANTIZE", "DEQUANTIZE"} & {operator.type for operator in programs[name].graph.operators}
+        assert [operator.type for operator in programs[name].graph.operators] in (
+            ["CONV_2D"],
+            ["DEPTHWISE_CONV_2D"],
+            ["GROUPED_CONV_2D"],
+        )
         image = net.random((1, channels, 7, 6), kind)
         inputs[name] = [image]
         centred = weights.astype("i8") - zero
@@ -281,6 +298,18 @@ def test_means(tmp_path: Path, form: str) -> None:
         assert numpy.array_equal(made.view("i1"), expected[what].reshape(-1)), what
 
 
+@needs_compiler
+def test_integers_without_a_scale_are_moved(tmp_path: Path) -> None:
+    """Operators that only choose or move elements need not know what these stand for."""
+    net = QuantisedNet(Random(1), OPERATORS, "uint8")
+    image = net.run("MaxPool", ["x"], kernel_shape=[2, 2], strides=[2, 2])
+    net.nodes.append(helper.make_node("Concat", [image, image], ["y"], axis=1))
+    given = net.random((1, 2, 4, 6), "uint8")
+    made = one(model_of(net, {"x": (1, 2, 4, 6)}, ["y"], T.UINT8), given, tmp_path)
+    want = given.reshape(2, 2, 2, 3, 2).max((2, 4))
+    assert made.tolist() == [*want.reshape(-1), *want.reshape(-1)]
+
+
 def test_what_lies_between_is_integers() -> None:
     """Activations, pools and other ways to read between a convolution and its integers are a part of it."""
     net = QuantisedNet(Random(1), PAIRS, "int8")
@@ -309,6 +338,29 @@ def test_what_has_no_integers_stays_float() -> None:
     kinds = [operator.type for operator in built.graph.operators]
     assert kinds == ["DEQUANTIZE", "EXP", "DIV", "QUANTIZE"]
     assert [line.partition(" ")[0] for line in built.in_float] == ["EXP", "DIV"]
+
+
+@needs_compiler
+@needs_onnxruntime
+@pytest.mark.parametrize(("seed", "kind"), [(5, "int8_t"), (0, "float")])
+def test_programs_check_themselves(tmp_path: Path, seed: int, kind: str) -> None:
+    """The check passes, also where an element is a step from another, and fails where it is three."""
+    data = quantised_network(seed, PAIRS, "int8")
+    built = build(data, options=Options(deterministic=True, work_limit=20_000))
+    check = built.files["model_check.c"].decode()
+    first = re.search(rf"const {kind} expected_0_0\[\d*\] = {{\s*([^,]+),", check)
+    step = re.search(r"\[at\], ([0-9.e-]+)\)", check)
+    assert first is not None
+    assert step is not None
+    for steps, code in ((0, 0), (1, 0), (3, 2)):
+        folder = tmp_path / str(steps)
+        folder.mkdir()
+        text = check[: first.end(1)] + f" + {steps} * {step[1]}" + check[first.end(1) :]
+        for name, content in {**built.files, "model_check.c": text.encode()}.items():
+            (folder / name).write_bytes(content)
+        command = [COMPILER or "gcc", "-std=c11", "model.c", "model_check.c", "-lm", "-o", "check"]
+        subprocess.run(command, cwd=folder, check=True, timeout=PATIENCE)
+        assert subprocess.run([folder / "check"], timeout=PATIENCE, check=False).returncode == code
 
 
 @needs_compiler
@@ -356,6 +408,7 @@ def compared(seeds: range, form: str, kind: str, folder: Path, most: int, *flags
     ort = import_module("onnxruntime")
     settings = ort.SessionOptions()
     settings.log_severity_level = 3
+    settings.add_session_config_entry("session.qdqisint8allowed", "1")
     models = {f"net_{seed}": quantised_network(seed, form, kind) for seed in seeds}
     programs, inputs, expected = {}, {}, {}
     for name, data in models.items():
