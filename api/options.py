@@ -839,7 +839,7 @@ BUILD_TIME: Final = Option(
     Duration(LONGEST_RUN),
     "S",
     default=10.0,
-    query="time limit for the search for the front, in seconds",
+    query="time limit for the search for the front",
 )
 PROGRAM_FOLDER: Final = Option(
     "output", "write the files of the program into this folder", Text(), "DIR", short="-o"

@@ -50,6 +50,11 @@ def values_of(args: argparse.Namespace) -> dict[str, int]:
     return _each_once(args.at, "--at", "a symbol")
 
 
+def dimensions_of(args: argparse.Namespace) -> dict[str, int]:
+    """The values of the dimensions that an ONNX model leaves open."""
+    return _each_once(args.dim, "--dim", "a dimension")
+
+
 def _each_once(pairs: list[tuple[str, int]] | None, option: str, what: str) -> dict[str, int]:
     """The values by name; InputError where a name has two."""
     values = dict(pairs or ())
@@ -107,9 +112,7 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
                 "only ONNX models have dimensions that are open, and this is something else; leave it out"
             )
             raise InputError.single("no_open_dimensions", "--symbol", message)
-        return read_symbolic_model(
-            data, ranges, in_place=args.in_place, dims=_each_once(args.dim, "--dim", "a dimension")
-        )
+        return read_symbolic_model(data, ranges, in_place=args.in_place, dims=dimensions_of(args))
 
 
 def read_document(path: str, args: argparse.Namespace) -> "Problem | Graph":
@@ -144,7 +147,7 @@ def document_in(
             data,
             args.format,
             in_place=args.in_place,
-            dims=_each_once(args.dim, "--dim", "a dimension"),
+            dims=dimensions_of(args),
             device=getattr(args, "device", None),
         )
     if not isinstance(document, Problem):

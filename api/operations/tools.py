@@ -142,6 +142,7 @@ def program_of(request: BuildRequest) -> Document:
             target=target,
             generators=generators,
             external=cast("list[External]", request.external or []),
+            dims=request.form.dims,
             order=request.order,
             options=Options(
                 time_limit=request.build_seconds, deterministic=request.deterministic, seed=request.seed
@@ -159,6 +160,7 @@ def program_of(request: BuildRequest) -> Document:
 
 _QUERY_OF: Final = {
     "prefix": "query.name",
+    "--dim": "query.dim",
     **{name: f"query.{name}" for name in ("capacity", "point", "generators", "external", "target")},
 }
 

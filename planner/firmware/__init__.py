@@ -83,6 +83,7 @@ def build(
     generators: "Iterable[Generator] | None" = None,
     order: Order = "free",
     external: "Iterable[External]" = (),
+    dims: Mapping[str, int] | None = None,
     options: Options | None = None,
     with_check: bool = True,
     on_event: "Listener | None" = None,
@@ -92,7 +93,8 @@ def build(
 
     `capacity` takes the cheapest point whose peak is at most that, `point` the one of this number, from 1;
     without either, the least memory without more work. `target` plans for the memories of a device: for the
-    one in which work and accesses cost least, or for several. `external` says what lies with the caller.
+    one in which work and accesses cost least, or for several. `external` says what lies with the caller,
+    `dims` how large the dimensions are that an ONNX model leaves open.
     Names in the program begin with `name`. `with_check` runs the model by `tflite-micro` or `onnxruntime`,
     for what checks the outputs. Raises InputError for a model that cannot be built, with the operator or the
     tensor that is why, and where no point fits (`nothing_fits`), with the least that would. `order` is as in
@@ -106,7 +108,7 @@ def build(
     _require(name, chosen, outside)
     from memstow.planner.front.front_request import FrontCallbacks
 
-    source = _read(model, order, outside)
+    source = _read(model, order, outside, dims or {})
     if "channels" in wanted:
         source = _in_parts(source)
     entry = planned(source.graph, chosen, options or Options(), FrontCallbacks(on_event, cancel))
@@ -145,11 +147,15 @@ def _in_parts(source: _Source) -> _Source:
     return replace(source, graph=graph, parts=parts)
 
 
-def _read(model: bytes, order: Order, external: Collection[External]) -> _Source:
+def _read(model: bytes, order: Order, external: Collection[External], dims: Mapping[str, int]) -> _Source:
     from memstow.planner.formats import told_by_content
 
     if told_by_content(model) == "onnx":
-        return _read_onnx(model, order, external)
+        return _read_onnx(model, order, external, dims)
+    if dims:
+        from memstow.planner.formats.format import no_open_dimensions
+
+        raise no_open_dimensions()
     from memstow.planner.firmware.check import tflm_referee
     from memstow.planner.firmware.full_model import initial_variables, read_model
     from memstow.planner.firmware.layers import Context, finish, layer_of
@@ -165,7 +171,9 @@ def _read(model: bytes, order: Order, external: Collection[External]) -> _Source
     return _Source(read, layers, graph, inputs, outputs, tflm_referee(model), make)
 
 
-def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _Source:
+def _read_onnx(
+    model: bytes, order: Order, external: Collection[External], dims: Mapping[str, int]
+) -> _Source:
     from memstow.planner.firmware.layers import Context
     from memstow.planner.firmware.onnx.layers import finish_of_onnx, layer_of_onnx
     from memstow.planner.firmware.onnx.model import read_onnx
@@ -174,7 +182,7 @@ def _read_onnx(model: bytes, order: Order, external: Collection[External]) -> _S
     if external:
         message = "inputs and outputs of an ONNX model lie in the arena, where they are put in order"
         raise InputError.single("not_supported", "external", message)
-    onnx = read_onnx(model)
+    onnx = read_onnx(model, dims)
     context = Context(onnx.read, {}, finish_of_onnx)
     make = partial(layer_of_onnx, context=context)
     layers = {str(operator.index): make(operator) for operator in onnx.read.operators}

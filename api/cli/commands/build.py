@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, replace_files, to_stdout
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
-from memstow.api.cli.problem_input import STDIN, read_bytes_of, read_target, warn_if_terminal
+from memstow.api.cli.problem_input import STDIN, dimensions_of, read_bytes_of, read_target, warn_if_terminal
 from memstow.api.cli.search_arguments import add_limits, options_without_hint
 from memstow.api.cli.terminal import Exit, Interruptible, print_error
 from memstow.planner.model.errors import InputError, changing_issues
@@ -57,7 +57,7 @@ memstow build model.tflite --output model --external inputs,outputs
         "file", metavar="MODEL", help="the TensorFlow Lite or ONNX model; - reads standard input"
     )
     program = parser.add_argument_group("program")
-    add_options(program, options.PROGRAM_FOLDER, options.PROGRAM)
+    add_options(program, options.PROGRAM_FOLDER, options.PROGRAM, options.DIM)
     memory = parser.add_argument_group("memory")
     add_options(memory, options.PROGRAM_CAPACITY, options.TARGET, options.PROGRAM_POINT)
     add_option(memory, options.PROGRAM_ORDER, default="free")
@@ -89,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     _require_model(data, args.file)
     target = None if args.target is None else read_target(args.target)
     search = options_without_hint(args)
+    dims = dimensions_of(args)
 
     from memstow.planner.firmware import build
     from memstow.planner.firmware.memories import NOTHING_FITS
@@ -103,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             generators=args.generators,
             order=args.order,
             external=args.external,
+            dims=dims,
             options=search,
             cancel=cancel,
         )

@@ -13,6 +13,7 @@ from memstow.api.http.operation import Call, operation
 from memstow.api.http.requests import (
     CHANGE_PARAMETERS,
     FormatOfBody,
+    dims_in,
     form_of_document,
     listed_in,
     model_or_json,
@@ -252,6 +253,7 @@ async def tile(
         parameter(options.TARGET),
         parameter(options.PROGRAM_WITH),
         parameter(options.PROGRAM_EXTERNAL),
+        parameter(options.DIM),
     ],
     body=schemas.of_model(),
 )
@@ -275,7 +277,7 @@ async def build(
         raise InputError.single("unused_option", "query.time_limit", message)
     build = BuildRequest(
         body=await call.body(),
-        form=BodyForm(format="tflite"),
+        form=BodyForm(format="tflite", dims=dims_in(call.request, "onnx")),
         limits=call.service.limits,
         name=name,
         capacity=capacity,

@@ -52,18 +52,18 @@ class OnnxModel:
     """Of inputs and outputs, by name: the shape that the model has, and how it lies in the arena."""
 
 
-def read_onnx(data: bytes) -> OnnxModel:
-    """The model; an InputError for what cannot be built."""
+def read_onnx(data: bytes, dims: Mapping[str, int]) -> OnnxModel:
+    """The model, with values for what dimensions it leaves open; an InputError for what cannot be built."""
     import numpy
 
     # Weights may be anything, also infinite, and what is computed of them is what a runtime would compute.
     with numpy.errstate(all="ignore"):
-        return _read(data)
+        return _read(data, dims)
 
 
-def _read(data: bytes) -> OnnxModel:
+def _read(data: bytes, dims: Mapping[str, int]) -> OnnxModel:
     origins: Origins = []
-    model, inferred = read_shaped(data, change=lambda model: origins.extend(as_pairs(model)))
+    model, inferred = read_shaped(data, dims, change=lambda model: origins.extend(as_pairs(model)))
     opset = opset_of(model)
     if opset < _OLDEST:
         message = (

@@ -616,6 +616,7 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         ("generators=spill", "spill_without_pool"),
         ("external=weights", "unknown_external"),
         ("point=99", "bad_point"),
+        ("dim=N=1", "no_open_dimensions"),
         ("name=1", "bad_prefix"),
         ("deterministic=true&time_limit=1", "unused_option"),
     ],
@@ -627,10 +628,15 @@ def test_programs_that_cannot_be_are_refused(client: TestClient, query: str, cod
 def test_onnx_models_become_programs(client: TestClient) -> None:
     models = pytest.importorskip("tests.onnx_models")
     headers = {"Content-Type": "application/onnx"}
-    ran = client.post("/v1/build?name=net", content=models.convolutions(1), headers=headers)
+    path = "/v1/build?name=net&deterministic=true"
+    ran = client.post(path, content=models.convolutions(1), headers=headers)
     assert ran.status_code == 200
     with ZipFile(BytesIO(ran.content)) as archive:
         assert b"float32 1x3x12x12, in memory 1x12x12x3" in archive.read("net/net.h")
+    given = client.post(f"{path}&dim=N=1", content=models.convolutions(), headers=headers)
+    assert given.content == ran.content
+    left_open = client.post(path, content=models.convolutions(), headers=headers)
+    problem_document(left_open, 422, "unknown_dimension")
 
 
 def test_only_models_become_programs(client: TestClient) -> None:
