@@ -7,25 +7,48 @@ static inline int32_t nearest_even(float value) {
   return bits - 0x4B400000;
 }
 
-/* section finish_narrow_T: clamp_float wrapped types_T copies nearest_even */
-/* How sums become elements of 8 bits: times a factor in floating point, cut to limits, and rounded once. */
+/* section rounded_product: clamp_float nearest_even copies */
+/* A sum times a factor as floats have it, of which the upper 24 bits of a multiplier and a shift are made. */
+static CALLED int32_t rounded_product(int32_t sum, int32_t multiplier, int32_t shift) {
+  const uint32_t bits = (uint32_t)(125 - shift) << 23 | ((uint32_t)multiplier >> 7 & 0x7FFFFFu);
+  float factor;
+  memcpy(&factor, &bits, sizeof(factor));
+  /* More than the range of any elements. */
+  return nearest_even(clamped_float((float)sum * factor, -1024.0f, 1024.0f));
+}
+
+/* section finish_narrow_T: wrapped limits_T copies rounded_product */
+/* How sums become elements of 8 bits: times a factor of 24 bits, as floats are multiplied and rounded. */
 typedef struct {
   const int32_t *biases;
-  const float *factors;
+  const int32_t *multipliers; /* factors times 2 to the power of 32 + shift */
+  const int8_t *shifts;
   int32_t zero;
-  float least; /* less the zero */
-  float most;
+  int32_t least;
+  int32_t most;
 } finish_T;
 
+/* Floats are at most 2^-15 from the product of integers: where this is further from a half, they are not needed. */
 static COPIED void finish_all_T(const finish_T *finish, int32_t channel, const acc_T *sums, int32_t count, elem_T *to) {
   const int32_t *biases = finish->biases + channel;
-  const float *factors = finish->factors + channel;
-  const int32_t zero = finish->zero;
-  const float least = finish->least;
-  const float most = finish->most;
+  const int32_t *multipliers = finish->multipliers + channel;
+  const int8_t *shifts = finish->shifts + channel;
+  const uint32_t near = 1u << 18;
   for (int32_t at = 0; at < count; ++at) {
-    const float real = (float)wrapped_sum(sums[at], biases[at]) * factors[at];
-    to[at] = (elem_T)(nearest_even(clamped_float(real, least, most)) + zero);
+    const int32_t sum = wrapped_sum(sums[at], biases[at]);
+    const int32_t shift = shifts[at];
+    int32_t value = 0;
+    uint32_t part = 0x80000000u;
+    if (shift > 0) {
+      const int64_t product = (int64_t)sum * multipliers[at];
+      const int32_t upper = (int32_t)(product >> 32);
+      part = (uint32_t)product >> shift | (uint32_t)upper << (32 - shift);
+      value = (upper >> shift) + (int32_t)(part >> 31);
+    }
+    if (part - (0x80000000u - near) <= 2u * near) {
+      value = rounded_product(sum, multipliers[at], shift);
+    }
+    to[at] = limited_T(value + finish->zero, finish->least, finish->most);
   }
 }
 
@@ -48,6 +71,11 @@ static inline tap_z8 weighed_z8(weight_z8 weight, int32_t zeros) { return (tap_z
 
 /* section range_z8: types_z8 */
 typedef int32_t ALIASING total_z8;
+
+/* section limits_z8: types_z8 clamp */
+static inline elem_z8 limited_z8(int32_t value, int32_t least, int32_t most) {
+  return (elem_z8)clamped(value, least, most);
+}
 
 /* section finish_z8: finish_narrow_z8 */
 

@@ -1,7 +1,7 @@
 """The layers of operators that only ONNX models have, or have in another way than `firmware.layers`."""
 
 from collections.abc import Callable, Mapping
-from math import erf, exp, inf, log
+from math import erf, exp, frexp, inf, log
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.firmware.fixed_point import single
@@ -186,17 +186,35 @@ def finish_of_onnx(sums: Sums) -> Struct:
         bias is None or bias.elements == sums.channels, operator, "its biases are not as many as its channels"
     )
     factors = [single(single(sums.image.scale * scale) / output.scale) for scale in scales]
+    pairs = [_multiplied(operator, factor) for factor in factors] * (sums.channels if len(scales) == 1 else 1)
     biases = (0,) * sums.channels if bias is None else bias.integers()
-    name = f"factors_{operator.index}"
-    many = tuple(factors) * (sums.channels if len(factors) == 1 else 1)
+    least, most = limits_of(operator, output, 0)
+    index = operator.index
     return Struct(
         {
-            "biases": ConstantArray(f"biases_{operator.index}", "int32_t", biases),
-            "factors": ConstantArray(name, "float", many),
+            "biases": ConstantArray(f"biases_{index}", "int32_t", biases),
+            "multipliers": ConstantArray(f"multipliers_{index}", "int32_t", tuple(pair[0] for pair in pairs)),
+            "shifts": ConstantArray(f"shifts_{index}", "int8_t", tuple(pair[1] for pair in pairs)),
             "zero": output.zero,
-            **_limits(operator, output),
+            "least": least,
+            "most": most,
         }
     )
+
+
+_MOST_SHIFT: Final = 31
+
+
+def _multiplied(operator: FullOperator, factor: float) -> tuple[int, int]:
+    """A number as 31 bits and a shift to the right, after the upper half of a product with them."""
+    _ratio(operator, factor)
+    fraction, exponent = frexp(factor)
+    shift = -1 - exponent
+    require(
+        shift >= -128, operator, "the scale of its output is too small for those of its inputs", "bad_scale"
+    )
+    # Whatever is multiplied with less is less than a half.
+    return (0, _MOST_SHIFT) if factor == 0 or shift > _MOST_SHIFT else (int(fraction * (1 << 31)), shift)
 
 
 def _limits(operator: FullOperator, output: FullTensor) -> dict[str, float]:

@@ -169,6 +169,30 @@ def test_convolutions(
 
 
 @needs_compiler
+def test_sums_are_rounded_as_floats(tmp_path: Path) -> None:
+    """Sums of any size by factors of any size, and most of them beside a half: the weights are zeros."""
+    random = numpy.random.default_rng(3)
+    count = 20_000
+    factors = numpy.exp2(random.uniform(-40, 6, count)).astype("f4")
+    factors[: count // 2] = numpy.exp2(random.uniform(-16, -3, count // 2)).astype("f4")
+    halves = (random.integers(-140, 140, count) + 0.5) / factors.astype("f8")
+    sums = numpy.clip(numpy.rint(halves + random.integers(-1, 2, count)), -(2**31), 2**31 - 1)
+    sums[::5] = random.integers(-(2**31), 2**31, len(sums[::5]))
+    net = QuantisedNet(Random(1), OPERATORS, "int8")
+    x, y = net.scaled("x", 1.0, 0), net.scaled("y", 1.0, 3)
+    named = [
+        net.array(entry)
+        for entry in (numpy.zeros((count, 1), "i1"), factors, numpy.zeros(count, "i1"), sums.astype("i4"))
+    ]
+    ends = [*x.inputs, *named, *y.inputs[1:]]
+    net.nodes.append(helper.make_node("QGemm", ends, ["y"], domain="com.microsoft", transB=1))
+    made = one(model_of(net, {"x": (1, 1)}, ["y"], T.INT8), numpy.array([[1]], "i1"), tmp_path)
+    want = rounded(sums.astype("i4").astype("f4") * factors, 3, "int8")
+    assert numpy.array_equal(made, want)
+    assert len(set(want.tolist())) == 256
+
+
+@needs_compiler
 @pytest.mark.parametrize("form", FORMS)
 def test_halves_go_to_even(tmp_path: Path, form: str) -> None:
     """A matrix of one row with a factor of 1/2: 1, 2, 3, ... become 0, 1, 2, 2, 2, 3, 4, 4, 4."""
