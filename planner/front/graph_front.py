@@ -29,7 +29,7 @@ from memstow.planner.front.graph_candidates import (
     striped,
 )
 from memstow.planner.graph.check import require_valid
-from memstow.planner.graph.links import has_other_orders, listed_order
+from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
 from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
@@ -225,6 +225,8 @@ _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
 _MOVES_SHARE: Final = 0.3
 _RERUNS_SHARE: Final = 0.5
+# Choices of alternatives beside which operators run again.
+_MOST_CHOICES: Final = 4
 # Of a tiny graph: what a step from schedule to schedule counts as, and the most that a plan may take.
 _WORK_OF_A_WAY: Final = 200
 _WAYS_LEFT: Final = 4
@@ -409,9 +411,12 @@ class _Run:
             if self._pool is None:
                 candidates += self._in_order(order, share, first=number == 0)
             if kinds_of(self._request):
-                again = self._run_again(order, share)
+                in_alternatives = list(self._choices(candidates))
+                again = self._run_again(self._graph, order, share / (1 + len(in_alternatives)))
                 candidates += again
                 candidates += self._in_small_pools(order, share, again)
+                for at, schedule in enumerate(in_alternatives):
+                    candidates += self._again_in(schedule, share / (len(in_alternatives) - at))
         return candidates
 
     def _as_it_is(self, order: Sequence[int]) -> Candidate:
@@ -474,9 +479,26 @@ class _Run:
             for entry in again.candidates:
                 yield replace(entry, bytes=peak_of(graph, entry.schedule, self._pool))
 
-    def _run_again(self, order: Sequence[int], share: float) -> list[Candidate]:
+    def _choices(self, candidates: Sequence[Candidate]) -> Iterator[Schedule]:
+        """Schedules of the best choices of alternatives, the ends of the front first."""
+        best = Archive(self._near(candidates)).items
+        known: set[tuple[str, ...]] = {()}
+        for at in ends_first(len(best)):
+            schedule = best[at].schedule
+            if schedule.alternatives not in known and len(known) <= _MOST_CHOICES:
+                known.add(schedule.alternatives)
+                yield schedule
+
+    def _again_in(self, schedule: Schedule, share: float) -> Iterator[Candidate]:
+        """What runs again beside the alternatives of a schedule, in its order."""
+        graph = with_chosen(self._graph, schedule.alternatives)
+        index = links_of(graph).operator_index
+        for entry in self._run_again(graph, [index[name] for name in schedule.order], share):
+            yield replace(entry, schedule=replace(entry.schedule, alternatives=schedule.alternatives))
+
+    def _run_again(self, graph: Graph, order: Sequence[int], share: float) -> list[Candidate]:
         again = reruns(
-            self._graph,
+            graph,
             order,
             self._request,
             self._pool,
@@ -489,9 +511,7 @@ class _Run:
             self._known.facts.learn(cost, size)
         if "stripes" in self._request.generators:
             best = Archive(self._near(candidates)).items
-            candidates += striped(
-                self._graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks
-            )
+            candidates += striped(graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
         return candidates
 
     def _near(self, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -15,7 +15,7 @@ from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import CostUnit, Front, FrontOptions, FrontPoint, Generator
-from memstow.planner.model.graph import Graph, is_planned, size_of
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window, is_planned, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Buffer, Pool, Problem, Target
@@ -87,6 +87,46 @@ def test_it_is_that_of_the_graph_with_the_alternatives(kinds: tuple[Generator, .
             assert errors(graph, found, number) == []
         again = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
         assert write_front(again, "json") == write_front(found, "json")
+
+
+def test_what_runs_again_may_do_so_beside_parts() -> None:
+    """While one wide image waits, another is there in parts; it need not wait where it is made again."""
+    small, wide = (8, 8, 2), (8, 8, 24)
+    shapes = {"x": small, "waits": wide, "small": small, "wide": (8, 8, 40), "made": small, "mean": (24,)}
+    steps = (
+        ("expand", "conv2d", "x", "waits"),
+        ("shrink", "conv2d", "waits", "small"),
+        ("widen", "conv2d", "small", "wide"),
+        ("narrow", "conv2d", "wide", "made"),
+        ("end", "mean", "waits", "mean"),
+    )
+    graph = Graph(
+        tensors=[Tensor(id=name, shape=shape, type="int8") for name, shape in shapes.items()],
+        operators=[
+            Operator(
+                id=name,
+                type=kind,
+                inputs=[source],
+                outputs=[made],
+                window=Window(kernel=(1, 1)) if kind == "conv2d" else None,
+            )
+            for name, kind, source, made in steps
+        ],
+        inputs=["x"],
+        outputs=["made", "mean"],
+    )
+
+    def least(*kinds: Generator) -> FrontPoint:
+        found = memstow.front(graph, generators=kinds, options=STEADY)
+        return min(found.points, key=lambda point: point.values["peak"])
+
+    both = least("channels", "recompute")
+    assert both.values["peak"] < min(least(kind).values["peak"] for kind in ("channels", "recompute"))
+    schedule = both.plan.schedule
+    assert schedule is not None
+    assert schedule.alternatives
+    assert schedule.order.count("expand") == 2
+    assert verify(with_channels(graph), both.plan) == []
 
 
 def test_the_cost_in_bytes_is_what_the_parts_move() -> None:
