@@ -81,27 +81,63 @@ static inline elem_z8 limited_z8(int32_t value, int32_t least, int32_t most) {
 
 
 /* section binary_finish_T */
-/* How two elements become one, in floating point: a sum of both times factors, or their product times a factor. */
+/* How two elements become one: a sum of both times factors, or their product times a factor, as floats are added,
+   multiplied and rounded; and the same in integers, which decide where they are not beside a half. */
 typedef struct {
   float factors[2];
   float offset;
   int32_t zeros[2];
-  float least;
-  float most;
+  int32_t multipliers[2]; /* of a sum with this shift; of a product as sums have it */
+  int32_t begin;          /* the offset and a half */
+  int32_t shift;          /* 0: floats alone */
+  int32_t least;
+  int32_t most;
 } binary_finish_T;
 
-/* section add_of_T: types_T clamp_float binary_finish_T nearest_even */
-static inline elem_T add_of_T(const binary_finish_T *finish, int32_t one, int32_t other) {
+/* section add_of_T: types_T clamp clamp_float binary_finish_T nearest_even copies */
+static CALLED int32_t added_T(const binary_finish_T *finish, int32_t one, int32_t other) {
   const float half = finish->offset + (float)other * finish->factors[1];
-  const float real = half + (float)one * finish->factors[0];
-  return (elem_T)nearest_even(clamped_float(real, finish->least, finish->most));
+  return nearest_even(clamped_float(half + (float)one * finish->factors[0], -1024.0f, 1024.0f));
 }
 
-/* section mul_of_T: types_T clamp_float binary_finish_T nearest_even */
+static inline elem_T add_of_T(const binary_finish_T *finish, int32_t one, int32_t other) {
+  const int32_t near = 1024;
+  int32_t value = 0;
+  int32_t part = 0;
+  int32_t whole = 2 * near;
+  if (finish->shift > 0) {
+    const int32_t sum = finish->begin + one * finish->multipliers[0] + other * finish->multipliers[1];
+    value = sum >> finish->shift;
+    whole = 1 << finish->shift;
+    part = sum - value * whole;
+  }
+  if (part < near || part > whole - near) {
+    value = added_T(finish, one, other);
+  }
+  return (elem_T)clamped(value, finish->least, finish->most);
+}
+
+/* section mul_of_T: types_T clamp clamp_float binary_finish_T nearest_even copies */
+static CALLED int32_t multiplied_T(const binary_finish_T *finish, int32_t product) {
+  return nearest_even(clamped_float((float)product * finish->factors[0] + finish->offset, -1024.0f, 1024.0f));
+}
+
 static inline elem_T mul_of_T(const binary_finish_T *finish, int32_t one, int32_t other) {
+  const uint32_t near = 1u << 19;
   const int32_t product = (one - finish->zeros[0]) * (other - finish->zeros[1]);
-  const float real = (float)product * finish->factors[0] + finish->offset;
-  return (elem_T)nearest_even(clamped_float(real, finish->least, finish->most));
+  const int32_t shift = finish->shift;
+  int32_t value = 0;
+  uint32_t part = 0x80000000u;
+  if (shift > 0) {
+    const int64_t wide = (int64_t)product * finish->multipliers[0];
+    const int32_t upper = (int32_t)(wide >> 32);
+    part = (uint32_t)wide >> shift | (uint32_t)upper << (32 - shift);
+    value = (upper >> shift) + (int32_t)(part >> 31) + finish->begin;
+  }
+  if (part - (0x80000000u - near) <= 2u * near) {
+    value = multiplied_T(finish, product);
+  }
+  return (elem_T)clamped(value, finish->least, finish->most);
 }
 
 /* section mean_of_T: range_T clamp_float nearest_even */

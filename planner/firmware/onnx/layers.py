@@ -238,14 +238,36 @@ def _sum_of_two(operator: FullOperator, _: Context) -> Layer:
     if operator.name == "SUB":
         factors[1] = -factors[1]
         lifted = single(single(factors[0] * one.zero) + single(factors[1] * other.zero))
-    pair = {"factors": factors, "offset": _ratio(operator, output.zero - lifted)}
+    offset = _ratio(operator, output.zero - lifted)
+    # With as many bits after the point as fit: the largest sum takes those that are left.
+    bits = _SUM_BITS - max(frexp(abs(offset) + 256 * (abs(factors[0]) + abs(factors[1])))[1], 0)
+    pair = {"factors": factors, "offset": offset}
+    if bits >= _FEWEST_BITS:
+        pair |= {
+            "multipliers": [round(factor * (1 << bits)) for factor in factors],
+            "begin": round(offset * (1 << bits)) + (1 << (bits - 1)),
+            "shift": bits,
+        }
     return binary(operator, "add", *INTEGERS, finish_pair=pair)
+
+
+_SUM_BITS: Final = 30
+_FEWEST_BITS: Final = 13
+"""What is so near to a half that floats decide has 11."""
 
 
 def _product_of_two(operator: FullOperator, _: Context) -> Layer:
     one, other, output = operator.input(0), operator.input(1), operator.output
     factor = _ratio(operator, single(one.scale * other.scale) / output.scale)
-    pair = {"factors": [factor, 0.0], "offset": float(output.zero), "zeros": [one.zero, other.zero]}
+    multiplier, shift = _multiplied(operator, factor)
+    pair = {
+        "factors": [factor, 0.0],
+        "offset": float(output.zero),
+        "zeros": [one.zero, other.zero],
+        "multipliers": [multiplier, 0],
+        "begin": output.zero,
+        "shift": shift,
+    }
     return binary(operator, "mul", *INTEGERS, finish_pair=pair)
 
 

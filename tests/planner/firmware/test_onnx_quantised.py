@@ -246,6 +246,36 @@ def test_sums_and_products_of_two(tmp_path: Path, what: str, kind: str, form: st
 
 
 @needs_compiler
+@pytest.mark.parametrize("steps", [(0.1, 0.2, 0.3), (1.0, 1.0, 2.0), (0.013, 0.5, 0.07), (700.0, 0.01, 0.02)])
+@pytest.mark.parametrize("what", ["Add", "Mul"])
+def test_every_pair_is_rounded_as_floats(
+    tmp_path: Path, what: str, steps: tuple[float, float, float]
+) -> None:
+    """Integers decide where floats would say the same: each of 65,536 pairs, many beside a half."""
+    net = QuantisedNet(Random(1), OPERATORS, "int8")
+    x, z = net.scaled("x", steps[0], -7), net.scaled("z", steps[1], 100)
+    y = net.scaled("y", steps[2], -128)
+    ends = [*x.inputs, *z.inputs, *y.inputs[1:]]
+    net.nodes.append(helper.make_node(f"QLinear{what}", ends, ["y"], domain="com.microsoft"))
+    data = model_of(net, {"x": (1, 65536), "z": (1, 65536)}, ["y"], T.INT8)
+    (_, built), *_ = points(data, "one", ("stripes",), most=1)
+    first, second = (
+        entry.reshape(-1).astype("i1") for entry in numpy.meshgrid(range(-128, 128), range(-128, 128))
+    )
+    made = run({"one": built}, {"one": [first, second]}, tmp_path)["one"].view("i1")
+    scales = [numpy.float32(step) for step in steps]
+    zero = numpy.float32(-128)
+    if what == "Add":
+        one_factor, other_factor = scales[0] / scales[2], scales[1] / scales[2]
+        offset = zero - (one_factor * numpy.float32(-7) + other_factor * numpy.float32(100))
+        real = (offset + second.astype("f4") * other_factor) + first.astype("f4") * one_factor
+    else:
+        product = (first.astype("i4") + 7) * (second.astype("i4") - 100)
+        real = product.astype("f4") * (scales[0] * scales[1] / scales[2]) + zero
+    assert numpy.array_equal(made, numpy.clip(numpy.rint(real), -128, 127).astype("i1"))
+
+
+@needs_compiler
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
 def test_functions_are_tables(tmp_path: Path, kind: str) -> None:
     """Each element that there is, by what the function makes of the number that it stands for."""
