@@ -7,19 +7,19 @@ from array import array
 from collections.abc import Sequence
 
 from memstow.solvers import _native
-from memstow.solvers._native import Budget, Grid, LiveBound, Lowest, Occupied
+from memstow.solvers._native import DEFAULT_WORK, FIRST_PASSES, Budget, Lowest, Need, Occupied, OnePoolStages
 from memstow.solvers.instance import Instance, Layout
 
 __all__ = [
+    "DEFAULT_WORK",
+    "FIRST_PASSES",
     "Budget",
-    "Grid",
-    "LiveBound",
+    "Need",
     "Occupied",
-    "common_grid",
-    "conflicting_at_once",
-    "live_at_once",
+    "OnePoolStages",
     "lowest",
     "most_occupied",
+    "need_of",
     "place_columns",
     "pool_peaks",
     "unplaceable",
@@ -36,19 +36,9 @@ def most_occupied(instance: Instance, layout: Layout) -> list[Occupied]:
     return _native.most_occupied(instance.native, layout)
 
 
-def common_grid(instance: Instance, pool: int) -> Grid:
-    """The grid of the items that can go to no other pool than this."""
-    return _native.common_grid(instance.native, pool)
-
-
-def live_at_once(instance: Instance, pools: Sequence[bool], unit: int) -> LiveBound:
-    """The most bytes live at one time among items that must be in these pools, rounded up to the unit."""
-    return _native.live_bound(instance.native, pools, unit)
-
-
-def conflicting_at_once(instance: Instance, pools: Sequence[bool], unit: int, nodes: int) -> LiveBound:
-    """The most bytes of parts that conflict pairwise, found by a search of at most this many nodes."""
-    return _native.clique_bound(instance.native, pools, unit, nodes)
+def need_of(instance: Instance, pools: Sequence[bool]) -> Need:
+    """What items that can go to no other than these pools (by pool: true) need there at once."""
+    return _native.need_of(instance.native, pools)
 
 
 def unplaceable(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> list[int]:

@@ -41,12 +41,6 @@ def height_reporter(task: Task, listeners: Listeners, name: str) -> Callable[[in
     return on_height
 
 
-def largest_part(task: Task) -> tuple[int, bool]:
-    """The items of the largest component, and whether one that decides is full at all times, or nearly."""
-    reach = _native.exact_reach(task.instance.native, None, 0)
-    return reach.largest, reach.nearly_full
-
-
 def _bound(task: Task) -> int:
     """The proven bound on the height."""
     return task.lower_bounds[0] if task.lower_bounds else 0

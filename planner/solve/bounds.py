@@ -3,7 +3,6 @@
 The sizes of buffers that must be apart at one time add up: that alone decides most problems.
 """
 
-from collections.abc import Iterable
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from memstow.planner.model.problem import (
 from memstow.planner.model.records import record
 from memstow.planner.solve.run_state import TermBound
 from memstow.solvers import core
-from memstow.solvers.core import LiveBound
 from memstow.solvers.instance import Instance
 
 if TYPE_CHECKING:
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
 # With more pools than this only single pools and all of them together have a bound.
 _MOST_POOLS_COMBINED = 4
-# Effort for one clique bound, in words of adjacency that are read.
-_CLIQUE_EFFORT = 20_000_000
 
 
 @record
@@ -195,55 +191,7 @@ def usable(pool: Pool) -> int:
     return end_of(pool) - reserved_bytes(pool)
 
 
-def height_for(need: int, start: int, reserved: Iterable[tuple[int, int]]) -> int:
-    """The end of `need` bytes placed from `start` upwards around the reserved ranges (sorted, disjoint)."""
-    at = start
-    for begin, end in reserved:
-        if end <= at:
-            continue
-        if begin - at >= need:
-            break
-        need -= max(begin - at, 0)
-        at = end
-    return at + need if need else 0
-
-
 def need_of(instance: Instance, pools: tuple[int, ...], scale: int) -> Need:
     """The most bytes that must be in these pools at once, where a unit of the instance has `scale` bytes."""
-    live = _most_at_once(instance, pools, 1)
-    height, time, parts = 0, live.time, live.parts
-    if len(pools) == 1:
-        pool = pools[0]
-        first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
-        reserved = list(
-            zip(instance.reserved_begin[first:last], instance.reserved_end[first:last], strict=True)
-        )
-        height = height_for(live.bytes, 0, reserved)
-        grid = core.common_grid(instance, pool)
-        if grid.unit > 1:
-            on_grid = _most_at_once(instance, pools, grid.unit)
-            whole = list(_whole_cells(reserved, grid.unit, grid.residue))
-            height_on_grid = height_for(on_grid.bytes, grid.residue, whole)
-            if height_on_grid > height:
-                height, time, parts = height_on_grid, on_grid.time, on_grid.parts
-    return Need(pools, live.bytes * scale, height * scale, time, tuple(parts))
-
-
-def _whole_cells(reserved: Iterable[tuple[int, int]], unit: int, residue: int) -> Iterable[tuple[int, int]]:
-    """The cells of the grid that are reserved completely: no rounded size reaches into them."""
-    for begin, end in reserved:
-        first = begin + (residue - begin) % unit
-        last = end - (end - residue) % unit
-        if first < last:
-            yield first, last
-
-
-def _most_at_once(instance: Instance, pools: tuple[int, ...], unit: int) -> LiveBound:
-    among = [p in pools for p in range(instance.pool_count)]
-    live = core.live_at_once(instance, among, unit)
-    if instance.conflicts or instance.exempt:
-        nodes = max(_CLIQUE_EFFORT // max(min(instance.part_count, 1500) ** 2 // 16, 64), 64)
-        conflicting = core.conflicting_at_once(instance, among, unit, nodes)
-        if conflicting.bytes > live.bytes:
-            return conflicting
-    return live
+    need = core.need_of(instance, [pool in pools for pool in range(instance.pool_count)])
+    return Need(pools, need.bytes * scale, need.height * scale, need.time, tuple(need.parts))

@@ -32,7 +32,7 @@ from memstow.planner.plain.column_documents import (
 )
 from memstow.planner.solve.bounds import need_of
 from memstow.planner.solve.one_run import Arrays, Candidate, run_source
-from memstow.planner.solve.portfolio import AUTO, FIRST_PASSES
+from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.run_state import (
     LIVE_BYTES,
     NO_TIME,
@@ -321,7 +321,7 @@ def found_at_once(columns: Columns, name: str, options: Options, seconds: float)
     if options.hint is not None or len(columns) > _MOST_BUFFERS or options.time_limit < seconds:
         return None
     items = len(columns) - columns.sizes.tolist().count(0)
-    budget = Budget(seconds, min(FIRST_PASSES * items, _MOST_STEPS))
+    budget = Budget(seconds, min(core.FIRST_PASSES * items, _MOST_STEPS))
     lowest = core.lowest(*ints_of(columns), end_of(columns), options.seed, budget)
     if lowest is None:
         return None

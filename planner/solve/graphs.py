@@ -110,7 +110,7 @@ def _by_bytes(order: "Candidate") -> tuple[int, int]:
 
 
 def _part(options: Options, share: float) -> Options:
-    from memstow.planner.solve.portfolio import DEFAULT_WORK
+    from memstow.solvers.core import DEFAULT_WORK
 
     if options.deterministic:
         limit = DEFAULT_WORK if options.work_limit is None else options.work_limit

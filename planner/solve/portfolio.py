@@ -14,8 +14,7 @@ from memstow.planner.backends import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.records import record
-from memstow.solvers.core import Budget
-from memstow.solvers.one_pool import largest_part
+from memstow.solvers.core import DEFAULT_WORK, FIRST_PASSES, Budget, OnePoolStages
 from memstow.solvers.registry import names
 from memstow.solvers.solver import Solver, Task, TermKind
 
@@ -23,27 +22,10 @@ AUTO = "auto"
 
 # The share of greedy before a model: a start is found quickly or not at all.
 _START_SHARE = 0.25
-# Greedy's first passes over the items bring most of its gain; after them the exact search gains more in the
-# same time. On minimalloc A-K the first passes take 15 ms of 70.
-FIRST_PASSES = 40
 # Up to this many items a model may prove a reuse cost that the reuse search cannot; with more items it only
 # takes time from that search.
 _FEW = 64
 _BEFORE_MODEL = 0.5
-# With a largest component below this size the exact search finds plans sooner than the improver; above it the
-# improver goes first, except where there is no slack at any time, or hardly any.
-_SMALL = 500
-# With more items than this some components may be too large for the exact search, so the improver has the
-# last turn.
-_LARGE = 4096
-
-# Windows of time show most of what they show with little work; with more it is better spent on the whole.
-_WINDOWS: Final = 0.05
-_WORK_OF_WINDOWS: Final = 50_000_000
-
-# Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
-# processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
-DEFAULT_WORK: Final = 1_300_000_000
 
 
 @record
@@ -130,44 +112,20 @@ def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
 
 
 def _one_pool_stages(task: Task) -> Iterator[Stage]:
-    """The stages for the peak of one pool."""
-    greedy, exact, improve = find("greedy"), find("exact"), find("improve")
-    if exact.declines(task) is not None:
-        yield Stage(greedy, 1.0)
-        yield _windows()
-        yield Stage(improve, 1.0)
-        return
-    start = Stage(greedy, 1.0, FIRST_PASSES * task.instance.item_count)
-    large = task.instance.item_count > _LARGE
-    if not large:
-        # Most small problems end here: what follows is not looked at.
-        yield start
-    largest, nearly_full = largest_part(task)
-    if largest < _SMALL or (nearly_full and not large):
-        if large:
-            yield start
-        yield from (Stage(exact, 0.5), Stage(improve, 0.3))
-        yield _windows()
-        yield Stage(exact, 1.0)
-    elif not large:
-        yield Stage(improve, 0.15)
-        yield _windows()
-        yield Stage(exact, 1.0)
-    elif nearly_full:
-        yield from (Stage(greedy, 1.0), Stage(exact, 0.8))
-        yield _windows()
-        yield Stage(improve, 1.0)
-    else:
-        yield Stage(greedy, 1.0)
-        yield _windows()
-        yield from (Stage(improve, 0.3), Stage(exact, 0.5), Stage(improve, 1.0))
+    """The stages for the peak of one pool, as native code has them."""
+    bound = task.lower_bounds[0] if task.lower_bounds else 0
+    stages = OnePoolStages(task.instance.native, bound)
+    while (stage := stages.next()) is not None:
+        yield Stage(_of_one_pool(stage.solver), stage.share, stage.most_work)
 
 
-def _windows() -> Stage:
-    """The turn of windows of time. Most runs are over before, and do not wait for the import."""
+def _of_one_pool(name: str) -> Solver:
+    """The solver of this name. Most runs are over before windows of time, and do not wait for the import."""
+    if name != "windows":
+        return find(name)
     from memstow.solvers.one_pool import Windows
 
-    return Stage(Windows(), _WINDOWS, _WORK_OF_WINDOWS)
+    return Windows()
 
 
 def _installed_models(task: Task, *models: str) -> list[str]:

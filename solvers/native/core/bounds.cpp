@@ -303,11 +303,13 @@ bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
     return false;
 }
 
+// So many of the largest parts are looked at for a clique.
+constexpr std::size_t kMostVertices = 1500;
+
 }  // namespace
 
 LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit,
                        std::int64_t nodes, Bytes above) {
-    constexpr std::size_t kMostVertices = 1500;
     const std::vector<char> bound = bound_items(instance, pools);
     std::vector<Index> vertices;  // one part of each item: the largest
     for (Index item = 0; item < instance.item_count(); ++item) {
@@ -343,6 +345,64 @@ LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools,
     std::sort(best.parts.begin(), best.parts.end());
     best.bytes = stacked(instance, best.parts, unit);
     return best;
+}
+
+WideBytes height_around(WideBytes need, WideBytes start, std::span<const Range> reserved) {
+    WideBytes at = start;
+    for (const Range& range : reserved) {
+        if (range.end <= at) continue;
+        if (range.begin - at >= need) break;
+        need -= std::max<WideBytes>(range.begin - at, 0);
+        at = range.end;
+    }
+    return need > 0 ? at + need : 0;
+}
+
+namespace {
+
+// Effort for one bound by cliques, in words of adjacency that are read.
+constexpr std::int64_t kCliqueEffort = 20'000'000;
+
+LiveBound most_at_once(const Instance& instance, const std::vector<bool>& pools, Bytes unit) {
+    LiveBound live = live_bound(instance, pools, unit);
+    const bool has_pairs = instance.row_count > instance.time_rows || !instance.exempt.empty();
+    if (!has_pairs) return live;
+    const std::int64_t parts = std::min<std::int64_t>(count_of(instance.parts), kMostVertices);
+    const std::int64_t words = std::max<std::int64_t>(parts * parts / 16, 64);
+    LiveBound clique = clique_bound(instance, pools, unit, std::max<std::int64_t>(kCliqueEffort / words, 64));
+    return clique.bytes > live.bytes ? clique : live;
+}
+
+// The cells of the grid that are reserved completely: no rounded size reaches into them.
+std::vector<Range> whole_cells(const std::vector<Range>& reserved, const Grid& grid) {
+    std::vector<Range> cells;
+    for (const Range& range : reserved) {
+        const Bytes first = align_up(range.begin, grid.unit, grid.residue);
+        const Bytes last = align_down(range.end, grid.unit, grid.residue);
+        if (first < last) cells.push_back({first, last});
+    }
+    return cells;
+}
+
+}  // namespace
+
+Need need_of(const Instance& instance, const std::vector<bool>& pools) {
+    LiveBound live = most_at_once(instance, pools, 1);
+    Need need{live.bytes, 0, live.row, std::move(live.parts)};
+    if (std::count(pools.begin(), pools.end(), true) != 1) return need;
+    const auto pool = static_cast<Index>(std::find(pools.begin(), pools.end(), true) - pools.begin());
+    const std::vector<Range>& reserved = instance.pools[pool].reserved;
+    need.height = height_around(need.bytes, 0, reserved);
+    const Grid grid = common_grid(instance, pool);
+    if (grid.unit == 1) return need;
+    LiveBound on_grid = most_at_once(instance, pools, grid.unit);
+    const WideBytes height = height_around(on_grid.bytes, grid.residue, whole_cells(reserved, grid));
+    if (height > need.height) {
+        need.height = height;
+        need.row = on_grid.row;
+        need.parts = std::move(on_grid.parts);
+    }
+    return need;
 }
 
 }  // namespace memstow

@@ -1,6 +1,7 @@
 // Lower bounds from sets of parts that must all be apart: what they need adds up.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/instance.hpp"
@@ -37,5 +38,18 @@ LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, B
 // not 0, any clique that needs more than that will do, and no other is looked for.
 LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit,
                        std::int64_t nodes, Bytes above = 0);
+
+// What items that can go to no other than some pools need there at once.
+struct Need {
+    WideBytes bytes = 0;       // without reserved ranges
+    WideBytes height = 0;      // in a single pool: the lowest possible end, reserved ranges included
+    Index row = -1;            // where the parts that show it meet; -1 when they conflict pairwise
+    std::vector<Index> parts;  // that show it: the height, where there is one
+};
+
+Need need_of(const Instance& instance, const std::vector<bool>& pools);
+
+// The end of `need` bytes that are laid from `start` upwards around the reserved ranges (sorted, disjoint).
+WideBytes height_around(WideBytes need, WideBytes start, std::span<const Range> reserved);
 
 }  // namespace memstow

@@ -20,7 +20,10 @@ class Budget {
     Budget() = default;
     // seconds < 0: no time limit. work < 0: no work limit.
     // parent: a budget this one is a share of; when that is spent, so is this.
-    Budget(double seconds, std::int64_t work, const Budget* parent = nullptr) : parent_(parent) {
+    // stop: somebody else's way to cancel it; outlives the budget.
+    Budget(double seconds, std::int64_t work, const Budget* parent = nullptr,
+           const std::atomic<bool>* stop = nullptr)
+        : parent_(parent), stop_(stop) {
         if (seconds >= 0) {
             constexpr double kLongest = 1e9;
             deadline_ =
@@ -32,7 +35,9 @@ class Budget {
 
     void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
     bool cancelled() const {
-        return cancelled_.load(std::memory_order_relaxed) || (parent_ != nullptr && parent_->cancelled());
+        return cancelled_.load(std::memory_order_relaxed) ||
+               (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) ||
+               (parent_ != nullptr && parent_->cancelled());
     }
 
     // Looks at the clock: call it every few microseconds of work, not in the innermost loop.
@@ -67,6 +72,7 @@ class Budget {
     std::int64_t work_limit_ = std::numeric_limits<std::int64_t>::max();
     Clock::time_point deadline_ = Clock::time_point::max();
     const Budget* parent_ = nullptr;
+    const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace memstow

@@ -11,11 +11,10 @@ from memstow.planner.model.problem import Problem, term_of
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve import bounds as bounds_module
-from memstow.planner.solve.bounds import Bounds, height_for
+from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers import constraints
-from memstow.solvers.core import LiveBound
 from memstow.solvers.cpsat import CpSat
 from memstow.solvers.instance import Instance
 from memstow.solvers.registry import BACK_ENDS
@@ -38,28 +37,6 @@ def reduced(asked: Problem) -> Reduction:
 
 def bounds(asked: Problem) -> Bounds:
     return Bounds(reduced(asked))
-
-
-@pytest.mark.parametrize(
-    ("need", "start", "reserved", "height"),
-    [
-        (0, 7, [(0, 3)], 0),
-        (4, 0, [], 4),
-        (4, 0, [(4, 6)], 4),
-        (5, 0, [(4, 6)], 7),
-        (6, 0, [(4, 6), (8, 9)], 8),
-        (7, 0, [(4, 6), (8, 9)], 10),
-        (3, 10, [(4, 6)], 13),
-        (3, 5, [(4, 6)], 9),
-        (3, 6, [(4, 6)], 9),
-        (2, 1, [(0, 1), (3, 5)], 3),
-        (3, 1, [(0, 1), (3, 5)], 6),
-    ],
-)
-def test_bytes_are_laid_around_what_is_reserved(
-    need: int, start: int, reserved: list[tuple[int, int]], height: int
-) -> None:
-    assert height_for(need, start, reserved) == height
 
 
 SIZES = {"a": 5, "b": 5, "c": 5}
@@ -181,13 +158,13 @@ def test_a_pool_is_looked_at_alone_only_where_something_must_be_in_it(
     bound_to: dict[str, Any], looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[int, ...]] = []
-    look = bounds_module._most_at_once
+    look = bounds_module.need_of
 
-    def counted(instance: Instance, pools: tuple[int, ...], unit: int) -> LiveBound:
+    def counted(instance: Instance, pools: tuple[int, ...], scale: int) -> bounds_module.Need:
         seen.append(pools)
-        return look(instance, pools, unit)
+        return look(instance, pools, scale)
 
-    monkeypatch.setattr(bounds_module, "_most_at_once", counted)
+    monkeypatch.setattr(bounds_module, "need_of", counted)
     pools = [{"id": f"p{i}", "capacity": 20} for i in range(40)]
     found = bounds(problem(SIZES, bound_to, pools=pools))
     assert len(seen) == looks
