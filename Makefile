@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell find memstow/*.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Includes the folders, so that added and deleted files are noticed.
-NATIVE := $(shell find solvers/native planner/judge/native planner/plain/native planner/model/native planner/replay/native planner/recorded/native \( -type d -o -name '*.[ch]pp' -o -name '*.h' \) 2>/dev/null)
+NATIVE := $(shell find solvers/native planner/judge/native planner/plain/native planner/model/native planner/replay/native planner/recorded/native planner/library/native \( -type d -o -name '*.[ch]pp' -o -name '*.h' -o -name '*.map' \) 2>/dev/null)
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 CXX_FILES := $(filter %.cpp %.hpp %.h,$(NATIVE) $(NATIVE_TESTS))
 SANITIZE ?= address,undefined

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace memstow::judge {
 
@@ -29,6 +31,8 @@ enum class Defect {
     place,      // below 0, or beyond the capacity
     unaligned,  // no multiple of the alignment
     overlap,    // two that are live at one time share a byte
+    reserved,   // on a range that no buffer may use
+    pin,        // elsewhere than it must be
 };
 
 struct Finding {
@@ -53,6 +57,23 @@ struct Verdict {
 
 // Judges these offsets. Nothing is counted of columns that are not valid.
 Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std::int64_t capacity);
+
+// What else may hold of the buffers and their memory. Buffers are numbers, ranges are half-open.
+struct Rules {
+    using Range = std::pair<std::int64_t, std::int64_t>;
+    using Pair = std::pair<std::int64_t, std::int64_t>;
+    std::vector<Range> reserved;
+    std::vector<std::int64_t> pins;         // by buffer, -1 for none; empty: none has one
+    std::vector<std::vector<Range>> lives;  // by buffer, instead of begins and ends; empty: those
+    std::vector<Pair> conflicts;            // may never share a byte
+    std::vector<Pair> exclusive;            // are never live together, unless they conflict as well
+    std::vector<Pair> in_place;             // may share bytes where they begin at one offset
+};
+
+// The first thing that is wrong with these offsets by the rules: buffers are compared two by two, so that
+// this takes longer than `judge` does.
+Finding judge_by_rules(const Columns& columns, const Rules& rules, std::span<const std::int64_t> offsets,
+                       std::int64_t capacity);
 
 // The least peak alone, but at most 2^63 - 1; 0 of columns that are not valid.
 std::int64_t least_peak(const Columns& columns);

@@ -1,0 +1,164 @@
+/* libmemstow: offsets for buffers that share one memory, the least peak, and a proof or an honest gap.
+ *
+ *   memstow_problem *problem;
+ *   memstow_plan *plan;
+ *   memstow_problem_create(&problem);
+ *   memstow_add_buffers(problem, 3, sizes, begins, ends, NULL);
+ *   if (memstow_solve(problem, NULL, &plan) == MEMSTOW_OK) use(memstow_plan_offsets(plan));
+ *   memstow_plan_destroy(plan);
+ *   memstow_problem_destroy(problem);
+ *
+ * Sizes, offsets and capacities are bytes of at most 2^62, times are farther from 0 by no more than that. A
+ * buffer is live from its begin until before its end; its number is how many were added before it. No
+ * function throws, prints, reads or writes files, or starts a thread unless `workers` asks for it, and
+ * nothing is kept beyond the objects here: different threads may work with different objects, and any number
+ * of them may solve one problem that nobody changes. docs/c-library.md describes each call.
+ */
+#ifndef MEMSTOW_H
+#define MEMSTOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) && !defined(MEMSTOW_STATIC)
+#define MEMSTOW_API __attribute__((visibility("default")))
+#else
+#define MEMSTOW_API
+#endif
+
+/* Changes where a program that was compiled with an older header would go wrong. */
+#define MEMSTOW_ABI_VERSION 1
+#define MEMSTOW_LIMIT (INT64_C(1) << 62)
+
+typedef enum memstow_code {
+    MEMSTOW_OK = 0,
+    MEMSTOW_INVALID = 1, /* an argument; memstow_problem_error or `message` says which, and why */
+    MEMSTOW_OUT_OF_MEMORY = 2,
+    MEMSTOW_TOO_LARGE = 3, /* sizes add up to 2^62 units or more, or there are 2^31 buffers */
+    MEMSTOW_INTERNAL = 4   /* a plan was refused by the judge: please report it */
+} memstow_code;
+
+typedef enum memstow_status {
+    MEMSTOW_OPTIMAL = 0,    /* proven: no plan has a lower peak */
+    MEMSTOW_FEASIBLE = 1,   /* a plan; the least peak is between the bound and its peak */
+    MEMSTOW_INFEASIBLE = 2, /* proven: no plan fits into the capacity */
+    MEMSTOW_UNKNOWN = 3     /* the limits ended the search before a plan that fits, or a proof */
+} memstow_status;
+
+typedef enum memstow_proof {
+    MEMSTOW_PROOF_LIVE = 0,   /* the buffers of the proof are live at its time, or must be apart by pairs */
+    MEMSTOW_PROOF_SEARCH = 1, /* a complete search of all heights below the bound */
+    MEMSTOW_PROOF_WINDOW = 2  /* the same of the buffers of the proof alone, within a window of time */
+} memstow_proof;
+
+typedef struct memstow_problem memstow_problem;
+typedef struct memstow_plan memstow_plan;
+typedef struct memstow_stop memstow_stop;
+
+/* Flags of memstow_options. */
+#define MEMSTOW_DETERMINISTIC 1u /* work is limited and not time: the same input gives the same plan */
+#define MEMSTOW_FIT_ONLY 2u      /* any plan within the capacity will do */
+
+typedef struct memstow_options {
+    size_t struct_size; /* sizeof(memstow_options), so that later versions know what is there */
+    double time_limit;  /* seconds of the whole call; not of deterministic runs */
+    int64_t work_limit; /* steps of work; below 0: none, or of deterministic runs about ten seconds worth */
+    double gap;         /* a plan is good enough that is at most this fraction of its peak above the bound */
+    uint64_t seed;
+    uint32_t workers; /* threads; 0 and 1: the caller's alone */
+    uint32_t flags;
+    const int64_t* start;     /* by buffer: offsets to start from, where they are a plan; or NULL */
+    const memstow_stop* stop; /* ends the run from another thread; or NULL */
+    /* Called from threads of the run, one call at a time, with each better plan and each higher bound; or
+     * NULL. The offsets are the caller's during the call alone. Any value but 0 ends the run. */
+    int (*on_better)(void* context, int64_t peak, const int64_t* offsets);
+    int (*on_bound)(void* context, int64_t bound);
+    void* context;
+    char* message; /* where a call that fails says why, in at most so many bytes with the 0; or NULL */
+    size_t message_size;
+} memstow_options;
+
+/* Of the library that is linked, such as 0.1.0, and its MEMSTOW_ABI_VERSION. */
+MEMSTOW_API const char* memstow_version(void);
+MEMSTOW_API int memstow_abi_version(void);
+/* What a code or a status is called. */
+MEMSTOW_API const char* memstow_code_text(memstow_code code);
+MEMSTOW_API const char* memstow_status_text(memstow_status status);
+
+/* A problem without buffers, in a memory without an end. */
+MEMSTOW_API memstow_code memstow_problem_create(memstow_problem** problem);
+MEMSTOW_API void memstow_problem_destroy(memstow_problem* problem); /* NULL: nothing */
+/* What was wrong with the last call that was to change the problem; "" where nothing was. */
+MEMSTOW_API const char* memstow_problem_error(const memstow_problem* problem);
+MEMSTOW_API size_t memstow_buffer_count(const memstow_problem* problem);
+
+/* None is added where one is wrong. `alignments` may be NULL: each is 1. */
+MEMSTOW_API memstow_code memstow_add_buffers(memstow_problem* problem, size_t count, const int64_t* sizes,
+                                             const int64_t* begins, const int64_t* ends,
+                                             const int64_t* alignments);
+MEMSTOW_API memstow_code memstow_set_capacity(memstow_problem* problem, int64_t capacity);
+/* Bytes of the memory that no buffer may use. */
+MEMSTOW_API memstow_code memstow_reserve(memstow_problem* problem, int64_t offset, int64_t size);
+/* A further time in which the buffer is live. */
+MEMSTOW_API memstow_code memstow_add_lifetime(memstow_problem* problem, size_t buffer, int64_t begin,
+                                              int64_t end);
+/* The buffer must be at this offset. */
+MEMSTOW_API memstow_code memstow_pin(memstow_problem* problem, size_t buffer, int64_t offset);
+/* The two may share no byte, whenever they are live. */
+MEMSTOW_API memstow_code memstow_keep_apart(memstow_problem* problem, size_t one, size_t other);
+/* The two are never live together, whatever their lifetimes: two branches of an `if`. */
+MEMSTOW_API memstow_code memstow_never_together(memstow_problem* problem, size_t one, size_t other);
+/* The two may share bytes, but only where both begin at the same offset: an operator that works in place. */
+MEMSTOW_API memstow_code memstow_allow_in_place(memstow_problem* problem, size_t input, size_t output);
+
+/* 10 s, no work limit, no gap, seed 0, one thread: what NULL stands for as well. */
+MEMSTOW_API void memstow_options_init(memstow_options* options);
+
+/* A plan, whatever its status; only where the code is MEMSTOW_OK. Every plan has passed a judge that shares
+ * no code with the solvers. */
+MEMSTOW_API memstow_code memstow_solve(const memstow_problem* problem, const memstow_options* options,
+                                       memstow_plan** plan);
+MEMSTOW_API void memstow_plan_destroy(memstow_plan* plan); /* NULL: nothing */
+
+MEMSTOW_API memstow_status memstow_plan_status(const memstow_plan* plan);
+/* By buffer; NULL where no plan is known that fits. */
+MEMSTOW_API const int64_t* memstow_plan_offsets(const memstow_plan* plan);
+MEMSTOW_API int64_t memstow_plan_peak(const memstow_plan* plan);
+/* No plan has a lower peak. Where nothing fits: the bytes that are needed, as far as that is known. */
+MEMSTOW_API int64_t memstow_plan_bound(const memstow_plan* plan);
+MEMSTOW_API memstow_proof memstow_plan_proof(const memstow_plan* plan);
+/* The buffers that prove the bound, or do not fit; 0 where the proof is a search of all of them. */
+MEMSTOW_API size_t memstow_plan_proof_buffers(const memstow_plan* plan, const size_t** buffers);
+/* Whether the proof has a moment, at which all of its buffers are live. */
+MEMSTOW_API int memstow_plan_proof_time(const memstow_plan* plan, int64_t* time);
+/* The window of time of a proof by one: it begins there, and ends before the end. Whether there is one. */
+MEMSTOW_API int memstow_plan_proof_window(const memstow_plan* plan, int64_t* begin, int64_t* end);
+/* The complete searches of a proof, lowest first: no plan has a peak of at most `peaks[i]`, after `nodes[i]`.
+ */
+MEMSTOW_API size_t memstow_plan_searches(const memstow_plan* plan, const int64_t** peaks,
+                                         const int64_t** nodes);
+/* Who found the plan, such as "exact"; "" where there is none. */
+MEMSTOW_API const char* memstow_plan_solver(const memstow_plan* plan);
+/* Steps of work of the run. */
+MEMSTOW_API int64_t memstow_plan_work(const memstow_plan* plan);
+
+/* Something to stop runs by, from any thread or a handler of signals. It outlives the runs that it is given
+ * to, and stays pulled. */
+MEMSTOW_API memstow_code memstow_stop_create(memstow_stop** stop);
+MEMSTOW_API void memstow_stop_pull(memstow_stop* stop);
+MEMSTOW_API void memstow_stop_destroy(memstow_stop* stop); /* NULL: nothing */
+
+/* Judges offsets, one for each buffer, by code that shares nothing with the solvers: MEMSTOW_OK and the peak,
+ * or MEMSTOW_INVALID and a message of what is wrong, where `message` is not NULL. */
+MEMSTOW_API memstow_code memstow_judge(const memstow_problem* problem, const int64_t* offsets, int64_t* peak,
+                                       char* message, size_t message_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

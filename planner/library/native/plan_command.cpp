@@ -1,0 +1,455 @@
+// memstow-plan: the plan of a plain problem in CSV or JSON, without Python. Its document is that of
+// `memstow solve --json`.
+#include <unistd.h>
+
+#include <charconv>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memstow.hpp"
+#include "places.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
+#include "sha256.hpp"
+#include "text.hpp"
+
+namespace {
+
+using memstow::plain::Problem;
+using std::int64_t;
+
+constexpr int kUsage = 2;
+constexpr int kInfeasible = 3;
+constexpr int kUnknown = 4;
+constexpr int kDefect = 70;
+constexpr int kInterrupted = 130;
+
+constexpr std::string_view kHelp = R"(usage: memstow-plan [options] FILE
+
+Find offsets for the buffers of FILE, in CSV or native JSON; - reads standard input. Prints the plan as JSON.
+
+  -o FILE, --output FILE  write the plan to this file
+  --csv                   write the plan as CSV
+  --capacity N            capacity of the memory: 65536, 64KiB, 0x10000
+  --fit-only              accept any plan that fits
+  --deterministic         limit work instead of time: the same input always gives the same plan
+  --time-limit S          seconds for the whole run (default: 10)
+  --work-limit N          limit on steps of work
+  --gap G                 stop once the plan is proven to be within this fraction of the least
+  --seed N                random seed (default: 0)
+  --workers N             threads (default: 1)
+  --version               print the version
+  -h, --help              print this help
+
+Exit code 0: a plan was found; 2: the input or the arguments are wrong; 3: proven infeasible; 4: no plan and no
+proof; 130: interrupted, with the best plan so far.
+)";
+
+// What is wrong with the arguments or the input, for people.
+struct UsageError {
+    std::string text;
+};
+
+struct Arguments {
+    std::string input;
+    std::string output;
+    bool csv = false;
+    std::optional<int64_t> capacity;
+    libmemstow::Options options;
+    bool has_time_limit = false;
+};
+
+template <class Value>
+std::optional<Value> number(std::string_view text, int base = 10) {
+    Value value{};
+    std::from_chars_result read{};
+    if constexpr (std::is_floating_point_v<Value>) {
+        read = std::from_chars(text.data(), text.data() + text.size(), value);
+    } else {
+        read = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    }
+    if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+template <class Value>
+Value required(std::string_view option, std::string_view text, std::string_view what) {
+    const std::optional<Value> value = number<Value>(text);
+    if (!value)
+        throw UsageError{std::string(option) + " takes " + std::string(what) + ", not " + std::string(text)};
+    return *value;
+}
+
+int64_t bytes(std::string_view option, std::string_view text) {
+    constexpr std::pair<std::string_view, int64_t> kUnits[] = {
+        {"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20}, {"GiB", int64_t{1} << 30}};
+    std::string_view digits = text;
+    int64_t unit = 1;
+    for (const auto& [name, size] : kUnits) {
+        if (!digits.ends_with(name)) continue;
+        digits.remove_suffix(name.size());
+        unit = size;
+        break;
+    }
+    const bool hex = digits.starts_with("0x");
+    const std::optional<int64_t> value =
+        hex ? number<int64_t>(digits.substr(2), 16) : number<int64_t>(digits);
+    if (!value || *value < 0 || *value > MEMSTOW_LIMIT / unit) {
+        throw UsageError{std::string(option) + " takes bytes, such as 65536, 64KiB or 0x10000, not " +
+                         std::string(text)};
+    }
+    return *value * unit;
+}
+
+Arguments parse(const std::vector<std::string>& words) {
+    Arguments arguments;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        std::string word = words[i];
+        std::optional<std::string> attached;
+        if (word.starts_with("--")) {
+            const std::size_t equal = word.find('=');
+            if (equal != std::string::npos) {
+                attached = word.substr(equal + 1);
+                word.resize(equal);
+            }
+        }
+        const auto value = [&]() -> std::string {
+            if (attached) return *std::exchange(attached, std::nullopt);
+            if (i + 1 == words.size()) throw UsageError{word + " takes a value"};
+            return words[++i];
+        };
+        if (word == "-o" || word == "--output") {
+            arguments.output = value();
+        } else if (word == "--csv") {
+            arguments.csv = true;
+        } else if (word == "--capacity") {
+            arguments.capacity = bytes(word, value());
+        } else if (word == "--fit-only") {
+            arguments.options.fit_only = true;
+        } else if (word == "--deterministic") {
+            arguments.options.deterministic = true;
+        } else if (word == "--time-limit") {
+            arguments.options.time_limit = required<double>(word, value(), "seconds");
+            arguments.has_time_limit = true;
+        } else if (word == "--work-limit") {
+            arguments.options.work_limit = required<int64_t>(word, value(), "a number of steps");
+            if (arguments.options.work_limit < 0) throw UsageError{"--work-limit must be 0 or more"};
+        } else if (word == "--gap") {
+            arguments.options.gap = required<double>(word, value(), "a fraction");
+        } else if (word == "--seed") {
+            arguments.options.seed = required<std::uint64_t>(word, value(), "a number");
+        } else if (word == "--workers") {
+            arguments.options.workers = required<std::uint32_t>(word, value(), "a number of threads");
+        } else if (word.starts_with("-") && word != "-") {
+            throw UsageError{"there is no option " + word + "; --help lists them"};
+        } else if (arguments.input.empty()) {
+            arguments.input = word;
+        } else {
+            throw UsageError{"one FILE, not " + arguments.input + " and " + word};
+        }
+        if (attached) throw UsageError{word + " takes no value"};
+    }
+    if (arguments.input.empty()) throw UsageError{"no FILE; --help says how"};
+    if (arguments.options.deterministic && arguments.has_time_limit) {
+        throw UsageError{"--time-limit and --deterministic: limit the work by --work-limit instead"};
+    }
+    return arguments;
+}
+
+std::string read_input(const std::string& name) {
+    if (name == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+    std::ifstream file(name, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) throw UsageError{"cannot read " + name};
+    return text;
+}
+
+Problem read_problem(const Arguments& arguments) {
+    const std::string text = read_input(arguments.input);
+    std::string_view rest = memstow::plain::without_mark(text);
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    const bool is_json = rest.starts_with('{') || rest.starts_with('[');
+    std::optional<Problem> problem =
+        is_json ? memstow::plain::read_json(text) : memstow::plain::read_csv(text);
+    if (!problem) {
+        throw UsageError{
+            arguments.input +
+            ": not a problem of buffers with one lifetime each in one memory; `memstow solve` reads "
+            "the others, and `memstow inspect` says what is wrong"};
+    }
+    if (arguments.capacity) {
+        problem->bounded = true;
+        problem->capacity = *arguments.capacity;
+    }
+    if (arguments.options.fit_only) problem->fit_only = true;
+    return std::move(*problem);
+}
+
+// Numbers of floating point as Python writes them.
+std::string real(double value) {
+    char text[64];
+    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+    std::string written(text, end);
+    if (written.find_first_of(".en") == std::string::npos) written += ".0";
+    return written;
+}
+
+std::string quoted(std::string_view text) {
+    std::string json;
+    memstow::plain::append_json(json, text);
+    return json;
+}
+
+std::string digest(const Problem& problem) {
+    constexpr std::size_t kLinesAtOnce = 1 << 16;
+    memstow::Sha256 hash;
+    std::string line = "memstow-problem 1\npool ";
+    line += std::to_string(problem.pool.size()) + ":" + problem.pool + " ";
+    line += problem.bounded ? std::to_string(problem.capacity) : "-";
+    hash.update(line + " 1 0 0 0\n");
+    for (std::size_t first = 0; first < problem.sizes.size(); first += kLinesAtOnce) {
+        const std::size_t last = std::min(first + kLinesAtOnce, problem.sizes.size());
+        hash.update(memstow::plain::canonical(problem, first, last));
+    }
+    hash.update(problem.fit_only ? "objective 0\n" : "objective 1 4:peak\n");
+    return hash.hex();
+}
+
+// Writes the document of a plan.
+class Document {
+  public:
+    Document(const Problem& problem, const libmemstow::Plan& plan) : problem_(problem), plan_(plan) {}
+
+    std::string json() const {
+        std::ostringstream to;
+        to << "{\n  \"status\": \"" << memstow_status_text(plan_.status()) << '"';
+        if (plan_.has_offsets()) {
+            to << ",\n  \"placements\": [\n    "
+               << memstow::plain::placements_as_json(problem_, plan_.offsets().data(), 0,
+                                                     problem_.sizes.size())
+               << "\n  ]";
+            write_values(to);
+            to << ",\n  \"solver\": " << quoted(plan_.solver());
+        } else if (plan_.status() == MEMSTOW_INFEASIBLE) {
+            write_explanation(to);
+        }
+        if (plan_.status() == MEMSTOW_INFEASIBLE ||
+            (plan_.has_offsets() && !problem_.fit_only && plan_.bound() > 0)) {
+            to << ",\n  \"prover\": " << quoted(prover());
+        }
+        if (memstow_plan_work(plan_.get()) > 0) to << ",\n  \"work\": " << memstow_plan_work(plan_.get());
+        to << ",\n  \"digest\": \"" << digest(problem_)
+           << "\",\n  \"version\": " << quoted(memstow_version());
+        to << "\n}\n";
+        return to.str();
+    }
+
+  private:
+    void write_values(std::ostringstream& to) const {
+        const memstow::judge::Columns columns{problem_.sizes, problem_.begins, problem_.ends,
+                                              problem_.alignments};
+        const memstow::judge::Verdict verdict =
+            memstow::judge::judge(columns, plan_.offsets(), problem_.capacity);
+        to << ",\n  \"pools\": [\n    {\"pool\": " << quoted(problem_.pool) << ", \"capacity\": ";
+        if (problem_.bounded) {
+            to << problem_.capacity;
+        } else {
+            to << "null";
+        }
+        to << ", \"peak\": " << plan_.peak() << ", \"bound\": " << plan_.bound()
+           << ", \"live\": {\"bytes\": " << verdict.live << ", \"time\": " << verdict.moment << '}';
+        if (problem_.fit_only) {
+            if (plan_.bound() > 0) write_certificate(to);
+            to << "}\n  ]";
+            return;
+        }
+        to << "}\n  ],\n  \"objective\": [\n    {\"term\": \"peak\", \"value\": " << plan_.peak()
+           << ", \"bound\": " << plan_.bound() << ", \"gap\": " << real(gap());
+        write_certificate(to);
+        to << "}\n  ]";
+    }
+
+    double gap() const {
+        const int64_t value = plan_.peak();
+        const int64_t bound = plan_.bound();
+        return value > bound ? static_cast<double>(value - bound) / static_cast<double>(value) : 0.0;
+    }
+
+    void write_certificate(std::ostringstream& to) const {
+        to << ", \"certificate\": {\"kind\": ";
+        switch (memstow_plan_proof(plan_.get())) {
+            case MEMSTOW_PROOF_LIVE: {
+                to << "\"live_bytes\", \"pool\": " << quoted(problem_.pool) << ", \"time\": ";
+                write_time(to);
+                to << ", \"buffers\": [" << names() << "]}";
+                return;
+            }
+            case MEMSTOW_PROOF_SEARCH: {
+                to << "\"exhausted\", \"solver\": " << quoted(prover()) << ", \"refuted\": [";
+                const int64_t* peaks = nullptr;
+                const int64_t* nodes = nullptr;
+                const std::size_t count = memstow_plan_searches(plan_.get(), &peaks, &nodes);
+                for (std::size_t i = 0; i < count; ++i) {
+                    to << (i > 0 ? ", " : "") << "{\"height\": " << peaks[i] << ", \"nodes\": " << nodes[i]
+                       << '}';
+                }
+                to << "]}";
+                return;
+            }
+            case MEMSTOW_PROOF_WINDOW: {
+                int64_t begin = 0;
+                int64_t end = 0;
+                memstow_plan_proof_window(plan_.get(), &begin, &end);
+                to << "\"exhausted_window\", \"solver\": " << quoted(prover())
+                   << ", \"pool\": " << quoted(problem_.pool) << ", \"begin\": " << begin
+                   << ", \"end\": " << end << ", \"buffers\": [" << names() << "]}";
+                return;
+            }
+        }
+    }
+
+    void write_time(std::ostringstream& to) const {
+        int64_t time = 0;
+        if (memstow_plan_proof_time(plan_.get(), &time) != 0) {
+            to << time;
+        } else {
+            to << "null";
+        }
+    }
+
+    void write_explanation(std::ostringstream& to) const {
+        const bool live = memstow_plan_proof(plan_.get()) == MEMSTOW_PROOF_LIVE;
+        const std::size_t count = memstow_plan_proof_buffers(plan_.get(), nullptr);
+        int64_t time = 0;
+        const bool timed = memstow_plan_proof_time(plan_.get(), &time) != 0;
+        std::string message;
+        if (live && timed) {
+            message = std::to_string(count) + (count == 1 ? " buffer needs " : " buffers need ") +
+                      std::to_string(plan_.bound()) + " bytes at time " + std::to_string(time) +
+                      "; there are " + std::to_string(problem_.capacity);
+        } else {
+            message = "no layout of these " + std::to_string(count) + " buffers fits into " +
+                      std::to_string(problem_.capacity) + " bytes" +
+                      (live ? "" : ", as a search through all of them has shown");
+        }
+        to << ",\n  \"explanation\": {\"code\": "
+           << (live && timed ? "\"over_capacity\""
+               : live        ? "\"no_place\""
+                             : "\"no_layout\"")
+           << ", \"message\": " << quoted(message) << ", \"pool\": " << quoted(problem_.pool);
+        if (live && timed) to << ", \"time\": " << time << ", \"needed\": " << plan_.bound();
+        to << ", \"capacity\": " << problem_.capacity << ", \"buffers\": [" << names() << "]}";
+    }
+
+    std::string names() const {
+        const std::size_t* buffers = nullptr;
+        const std::size_t count = memstow_plan_proof_buffers(plan_.get(), &buffers);
+        return memstow::plain::names_as_json(problem_, {buffers, buffers + count});
+    }
+
+    std::string prover() const {
+        switch (memstow_plan_proof(plan_.get())) {
+            case MEMSTOW_PROOF_LIVE:
+                return "live bytes";
+            case MEMSTOW_PROOF_SEARCH:
+                return "exact";
+            case MEMSTOW_PROOF_WINDOW:
+                return "windows";
+        }
+        return "";
+    }
+
+    const Problem& problem_;
+    const libmemstow::Plan& plan_;
+};
+
+memstow_stop* stop_of_signals = nullptr;
+volatile std::sig_atomic_t interrupted = 0;
+
+void interrupt(int) {
+    // A second one ends the process at once.
+    if (interrupted != 0) _exit(kInterrupted);
+    interrupted = 1;
+    memstow_stop_pull(stop_of_signals);
+}
+
+void write_output(const std::string& name, const std::string& text) {
+    if (name.empty() || name == "-") {
+        std::cout << text << std::flush;
+        if (!std::cout) throw UsageError{"cannot write the plan"};
+        return;
+    }
+    std::ofstream file(name, std::ios::binary);
+    file << text << std::flush;
+    if (!file) throw UsageError{"cannot write " + name};
+}
+
+int run(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+        if (word == "-h" || word == "--help") {
+            std::cout << kHelp;
+            return 0;
+        }
+        if (word == "--version") {
+            std::cout << "memstow-plan " << memstow_version() << '\n';
+            return 0;
+        }
+    }
+    Arguments arguments = parse(words);
+    if (memstow_stop_create(&stop_of_signals) != MEMSTOW_OK) throw std::bad_alloc();
+    std::signal(SIGINT, interrupt);
+    std::signal(SIGTERM, interrupt);
+    arguments.options.stop = stop_of_signals;
+    const Problem problem = read_problem(arguments);
+    libmemstow::Problem native;
+    native.add_all(problem.sizes, problem.begins, problem.ends, problem.alignments);
+    if (problem.bounded) native.set_capacity(problem.capacity);
+    arguments.options.fit_only = problem.fit_only;
+    const libmemstow::Plan plan = native.solve(arguments.options);
+    std::string text;
+    if (arguments.csv && plan.has_offsets()) {
+        const std::optional<std::string> csv = memstow::plain::plan_as_csv(problem, plan.offsets().data());
+        if (!csv) throw UsageError{"a name needs quotes in CSV; write JSON"};
+        text = *csv;
+    } else {
+        text = Document(problem, plan).json();
+    }
+    if (arguments.csv && !plan.has_offsets()) {
+        std::cerr << "memstow-plan: there is no plan (" << memstow_status_text(plan.status())
+                  << "), and CSV cannot represent that\n";
+    } else {
+        write_output(arguments.output, text);
+    }
+    if (interrupted != 0) return kInterrupted;
+    if (plan.status() == MEMSTOW_INFEASIBLE) return kInfeasible;
+    return plan.has_offsets() ? 0 : kUnknown;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    try {
+        return run({words + 1, words + count});
+    } catch (const UsageError& error) {
+        std::cerr << "memstow-plan: " << error.text << '\n';
+        return kUsage;
+    } catch (const libmemstow::Error& error) {
+        std::cerr << "memstow-plan: " << error.what() << '\n';
+        return error.code() == MEMSTOW_INTERNAL ? kDefect : kUsage;
+    } catch (const std::bad_alloc&) {
+        std::cerr << "memstow-plan: out of memory\n";
+        return kUsage;
+    }
+}
