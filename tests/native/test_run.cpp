@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "core/bounds.hpp"
+#include "core/score.hpp"
 #include "memstow.hpp"
 #include "referee.hpp"
 #include "run/one_pool.hpp"
