@@ -7,7 +7,7 @@ import pytest
 
 from memstow.planner.firmware.layers import OPERATORS
 from memstow.planner.firmware.onnx.nodes import RULES
-from memstow.planner.firmware.onnx.quantisation import OPERATORS as QUANTISED
+from memstow.planner.formats.onnx.pairs import OPERATORS as QUANTISED
 from tests.examples.building import ROOT, Sample, tool
 from tests.person_model import person_model
 

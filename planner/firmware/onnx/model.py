@@ -18,8 +18,6 @@ from memstow.planner.firmware.onnx.lowering import INTEGERS, Lowering, Node
 from memstow.planner.firmware.onnx.nodes import RULES, WINDOWED
 from memstow.planner.firmware.onnx.quantisation import (
     DYNAMIC,
-    Origins,
-    as_pairs,
     choose,
     fold_pair,
     turn_constant,
@@ -29,6 +27,7 @@ from memstow.planner.formats.onnx.dimensions import STANDARD, opset_of, path_of,
 from memstow.planner.formats.onnx.graph import ELEMENT_TYPES, MOST_DIMENSIONS
 from memstow.planner.formats.onnx.inference import shapes_in, types_in
 from memstow.planner.formats.onnx.models import read_shaped
+from memstow.planner.formats.onnx.pairs import Origins, as_pairs
 from memstow.planner.formats.tflite_model import ELEMENTWISE
 from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor
 from memstow.planner.model.printable import printable

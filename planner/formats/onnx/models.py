@@ -40,6 +40,7 @@ from memstow.planner.formats.onnx.inference import (
     with_shapes_as_run,
     without_doubtful,
 )
+from memstow.planner.formats.onnx.pairs import RUNTIME, as_pairs, has_operators
 from memstow.planner.formats.onnx.rules import Value
 from memstow.planner.formats.onnx.terms import (
     TermArithmetic,
@@ -378,8 +379,18 @@ def read_graph(data: bytes, in_place: bool = False, dims: Mapping[str, int] | No
 
     `dims`: values for dimensions that the model leaves open (`planner.formats.onnx.dimensions`).
     """
+    kept: list[onnx.NodeProto] = []
+
+    def with_shapes_of_pairs(model: "onnx.ModelProto") -> None:
+        if has_operators(model):
+            kept.extend(type(node).FromString(node.SerializeToString()) for node in model.graph.node)
+            as_pairs(model, (RUNTIME,))
+
     with collector_at_rest():
-        model, inferred = read_shaped(data, dims)
+        model, inferred = read_shaped(data, dims, with_shapes_of_pairs)
+        if kept:
+            del model.graph.node[:]
+            model.graph.node.extend(kept)
         return graph_of(model, inferred, in_place)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from memstow.planner.firmware import Built, build
+from memstow.planner.formats.onnx.models import read_graph
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from tests.onnx_models import T, helper, onnx
@@ -362,6 +363,22 @@ def test_integers_without_a_scale_are_moved(tmp_path: Path) -> None:
     made = one(model_of(net, {"x": (1, 2, 4, 6)}, ["y"], T.UINT8), given, tmp_path)
     want = given.reshape(2, 2, 2, 3, 2).max((2, 4))
     assert made.tolist() == [*want.reshape(-1), *want.reshape(-1)]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+def test_graphs_of_operators_of_integers_have_sizes(kind: str) -> None:
+    """Operators that are no part of the standard as well: what they make has the shape of that of floats."""
+    seen = Counter[str]()
+    for seed in range(12):
+        graph = read_graph(quantised_network(seed, OPERATORS, kind))
+        made = {name for operator in graph.operators for name in operator.outputs}
+        for tensor in graph.tensors:
+            if tensor.id in made and tensor.type != "float32":
+                assert tensor.type == kind
+                assert tensor.shape
+        seen.update(operator.type or "" for operator in graph.operators)
+    assert {"QLinearAdd", "QLinearConcat", "QGemm", "QLinearConv"} <= {*seen}
+    assert not {"Conv", "Gemm", "Add"} & {*seen}
 
 
 def test_what_lies_between_is_integers() -> None:
