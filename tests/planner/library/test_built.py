@@ -1,14 +1,17 @@
 """What links libmemstow: the examples of docs/c-library.md, its symbols, and what its builds install."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+import memstow
 from memstow.planner.library import library_path
 from tests.waiting import PATIENCE
 
@@ -166,6 +169,26 @@ int main(void) {
         "-o", "threads", cwd=tmp_path,
     )  # fmt: skip
     assert run(tmp_path / "threads") == "1\n"
+
+
+def test_the_crate_for_rust_passes_its_own_tests(tmp_path: Path) -> None:
+    cargo = needs("cargo")
+    crate = tmp_path / "crate"
+    shutil.copytree(NATIVE / "rust", crate)
+    folder = str(library_path().parent)
+    environment = {**os.environ, "MEMSTOW_LIB_DIR": folder, "LD_LIBRARY_PATH": folder}
+    # The crate needs no other, and nothing is fetched.
+    ran = subprocess.run(
+        [cargo, "test", "--offline"],
+        cwd=crate, env=environment, capture_output=True, text=True, timeout=PATIENCE * 4, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.count("test result: ok. ") >= 2
+
+
+def test_the_crate_has_the_version_of_the_package() -> None:
+    with (NATIVE / "rust" / "Cargo.toml").open("rb") as manifest:
+        assert tomllib.load(manifest)["package"]["version"] == memstow.__version__
 
 
 PROGRAM: Final = """

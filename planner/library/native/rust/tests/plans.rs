@@ -1,0 +1,59 @@
+use memstow::{Error, Options, Problem, Status, Stop};
+
+fn three() -> Problem {
+    let mut problem = Problem::new();
+    for begin in 0..3 {
+        problem.add(8, begin..begin + 2, 1).unwrap();
+    }
+    problem
+}
+
+#[test]
+fn a_plan_is_what_the_judge_accepts() {
+    let problem = three();
+    let plan = problem.solve(&Options { deterministic: true, ..Options::default() }).unwrap();
+    assert_eq!((plan.status, plan.peak, plan.bound), (Status::Optimal, 16, 16));
+    assert_eq!(problem.judge(&plan.offsets.unwrap()), Ok(16));
+    assert!(matches!(problem.judge(&[0, 0, 0]), Err(Error::Invalid(text)) if text.starts_with("an overlap")));
+}
+
+#[test]
+fn each_rule_is_followed() {
+    let mut problem = three();
+    problem.reserve(0..4).unwrap();
+    problem.pin(1, 24).unwrap();
+    problem.keep_apart(0, 2).unwrap();
+    let plan = problem.solve(&Options::default()).unwrap();
+    assert_eq!(plan.offsets.as_ref().unwrap()[1], 24);
+    assert_eq!(problem.judge(plan.offsets.as_ref().unwrap()), Ok(32));
+    problem.never_together(0, 1).unwrap();
+    problem.add_lifetime(0, 9..10).unwrap();
+    problem.allow_in_place(1, 2).unwrap();
+    assert_eq!(problem.solve(&Options::default()).unwrap().status, Status::Optimal);
+}
+
+#[test]
+fn nothing_that_does_not_fit_has_offsets() {
+    let mut problem = three();
+    problem.set_capacity(15).unwrap();
+    let plan = problem.solve(&Options { fit_only: true, ..Options::default() }).unwrap();
+    assert_eq!((plan.status, plan.offsets), (Status::Infeasible, None));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let mut problem = three();
+    assert_eq!(problem.pin(7, 0), Err(Error::Invalid("there is no buffer 7: the problem has 3".into())));
+    assert!(problem.add(-1, 0..1, 1).is_err());
+    assert!(problem.reserve(9..4).is_err());
+    assert!(problem.solve(&Options { start: Some(&[0]), ..Options::default() }).is_err());
+    assert!(problem.solve(&Options { gap: f64::NAN, ..Options::default() }).is_err());
+}
+
+#[test]
+fn a_stop_that_was_pulled_ends_the_run_with_a_plan() {
+    let stop = Stop::new();
+    stop.pull();
+    let plan = three().solve(&Options { stop: Some(&stop), ..Options::default() }).unwrap();
+    assert!(plan.offsets.is_some());
+}
