@@ -30,7 +30,8 @@ def test_each_operator_alone(tmp_path: Path) -> None:
 def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool) -> None:
     seeds = range(20, 21) if sanitized else range(2)
     models = [model_of("network", kind, seed) for kind in (*KINDS, "uint8") for seed in seeds]
-    models += [model_of("bridge", "int8", 1)] if sanitized else [model_of("hourglass", "int8", 1)]
+    others = (("bridge", 1), ("wide", 3)) if sanitized else (("hourglass", 1),)
+    models += [model_of(what, "int8", seed) for what, seed in others]
     tally = try_models(models, tmp_path, "-O1", sanitized=sanitized)
     check(tally, len(models) // 2)
     assert sanitized or tally.striped
