@@ -833,6 +833,12 @@ PROGRAM_EXTERNAL: Final = Option(
     "LIST",
     otherwise="none",
 )
+PROGRAM_KERNELS: Final = Option(
+    "kernels",
+    "``cmsis-nn``: call that library where it is faster than the program's ``own`` kernels",
+    Choice(("own", "cmsis-nn")),
+    otherwise="``own``",
+)
 BUILD_TIME: Final = Option(
     "time_limit",
     "time limit for the search for the front",

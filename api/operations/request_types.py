@@ -5,7 +5,7 @@ Documents in them are bytes, as they came. Messages go through pipes to children
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -173,6 +173,7 @@ class BuildRequest(BodyRequest):
     target: str | None = None
     generators: list[str] | None = None
     external: list[str] | None = None
+    kernels: Literal["own", "cmsis-nn"] = "own"
     order: Order = "free"
     deterministic: bool = False
     seed: int = 0

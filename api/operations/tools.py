@@ -143,6 +143,7 @@ def program_of(request: BuildRequest) -> Document:
             generators=generators,
             external=cast("list[External]", request.external or []),
             dims=request.form.dims,
+            kernels=request.kernels,
             order=request.order,
             options=Options(
                 time_limit=request.build_seconds, deterministic=request.deterministic, seed=request.seed
@@ -161,7 +162,9 @@ def program_of(request: BuildRequest) -> Document:
 _QUERY_OF: Final = {
     "prefix": "query.name",
     "--dim": "query.dim",
-    **{name: f"query.{name}" for name in ("capacity", "point", "generators", "external", "target")},
+    **{
+        name: f"query.{name}" for name in ("capacity", "point", "generators", "external", "kernels", "target")
+    },
 }
 
 

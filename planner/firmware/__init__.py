@@ -43,6 +43,9 @@ TAKEN_NAMES: Final = frozenset(
     )
 )  # fmt: skip
 """In small letters: targets that CMake keeps for itself, and headers that one of the program would hide."""
+KernelSet = Literal["own", "cmsis-nn"]
+KERNEL_SETS: Final[tuple[KernelSet, ...]] = ("own", "cmsis-nn")
+"""Whose functions compute operators: the package's own, or those of CMSIS-NN where these are faster."""
 External = Literal["inputs", "outputs"]
 EXTERNAL: Final[tuple[External, ...]] = ("inputs", "outputs")
 """What may lie with the caller of a program, outside of what is planned."""
@@ -67,6 +70,8 @@ class Built:
     """Bytes of variables, which are kept from one run to the next."""
     constants: int
     """Bytes of numbers that never change: weights, factors, tables."""
+    by_cmsis_nn: int
+    """Operators that CMSIS-NN computes, on some processors at least."""
     no_check: str | None
     """Why there is no program that checks the outputs; None where there is one."""
     in_float: tuple[str, ...]
@@ -84,6 +89,7 @@ def build(
     order: Order = "free",
     external: "Iterable[External]" = (),
     dims: Mapping[str, int] | None = None,
+    kernels: KernelSet = "own",
     options: Options | None = None,
     with_check: bool = True,
     on_event: "Listener | None" = None,
@@ -94,7 +100,8 @@ def build(
     `capacity` takes the cheapest point whose peak is at most that, `point` the one of this number, from 1;
     without either, the least memory without more work. `target` plans for the memories of a device: for the
     one in which work and accesses cost least, or for several. `external` says what lies with the caller,
-    `dims` how large the dimensions are that an ONNX model leaves open.
+    `dims` how large the dimensions are that an ONNX model leaves open. With the `kernels` of `cmsis-nn` it
+    calls that library, which needs scratch memory, where that is faster.
     Names in the program begin with `name`. `with_check` runs the model by `tflite-micro` or `onnxruntime`,
     for what checks the outputs. Raises InputError for a model that cannot be built, with the operator or the
     tensor that is why, and where no point fits (`nothing_fits`), with the least that would. `order` is as in
@@ -105,13 +112,23 @@ def build(
     wanted: tuple[Generator, ...] = ("stripes",) if generators is None else tuple(generators)
     chosen = Choice(capacity, point, target, wanted)
     outside = frozenset(external)
-    _require(name, chosen, outside)
+    _require(name, chosen, outside, kernels)
     from memstow.planner.front.front_request import FrontCallbacks
 
     source = _read(model, order, outside, dims or {})
+    callbacks = FrontCallbacks(on_event, cancel)
+    if kernels == "cmsis-nn":
+        from memstow.planner.firmware.cmsis_nn import with_cmsis_nn
+
+        source = replace(source, layers=with_cmsis_nn(source.layers))
     if "channels" in wanted:
         source = _in_parts(source)
-    entry = planned(source.graph, chosen, options or Options(), FrontCallbacks(on_event, cancel))
+    if kernels == "cmsis-nn":
+        from memstow.planner.firmware.scratch import planned_with_scratch
+
+        entry = planned_with_scratch(source.graph, source.layers, chosen, options or Options(), callbacks)
+    else:
+        entry = planned(source.graph, chosen, options or Options(), callbacks)
     return _written(source, name, entry, with_check=with_check)
 
 
@@ -268,7 +285,7 @@ def _tied(graph: "Graph", name: str) -> Iterable[tuple[str, str]]:
             return
 
 
-def _require(name: str, chosen: "Choice", external: Collection[str]) -> None:
+def _require(name: str, chosen: "Choice", external: Collection[str], kernels: str) -> None:
     from memstow.planner.exports.naming import Naming, check_words
     from memstow.planner.firmware.memories import GENERATORS
 
@@ -284,6 +301,9 @@ def _require(name: str, chosen: "Choice", external: Collection[str]) -> None:
         if word not in EXTERNAL:
             message = f"{' and '.join(EXTERNAL)} may lie with the caller, not {word}"
             raise InputError.single("unknown_external", "external", message)
+    if kernels not in KERNEL_SETS:
+        message = f"kernels are {' or '.join(KERNEL_SETS)}, not {kernels}"
+        raise InputError.single("unknown_kernels", "kernels", message)
     if chosen.point is not None and chosen.capacity is not None:
         message = "give a capacity, or the number of a point"
         raise InputError.single("unused_option", "point", message)
@@ -319,7 +339,7 @@ def _written(
     with_check: bool,
 ) -> Built:
     from memstow.planner.exports.c_text import filled
-    from memstow.planner.firmware.check import CMAKE, CMAKE_CHECK, check_source
+    from memstow.planner.firmware.check import CMAKE, CMAKE_CHECK, CMAKE_CMSIS_NN, check_source
     from memstow.planner.firmware.layers import constant_array
     from memstow.planner.firmware.program import Source, write_program
     from memstow.planner.formats import write_graph, write_plan
@@ -353,13 +373,14 @@ def _written(
         check, no_check = check_source(
             model.referee, name, table.digest, source.inputs, source.outputs, arenas
         )
+    parts = (CMAKE, CMAKE_CMSIS_NN if program.by_cmsis_nn else "", CMAKE_CHECK if check else "")
     files = {
         f"{name}.h": program.header.encode(),
         f"{name}.c": program.source.encode(),
         f"{name}.map.json": write_loops(table),
         f"{name}.graph.json": write_graph(graph),
         f"{name}.plan.json": write_plan(graph, entry.plan),
-        "CMakeLists.txt": filled(CMAKE + (CMAKE_CHECK if check else ""), name.upper(), name).encode(),
+        "CMakeLists.txt": filled("".join(parts), name.upper(), name).encode(),
     }
     if check is not None:
         files[f"{name}_check.c"] = check
@@ -374,6 +395,7 @@ def _written(
         arena=sum(pool.size for pool in table.pools),
         state=program.state,
         constants=program.constants,
+        by_cmsis_nn=program.by_cmsis_nn,
         no_check=no_check,
         in_float=tuple(labels[str(operator.index)] for operator in _in_float(read)),
     )

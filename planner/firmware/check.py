@@ -251,6 +251,19 @@ if(UNIX)
 endif()
 """
 
+CMAKE_CMSIS_NN: Final = """
+# CMSIS-NN: a target of that name, or else with its folder, as -DCMSIS_NN=DIR.
+if(NOT TARGET cmsis-nn)
+  set(CMSIS_NN "" CACHE PATH "The folder of CMSIS-NN")
+  if(NOT EXISTS "${CMSIS_NN}/CMakeLists.txt")
+    message(FATAL_ERROR "This program calls CMSIS-NN: say where that is, with -DCMSIS_NN=DIR")
+  endif()
+  enable_language(CXX)
+  add_subdirectory("${CMSIS_NN}" cmsis-nn EXCLUDE_FROM_ALL)
+endif()
+target_link_libraries(@n PRIVATE cmsis-nn)
+"""
+
 CMAKE_CHECK: Final = """
 enable_testing()
 add_executable(@n_check @n_check.c)

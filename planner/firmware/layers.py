@@ -82,6 +82,10 @@ class Call:
     output: int = 0
     batches: int = 1
     """Of images one after the other, each as the extents say."""
+    scratch: int = 0
+    """Bytes that it needs while it runs; it is given the place of them."""
+    needs_vectors: bool = False
+    """Whether it takes the place of steps only where the processor has vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,15 @@ class Layer:
     """Whether its calls make any row from the rows that graphs say it reads."""
     variables: tuple[Variable, ...] = ()
     kernel_rows: int = 0
+    alone: Call | None = None
+    """What makes all of the output at once in place of the steps, if its scratch memory is planned."""
+    vector_rows: Call | None = None
+    """What makes rows in place of the only step where the processor has vectors."""
+
+    @property
+    def alone_scratch(self) -> int:
+        """Bytes of scratch memory that it needs to be made at once."""
+        return 0 if self.alone is None else self.alone.scratch
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from memstow.planner.exports.c_text import BETWEEN, filled, heading
 from memstow.planner.exports.c_text import array as c_array
 from memstow.planner.exports.naming import in_comment
+from memstow.planner.firmware.cmsis_nn import HEADER
 from memstow.planner.firmware.full_model import WIDTHS, numbers_in
 from memstow.planner.firmware.layers import (
     Call,
@@ -35,7 +36,7 @@ from memstow.planner.model.loops import (
     WholeTensor,
 )
 
-_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c")
+_TOPICS: Final = ("arithmetic.c", "windows.c", "reductions.c", "elements.c", "movement.c", "cmsis_nn.c")
 _SECTION: Final = re.compile(r"^/\* section (\w+)(?:: ([\w ]+))? \*/\n", re.MULTILINE)
 _TYPES: Final = ("s8", "s16", "s32", "u8", "f32")
 
@@ -69,6 +70,10 @@ class Kernels:
         for needed in section.needs:
             self.take(_replaced(needed, words))
         self._taken[name] = _replaced(section.text, words)
+
+    def has(self, name: str) -> bool:
+        """Whether it was taken."""
+        return name in self._taken
 
     def _resolve(self, name: str) -> tuple[_Section, Mapping[str, str]]:
         if name in self._sections:
@@ -231,6 +236,8 @@ class Program:
     """Bytes of numbers that never change."""
     state: int
     """Bytes of variables."""
+    by_cmsis_nn: int
+    """Operators that CMSIS-NN computes, on some processors at least."""
 
 
 def write_program(source: Source) -> Program:
@@ -250,6 +257,7 @@ class _Writer:
         self._tensors = {tensor.id: tensor for tensor in self._table.tensors}
         self._pools = [pool for pool in self._table.pools if pool.size]
         self._variables: dict[str, Variable] = {}
+        self._by_cmsis_nn: set[str] = set()
         self._external: dict[str, str] = {}
         """The pointers to tensors that lie with the caller."""
         for word, ports in (("input", source.inputs), ("output", source.outputs)):
@@ -271,6 +279,7 @@ class _Writer:
             source=self._c(macro, [call for call in calls if call]),
             constants=self._constants.size,
             state=sum(variable.size for variable in self._variables.values()),
+            by_cmsis_nn=len(self._by_cmsis_nn),
         )
 
     # What runs.
@@ -301,6 +310,25 @@ class _Writer:
 
     def _whole(self, segment: WholeOperator) -> Iterator[str]:
         layer = self._source.layers[segment.runs or segment.id]
+        alone = layer.alone
+        if alone is not None and (segment.temporaries or not alone.scratch):
+            if not alone.needs_vectors:
+                yield f"  {self._alone(segment, alone)};"
+                return
+            self._kernels.take("vectors")
+            yield from ("  if (HAS_VECTORS) {", f"    {self._alone(segment, alone)};", "    return;", "  }")
+        yield from self._steps(segment, layer)
+
+    def _alone(self, segment: WholeOperator, call: Call) -> str:
+        self._kernels.take(call.kernel)
+        self._by_cmsis_nn.add(segment.runs or segment.id)
+        layer = self._layer(segment.runs or segment.id, 0, call)
+        places = [self._base(operand, segment.inputs) for operand in call.inputs]
+        places.append(self._place_of(segment.outputs[call.output]))
+        places += [self._at(own.pool, own.offset) for own in segment.temporaries] or ["NULL"]
+        return f"{call.kernel}(&{layer}, {', '.join(places)})"
+
+    def _steps(self, segment: WholeOperator, layer: Layer) -> Iterator[str]:
         for place, step in enumerate(layer.steps):
             if isinstance(step, Move):
                 source = self._moved(step.source, segment.inputs)
@@ -425,8 +453,20 @@ class _Writer:
                     image = _image(self._base(operand, ()), operand.extents)
                 yield f"const image {name} = {image};"
                 images.append(f"&{name}, ")
+            run = f"{''.join(images)}&out, row, first, end);"
             layer_name = self._layer(member.runs or member.id, place, step)
-            yield f"{step.kernel}(&{layer_name}, {''.join(images)}&out, row, first, end);"
+            if layer.vector_rows is None:
+                yield f"{step.kernel}(&{layer_name}, {run}"
+                continue
+            self._kernels.take("vectors")
+            self._kernels.take(layer.vector_rows.kernel)
+            self._by_cmsis_nn.add(member.runs or member.id)
+            other = self._layer(member.runs or member.id, place, layer.vector_rows)
+            yield "if (HAS_VECTORS) {"
+            yield f"  {layer.vector_rows.kernel}(&{other}, {run}"
+            yield "} else {"
+            yield f"  {step.kernel}(&{layer_name}, {run}"
+            yield "}"
 
     def _pixel_read(self, member: StripeMember, rings: Mapping[str, RowRing]) -> int:
         ring = rings.get(member.inputs[0])
@@ -475,11 +515,12 @@ class _Writer:
         return f"(uint8_t *)(uintptr_t){self._constants.name_of(constant)}"
 
     def _layer(self, operator: str, place: int, step: Call) -> str:
-        key = f"{operator}/{place}"
+        key = f"{operator}/{place}/{step.kernel}"
         name = self._layers.get(key)
         if name is None:
             name = f"layer_{re.sub(r'[^A-Za-z0-9]', '_', operator)}"
             name = f"{name}_{place}" if place else name
+            name = f"{name}_{step.kernel}" if name in self._layers.values() else name
             self._layers[key] = name
             text = self._struct(step.layer, 0)
             self._layer_lines.append(f"static const {step.kernel}_layer {name} = {text};\n")
@@ -535,7 +576,8 @@ class _Writer:
             f"#define {macro}_STATE_BYTES {state}",
             "",
         ]
-        return "\n".join(lines) + filled(_HEADER_END, macro, name, GUARD=f"{macro}_H")
+        failing = _FAILING if self._kernels.has("cmsis_nn") else ""
+        return "\n".join(lines) + filled(_HEADER_END, macro, name, GUARD=f"{macro}_H", FAILING=failing)
 
     def _c(self, macro: str, calls: Sequence[str]) -> str:
         source = self._source
@@ -546,6 +588,8 @@ class _Writer:
             "".join((kernels, *self._layer_lines)),
         )
         includes = ["<stdint.h>", "<string.h>"]
+        if self._kernels.has("cmsis_nn"):
+            includes.append(f'"{HEADER}"')
         if "FLT_MAX" in kernels:
             includes.insert(0, "<float.h>")
         if needs_math:
@@ -716,6 +760,8 @@ class _Writer:
                 f"    {self._copied(macro, 'input', at, port, (f'inputs[{at}]', self._port(port)))}",
                 "  }",
             ]
+        if self._kernels.has("cmsis_nn"):
+            calls = ["  has_failed = 0;", *calls, "  if (has_failed) {", "    return 3;", "  }"]
         lines += calls
         for at, port in enumerate(self._source.outputs):
             if port.is_external:
@@ -771,11 +817,14 @@ static _Alignas(16) uint8_t @n[@SIZE] @N_ARENA_@AT_ATTRIBUTE;
 #endif
 """
 
+_FAILING: Final = """
+   3: CMSIS-NN wants more scratch memory than was planned, or cannot compute; outputs are not right."""
+
 _HEADER_END: Final = """
 /* Runs the model: reads the inputs, writes the outputs, and returns 0. An input that is NULL is where
    @n_input says; an output that is NULL stays where @n_output says until the next run.
    1: an arena of the caller is missing. 2: so is an input or an output that lies with the caller, or it is
-   not aligned as its elements are. */
+   not aligned as its elements are.@FAILING */
 int @n_run(const void *const inputs[], void *const outputs[]);
 
 /* Gives an arena that was compiled with @N_ARENA_0_BY_CALLER (and so on): as many bytes as the header says,

@@ -25,6 +25,7 @@ _MOST_LISTED: Final = 3
 _OPTIONS: Final = {
     "generators": "--with",
     "external": "--external",
+    "kernels": "--kernels",
     "point": "--point",
     "capacity": "--capacity",
     "prefix": "--name",
@@ -51,6 +52,7 @@ memstow build model.tflite --output model --capacity 20KiB
 memstow build model.tflite --output model --point 1 --with stripes,channels,recompute
 memstow build model.tflite --output model --target stm32h743
 memstow build model.tflite --output model --external inputs,outputs
+memstow build model.tflite --output model --kernels cmsis-nn
 """,
     )
     parser.add_argument(
@@ -58,6 +60,7 @@ memstow build model.tflite --output model --external inputs,outputs
     )
     program = parser.add_argument_group("program")
     add_options(program, options.PROGRAM_FOLDER, options.PROGRAM, options.DIM)
+    add_option(program, options.PROGRAM_KERNELS, default="own")
     memory = parser.add_argument_group("memory")
     add_options(memory, options.PROGRAM_CAPACITY, options.TARGET, options.PROGRAM_POINT)
     add_option(memory, options.PROGRAM_ORDER, default="free")
@@ -105,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
             order=args.order,
             external=args.external,
             dims=dims,
+            kernels=args.kernels,
             options=search,
             cancel=cancel,
         )
@@ -156,6 +160,7 @@ def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
             "arena": built.arena,
             "state": built.state,
             "constants": built.constants,
+            "by_cmsis_nn": built.by_cmsis_nn,
             "memories": {pool.id: pool.size for pool in built.loops.pools if pool.size},
             "point": built.number,
             "values": {} if point is None else dict(point.values),
@@ -188,9 +193,15 @@ def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
         listed = "; ".join(plain(entry) for entry in built.in_float[:_MOST_LISTED])
         more = "; ..." if len(built.in_float) > _MOST_LISTED else ""
         print(f"in floating point: {len(built.in_float)} operators ({listed}{more})")
+    if args.kernels != "own":
+        print(f"CMSIS-NN computes {built.by_cmsis_nn} of {len(built.graph.operators)} operators")
     print(f"{plain(args.output)}: {', '.join(sorted(built.files))}")
     if built.no_check is not None:
         print(f"no {plain(name)}_check.c: {plain(built.no_check, most=300)}")
+    elif built.by_cmsis_nn:
+        folder = plain(args.output)
+        compiled = f"cmake -S {folder} -B {folder}/build -DCMSIS_NN=DIR && cmake --build {folder}/build"
+        print(f"next: {compiled} && ctest --test-dir {folder}/build")
     else:
         source = f"{plain(args.output)}/{name}"
         print(f"next: cc -O2 {source}.c {source}_check.c -lm -o check && ./check")

@@ -147,6 +147,21 @@ def test_the_memory_is_chosen_by_work_and_accesses(
     assert list(json.loads(ran.out)["memories"]) == [chosen]
 
 
+def test_the_library_that_computes_is_named(cli: Cli, person: Path, tmp_path: Path) -> None:
+    words = ("build", person, "--output", tmp_path / "p", "--name", "net", "--with", "none")
+    ran = cli(*words, "--kernels", "cmsis-nn")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert re.search(r"^CMSIS-NN computes \d+ of \d+ operators$", ran.out, re.MULTILINE)
+    assert f"next: cmake -S {tmp_path}" in ran.out
+    assert '#include "arm_nnfunctions.h"' in (tmp_path / "p" / "net.c").read_text()
+    assert "CMSIS_NN" in (tmp_path / "p" / "CMakeLists.txt").read_text()
+    assert json.loads(cli(*words, "--json").out)["by_cmsis_nn"] == 0
+    assert "CMSIS_NN" not in (tmp_path / "p" / "CMakeLists.txt").read_text()
+    ran = cli(*words, "--kernels", "fast")
+    assert ran.code == Exit.USAGE
+    assert "--kernels: 'fast' is not one of own, cmsis-nn" in ran.err
+
+
 def test_inputs_and_outputs_may_lie_with_the_caller(cli: Cli, person: Path, tmp_path: Path) -> None:
     words = ("build", person, "--output", tmp_path / "p", "--name", "net", "--json")
     within = json.loads(cli(*words).out)["arena"]

@@ -585,6 +585,7 @@ _TFLITE = {"Content-Type": "application/vnd.tflite"}
 
 def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None:
     query = "name=person&deterministic=true&order=given&generators=stripes,channels&point=1&external=inputs"
+    query += "&kernels=cmsis-nn"
     ran = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
     assert (ran.status_code, ran.headers["content-type"]) == (200, "application/zip")
     with ZipFile(BytesIO(ran.content)) as archive:
@@ -597,6 +598,7 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         generators=["stripes", "channels"],
         order="given",
         external=["inputs"],
+        kernels="cmsis-nn",
         options=options,
         with_check=False,
     )
@@ -615,6 +617,7 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         ("generators=tiles", "unknown_generator"),
         ("generators=spill", "spill_without_pool"),
         ("external=weights", "unknown_external"),
+        ("kernels=fast", "invalid_request"),
         ("point=99", "bad_point"),
         ("dim=N=1", "no_open_dimensions"),
         ("name=1", "bad_prefix"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
-from memstow.planner.firmware import EXTERNAL, Built, External, build, check, memories
+from memstow.planner.firmware import EXTERNAL, Built, External, KernelSet, build, check, memories
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
@@ -40,6 +40,8 @@ class Tally:
     """Of these, how many run in stripes."""
     in_parts: int = 0
     """Of these, how many have parts of channels."""
+    by_cmsis_nn: int = 0
+    """How many operators of all programs CMSIS-NN computes."""
     ways: Counter[str] = field(default_factory=Counter)
     """Of these, how many of each way to build a network."""
     refused: Counter[str] = field(default_factory=Counter)
@@ -55,6 +57,7 @@ def points(
     generators: Sequence[Generator],
     external: Sequence[External] = (),
     most: int | None = None,
+    kernels: KernelSet = "own",
 ) -> list[tuple[str, Built]]:
     """A program for each point of the front (of `most` at most), without a check, which takes long.
 
@@ -64,7 +67,13 @@ def points(
 
     def write(label: str, point: int | None) -> Built:
         return build(
-            model, name=label, generators=generators, external=external, point=point, options=options
+            model,
+            name=label,
+            generators=generators,
+            external=external,
+            kernels=kernels,
+            point=point,
+            options=options,
         )
 
     patched = vars(memories)
@@ -107,9 +116,13 @@ def in_memories(model: bytes, name: str, whole: Built) -> list[tuple[str, Built]
     return built
 
 
-def _programs(entry: Made) -> Iterator[tuple[str, Built]]:
+def _programs(entry: Made, kernels: KernelSet) -> Iterator[tuple[str, Built]]:
     """How a model is built: of networks, in other ways as well."""
     name = entry.name
+    if kernels != "own":
+        yield from points(entry.model, name, ("stripes",), most=2, kernels=kernels)
+        yield from points(entry.model, f"{name}_again", ("recompute",), EXTERNAL, most=2, kernels=kernels)
+        return
     yield from points(entry.model, name, ("stripes",))
     if name.startswith("wide"):
         yield from points(entry.model, f"{name}_parts", ("stripes", "channels"))
@@ -124,16 +137,22 @@ def _programs(entry: Made) -> Iterator[tuple[str, Built]]:
 
 
 def try_models(
-    models: Sequence[Made], folder: Path, *flags: str, sanitized: bool = False, runs: int = 3
+    models: Sequence[Made],
+    folder: Path,
+    *flags: str,
+    sanitized: bool = False,
+    runs: int = 3,
+    kernels: KernelSet = "own",
 ) -> Tally:
     """Build, compile and compare each of them, by its name."""
     tally, programs = Tally(), list[Program]()
     for entry in models:
         try:
-            made = list(_programs(entry))
+            made = list(_programs(entry, kernels))
         except InputError as error:
             tally.refused[error.issues[0].message] += 1
             continue
+        tally.by_cmsis_nn += sum(built.by_cmsis_nn for _, built in made)
         programs += [write(built, at, entry.reference, folder) for at, built in made]
     if not programs:
         return tally
