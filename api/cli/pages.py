@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.front import Front
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.loops import Loops
     from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
@@ -57,15 +58,40 @@ class SearchRecord:
 
 
 def page_of(
-    document: "Problem | Graph", plan: "Plan", source: str, search: "Iterable[SearchStep]" = ()
+    document: "Problem | Graph",
+    plan: "Plan",
+    source: str,
+    search: "Iterable[SearchStep]" = (),
+    *,
+    of_map: bool = False,
 ) -> bytes:
-    """The page; `source` is the file of the problem, whose name it has if the problem has none."""
+    """The page; `source` is the file of the problem, whose name it has if the problem has none.
+
+    It shows the loops of a program (`of_map`), and those of a graph whose operators do not run one by one.
+    """
     from memstow.api.page.offline import page_alone
     from memstow.planner.show.view_document import plan_document
 
     problem = problem_of(document, plan)
     title = _title(problem, source)
-    return page_alone(plan_document(document, problem, plan, title, search), title)
+    loops = _loops_of(document, plan, of_map)
+    page = plan_document(document, problem, plan, title, search, loops)
+    return page_alone(page, title, "plan" if loops is None else "loops")
+
+
+def _loops_of(document: "Problem | Graph", plan: "Plan", of_map: bool) -> "Loops | None":
+    from memstow.planner.graph.schedules import only_orders
+    from memstow.planner.loops import loops
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem) or not (of_map or (plan.schedule and not only_orders(plan.schedule))):
+        return None
+    try:
+        return loops(document, plan)
+    except InputError:
+        # What the judge does not accept has none; the page says what is wrong with it.
+        return None
 
 
 def comparison_of(

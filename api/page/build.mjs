@@ -23,8 +23,8 @@ const common = {
   metafile: true,
   write: false,
 };
-// A page of its own is one script; one with a front or with symbols has another. The page of the service comes in parts: what a place needs is loaded there.
-const alone = { alone: "src/main.ts", alone_front: "src/main_front.ts", alone_symbols: "src/main_symbols.ts" };
+// A page of its own is one script; one with loops, a front or symbols has another. The page of the service comes in parts: what a place needs is loaded there.
+const alone = { alone: "src/main.ts", alone_loops: "src/main_loops.ts", alone_front: "src/main_front.ts", alone_symbols: "src/main_symbols.ts" };
 const served = { served: "src/served.ts", worker: "src/worker/served.ts" };
 const styles = { style: "style.css", served_style: "served.css" };
 const named = (entries) => Object.entries(entries).map(([out, source]) => ({ in: source, out }));
@@ -43,6 +43,7 @@ const first_script = outputs.find(([, output]) => output.entryPoint === served.s
 const manifest = {
   files: {
     alone: nameOf(alone.alone),
+    alone_loops: nameOf(alone.alone_loops),
     alone_front: nameOf(alone.alone_front),
     alone_symbols: nameOf(alone.alone_symbols),
     style: nameOf(styles.style),

@@ -10,9 +10,14 @@ from typing import Final, Literal
 
 from memstow.api.page.assets import asset, manifest
 
-Kind = Literal["plan", "front", "symbols"]
-_PROGRAMS: Final[dict[Kind, str]] = {"plan": "alone", "front": "alone_front", "symbols": "alone_symbols"}
-"""The script of each kind of document: most files need nothing of fronts and symbols."""
+Kind = Literal["plan", "loops", "front", "symbols"]
+_PROGRAMS: Final[dict[Kind, str]] = {
+    "plan": "alone",
+    "loops": "alone_loops",
+    "front": "alone_front",
+    "symbols": "alone_symbols",
+}
+"""The script of each kind of document: most files need nothing of loops, fronts and symbols."""
 _DIGITS: Final = "".join(
     (string.digits, string.ascii_uppercase, string.ascii_lowercase, "!#$%&()*+-;,=>?@^_`{|}~")
 )

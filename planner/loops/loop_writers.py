@@ -7,7 +7,7 @@ later, and nothing but arrays of numbers.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from memstow.planner.exports.c_text import (
     array,
@@ -184,10 +184,10 @@ def _stripe(number: int, loops: StripeLoops) -> Iterator[str]:
     for member in loops.operators:
         yield from (f"   {line}" for line in _member(member))
     yield ""
-    yield from (f"   {line}" for line in _strips(loops))
+    yield from (f"   {line}" for line in strip_lines(loops))
     yield ""
     yield "   in each strip:"
-    yield from (f"   {line}" for line in _steps(loops))
+    yield from (f"   {line}" for line in step_lines(loops))
 
 
 def _ring(ring: RowRing) -> str:
@@ -209,7 +209,8 @@ def _member(member: StripeMember) -> Iterator[str]:
         yield f"{plain(member.makes)}: {columns} are made once more"
 
 
-def _strips(loops: StripeLoops) -> Iterator[str]:
+def strip_lines(loops: StripeLoops) -> Iterator[str]:
+    """Which columns each operator makes in each strip."""
     shown = loops.strips[:_MOST_STRIPS]
     heading = ("columns by strip", *(plain(member.makes) for member in loops.operators))
     rows = [
@@ -225,7 +226,8 @@ def _range(first: int, end: int) -> str:
     return "-" if first >= end else str(first) if end == first + 1 else f"{first}..{end - 1}"
 
 
-def _steps(loops: StripeLoops) -> Iterator[str]:
+def step_lines(loops: StripeLoops) -> Iterator[str]:
+    """The steps of a strip; what repeats is said once."""
     written = 0
     for phrase in phrases_of(loops.steps, len(loops.operators) - 1):
         if written + len(phrase.steps) > _MOST_STEPS_LISTED:
@@ -270,9 +272,9 @@ def _grown(number: int, growth: int) -> str:
 _CELL, _HIGH, _GAP = 22, 16, 8
 _LEFT, _TOP, _HEAD, _FOOT = 150, 16, 26, 22
 _LEAST_WIDTH: Final = 640
-_MOST_STEPS_DRAWN: Final = 160
-_MOST_ROWS: Final = 40
-_MADE, _READ, _KEPT = RAMP[9], RAMP[5], RAMP[0]
+MOST_STEPS_DRAWN: Final = 160
+MOST_ROWS_DRAWN: Final = 40
+_COLOURS: Final = {"made": RAMP[9], "read": RAMP[5], "kept": RAMP[0]}
 
 
 def loops_picture(table: Loops) -> bytes:
@@ -285,7 +287,7 @@ def loops_picture(table: Loops) -> bytes:
     for stripe in stripes:
         panels += list(_Panel(stripe, top).parts())
         top += _height(stripe)
-    shown = max(min(len(stripe.steps), _MOST_STEPS_DRAWN) for stripe in stripes)
+    shown = max(min(len(stripe.steps), MOST_STEPS_DRAWN) for stripe in stripes)
     width = max(_LEFT + shown * _CELL + 20, _LEAST_WIDTH)
     title = f"{plain(table.name or 'loops', most=200)}: steps of a strip"
     return page(width, top, title, None, panels).encode()
@@ -293,14 +295,10 @@ def loops_picture(table: Loops) -> bytes:
 
 def _height(stripe: StripeLoops) -> int:
     return (
-        _HEAD + sum(_rows_of(stripe, place) * _HIGH + _GAP for place in range(len(stripe.operators))) + _FOOT
+        _HEAD
+        + sum(drawn_rows(stripe, place) * _HIGH + _GAP for place in range(len(stripe.operators)))
+        + _FOOT
     )
-
-
-def _rows_of(stripe: StripeLoops, place: int) -> int:
-    """The lines of an operator: the rows of its ring."""
-    makes = stripe.operators[place].makes
-    return min(next((ring.rows for ring in stripe.rings if ring.tensor == makes), 1), _MOST_ROWS)
 
 
 class _Panel:
@@ -313,8 +311,7 @@ class _Panel:
         at = top + _HEAD
         for place in range(len(stripe.operators)):
             self._tops.append(at)
-            at += _rows_of(stripe, place) * _HIGH + _GAP
-        self._place_of = {operator.makes: place for place, operator in enumerate(stripe.operators)}
+            at += drawn_rows(stripe, place) * _HIGH + _GAP
         self._ring_of = {ring.tensor: number for number, ring in enumerate(stripe.rings)}
 
     def parts(self) -> Iterator[str]:
@@ -326,56 +323,92 @@ class _Panel:
         what = "one strip" if len(stripe.strips) == 1 else strips
         yield text(12, self._top + 8, f"{names}: {what}", fill=INK, font_weight="bold")
         for place, (member, top) in enumerate(zip(stripe.operators, self._tops, strict=True)):
-            rows = _rows_of(stripe, place)
+            rows = drawn_rows(stripe, place)
             word = "adds up" if member.sums else f"{rows} rows" if rows > 1 else "1 row"
             if member.makes not in self._ring_of and not member.sums:
                 word = "whole"
             label = f"{plain(member.makes, most=14)} ({word})"
             yield text(_LEFT - 8, top + _HIGH - 4, label, fill=INK, text_anchor="end")
-            shown = min(len(stripe.steps), _MOST_STEPS_DRAWN)
+            shown = min(len(stripe.steps), MOST_STEPS_DRAWN)
             yield (
                 f'<rect x="{_LEFT}" y="{top}" width="{shown * _CELL}" height="{rows * _HIGH}" '
                 f'fill="none" stroke="{FRAME}"/>'
             )
         yield from self._steps()
         words = "dark: made in this step; green: read; light: kept for later"
-        if len(stripe.steps) > _MOST_STEPS_DRAWN:
-            words += f"; the first {_MOST_STEPS_DRAWN} of {len(stripe.steps):,} steps"
+        if len(stripe.steps) > MOST_STEPS_DRAWN:
+            words += f"; the first {MOST_STEPS_DRAWN} of {len(stripe.steps):,} steps"
         yield text(_LEFT, self._top + _height(stripe) - _FOOT + 6, words, fill=QUIET)
 
     def _steps(self) -> Iterator[str]:
-        stripe = self._stripe
-        rows_of: dict[str, list[int]] = {ring.tensor: [] for ring in stripe.rings}
-        for number, (step, frees) in enumerate(zip(stripe.steps, stripe.frees, strict=True)):
-            if number == _MOST_STEPS_DRAWN:
-                return
-            place, row, *rows = step
-            member = stripe.operators[place]
-            read = {
-                (name, number)
-                for at, name in enumerate(member.reads)
-                for number in range(rows[2 * at], rows[2 * at + 1])
-            }
-            yield self._cell(number, member.makes, row, _MADE)
-            for tensor, entries in rows_of.items():
-                for entry in entries:
-                    yield self._cell(number, tensor, entry, _READ if (tensor, entry) in read else _KEPT)
-            if member.makes in rows_of:
-                rows_of[member.makes].append(row)
-            for ring, first in zip(frees[::2], frees[1::2], strict=True):
-                tensor = stripe.rings[ring].tensor
-                rows_of[tensor] = [entry for entry in rows_of[tensor] if entry >= first]
+        for number, step in enumerate(drawn_steps(self._stripe)):
+            for cell in step.cells:
+                yield self._cell(number, cell)
 
-    def _cell(self, step: int, tensor: str, row: int, colour: str) -> str:
-        place = self._place_of[tensor]
-        number = self._ring_of.get(tensor)
-        line = 0 if number is None else row % self._stripe.rings[number].rows
-        if line >= _MOST_ROWS:
-            return ""
-        x, y = _LEFT + step * _CELL, self._tops[place] + line * _HIGH
+    def _cell(self, step: int, cell: "DrawnCell") -> str:
+        colour = _COLOURS[cell.state]
+        x, y = _LEFT + step * _CELL, self._tops[cell.place] + cell.line * _HIGH
         box = f'<rect x="{x + 1}" y="{y + 1}" width="{_CELL - 2}" height="{_HIGH - 2}" fill="{colour}"/>'
         middle, below = x + _CELL // 2, y + _HIGH - 5
-        return box + text(middle, below, str(row), fill=ink_on(colour), text_anchor="middle", font_size=9)
+        return box + text(
+            middle, below, str(cell.row), fill=ink_on(colour), text_anchor="middle", font_size=9
+        )
+
+
+class DrawnCell(NamedTuple):
+    """A row that an operator makes, or that its ring has, in a step: in which line of the operator it is."""
+
+    place: int
+    line: int
+    row: int
+    state: Literal["made", "read", "kept"]
+
+
+class DrawnStep(NamedTuple):
+    """What a step does with rows, and which are there after it has made its own."""
+
+    cells: Sequence[DrawnCell]
+    held: Sequence[tuple[str, int, int]]
+    """Of rings that have any: the tensor, the first row and the last."""
+
+
+def drawn_steps(stripe: StripeLoops) -> Iterator[DrawnStep]:
+    """The first steps of a strip, as many as are drawn."""
+    place_of = {operator.makes: place for place, operator in enumerate(stripe.operators)}
+    lines_of = {ring.tensor: ring.rows for ring in stripe.rings}
+    rows_of: dict[str, list[int]] = {ring.tensor: [] for ring in stripe.rings}
+    for step, frees in zip(stripe.steps[:MOST_STEPS_DRAWN], stripe.frees, strict=False):
+        place, row, *rows = step
+        member = stripe.operators[place]
+        read = {
+            (name, number)
+            for at, name in enumerate(member.reads)
+            for number in range(rows[2 * at], rows[2 * at + 1])
+        }
+        cells = [DrawnCell(place, row % lines_of.get(member.makes, 1), row, "made")]
+        for tensor, entries in rows_of.items():
+            cells += (
+                DrawnCell(
+                    place_of[tensor],
+                    entry % lines_of[tensor],
+                    entry,
+                    "read" if (tensor, entry) in read else "kept",
+                )
+                for entry in entries
+            )
+        if member.makes in rows_of:
+            rows_of[member.makes].append(row)
+        held = [(tensor, entries[0], entries[-1]) for tensor, entries in rows_of.items() if entries]
+        yield DrawnStep([cell for cell in cells if cell.line < MOST_ROWS_DRAWN], held)
+        for ring, first in zip(frees[::2], frees[1::2], strict=True):
+            tensor = stripe.rings[ring].tensor
+            rows_of[tensor] = [entry for entry in rows_of[tensor] if entry >= first]
+
+
+def drawn_rows(stripe: StripeLoops, place: int) -> int:
+    """The lines of an operator: the rows of its ring."""
+    makes = stripe.operators[place].makes
+    return min(next((ring.rows for ring in stripe.rings if ring.tensor == makes), 1), MOST_ROWS_DRAWN)
 
 
 _NONE: Final = -(1 << 31)

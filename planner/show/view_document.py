@@ -10,7 +10,7 @@ the `Author`: the service, whose own run has proven it, or a file from anywhere.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from math import ceil, log2
 from typing import Final, Literal
@@ -22,6 +22,7 @@ from memstow.planner.graph.links import has_other_orders, listed_order
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.loops import Loops
 from memstow.planner.model.plan import Cut, LiveBytes, Plan, RefutedOrders, Sum, TermValue, gap_of, is_bare
 from memstow.planner.model.problem import PEAK, Problem, parse_term, peak_of
 from memstow.planner.model.records import record
@@ -631,15 +632,33 @@ def encoded(members: Mapping[str, bytes | object]) -> bytes:
 
 
 def plan_document(
-    document: Problem | Graph, problem: Problem, plan: Plan, name: str, search: Iterable[SearchStep] = ()
+    document: Problem | Graph,
+    problem: Problem,
+    plan: Plan,
+    name: str,
+    search: Iterable[SearchStep] = (),
+    loops: Loops | None = None,
 ) -> bytes:
-    """The document of a plan from a file, with all that is drawn. The same plan gives the same bytes."""
-    view = PlanView(document, problem, plan, "file")
+    """The document of a plan from a file, with all that is drawn. The same plan gives the same bytes.
+
+    With the loops of a plan of a graph it has the graph as the plan runs it, and what each segment does.
+    """
+    more = plan.schedule is not None and not only_orders(plan.schedule)
+    view = PlanView(document, problem, plan, "file", of_schedule=more)
+    members: Mapping[str, bytes | object] = _graph_of(document)
+    if loops is not None and isinstance(document, Graph):
+        from memstow.planner.show.loops_view import as_it_runs, segments_of
+
+        members = {
+            "graph": write_document(as_it_runs(document, plan.schedule)),
+            "loops": segments_of(document, problem, loops),
+        }
+        plan = replace(plan, schedule=None)
     return encoded(
         {
             "name": name,
             "problem": write_problem(problem),
-            **_graph_of(document),
+            **members,
             "plan": write_plan(problem, plan),
             "verdict": view.data,
             "search": [asdict(step) for step in search],

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the plans and their problem, and show the page."""
     refuse_two_stdins(args.plan, args.other, args.problem, args.target)
     _take_problem_first(args)
-    _take_plan_of_map(args)
+    name = _take_plan_of_map(args)
     files: list[str] = [args.plan] if args.other is None else [args.plan, args.other]
     form = _form(args)
     refuse_unwritable(args.output)
@@ -114,9 +114,9 @@ def run(args: argparse.Namespace) -> int:
     if args.point is not None:
         _refuse("no_front", "--point", "it names a point of a front, and none is given; leave it out")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
-    source = args.problem or args.plan
+    source = name or args.problem or args.plan
     if len(plans) == 1:
-        show_page(page_of(document, plans[0], source), args.output)
+        show_page(page_of(document, plans[0], source, of_map=name is not None), args.output)
     else:
         show_page(comparison_of(document, plans, files, source), args.output)
     return Exit.DONE
@@ -138,13 +138,13 @@ def _take_problem_first(args: argparse.Namespace) -> None:
         args.problem, args.plan, args.other = args.plan, args.other, None
 
 
-def _take_plan_of_map(args: argparse.Namespace) -> None:
-    """Take the graph and the plan that `memstow build` writes beside the map of a program."""
+def _take_plan_of_map(args: argparse.Namespace) -> str | None:
+    """Take the graph and the plan that `memstow build` writes beside the map of a program; its name."""
     if args.other is not None or args.problem is not None or args.plan == STDIN:
-        return
+        return None
     table = loops_in(read_bytes_of(args.plan))
     if table is None:
-        return
+        return None
     stem = args.plan.removesuffix(_MAP)
     graph, plan = f"{stem}.graph.json", f"{stem}.plan.json"
     if stem == args.plan or not (os.path.isfile(graph) and os.path.isfile(plan)):
@@ -158,6 +158,7 @@ def _take_plan_of_map(args: argparse.Namespace) -> None:
         message = f"it is of another plan than {plain(plan, most=200)}, as their digests say"
         _refuse("other_problem", plain(args.plan, most=200), message)
     args.problem, args.plan = graph, plan
+    return str(os.path.basename(stem))
 
 
 def _is_recording(path: str) -> bool:

@@ -1,11 +1,14 @@
 """Programs on the command line."""
 
+import base64
+import gzip
 import json
 import re
 import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,8 +42,13 @@ def test_a_program_is_written_and_runs(cli: Cli, person: Path, tmp_path: Path) -
         cli("view", planned[1], "--problem", planned[0], "--output", tmp_path / "view.html").code == Exit.DONE
     )
     table = folder / "person_detect_v2.map.json"
-    assert cli("view", table, "--output", tmp_path / "same.html").code == Exit.DONE
-    assert (tmp_path / "same.html").read_bytes() == (tmp_path / "view.html").read_bytes()
+    assert cli("view", table, "--output", tmp_path / "map.html").code == Exit.DONE
+    shown, same = (held(tmp_path / name) for name in ("map.html", "view.html"))
+    assert shown.pop("name") == "person_detect_v2"
+    assert same.pop("name") == "person_detect_v2.graph.json"
+    assert shown == same
+    segments = json.loads(table.read_bytes())["segments"]
+    assert [entry["kind"] for entry in shown["loops"]] == [entry["kind"] for entry in segments]
     assert cli("view", table, "--output", tmp_path / "net.loops.json").code == Exit.DONE
     assert (tmp_path / "net.loops.json").read_bytes() == table.read_bytes()
     assert "#define PERSON_DETECT_V2_ARENA_BYTES 21056\n" in (folder / "person_detect_v2.h").read_text()
@@ -54,6 +62,14 @@ def test_a_program_is_written_and_runs(cli: Cli, person: Path, tmp_path: Path) -
     subprocess.run(["cc", *strict, *sources, "-lm", "-o", str(tmp_path / "check")], check=True, cwd=tmp_path)
     if "-c" not in sources:
         subprocess.run([str(tmp_path / "check")], check=True)
+
+
+def held(page: Path) -> dict[str, Any]:
+    """The view document in a page."""
+    content = re.search(r'id="held">([^<]*)<', page.read_text())
+    assert content is not None
+    document: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(content[1])))
+    return document
 
 
 def test_the_map_of_another_plan_is_not_shown(cli: Cli, person: Path, tmp_path: Path) -> None:

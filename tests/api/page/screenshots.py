@@ -42,13 +42,16 @@ def _pictures() -> dict[str, tuple[bytes, str, bool]]:
         replace(graph, order="free"), engine.plan(replace(graph, order="free"), deterministic), ""
     )
     net = samples.conv_net()
-    front = front_page(net, samples.front_of(net), "", None).page
+    known = samples.front_of(net)
+    front = front_page(net, known, "", None).page
+    small = min(known.points, key=lambda point: point.values["peak"])
     symbolic = make_symbolic(55, 0, symbols=2)
     formed = plan_symbolic(symbolic, deterministic, shapes="pieces", pieces=2)
     return {
         "symbols": (symbolic_page(symbolic, formed, "attention.json", {}), "#value=256_4", False),
         "front": (front, "#at=3", False),
         "point": (front, "#point=3", True),
+        "program": (page_of(net, small.plan, ""), "#step=40", False),
         "order": (ordered, "#operator=o3", False),
         "compare": (both, "#buffer=b70", False),
         "network": (samples.page_of(*samples.solved(samples.network(40, 0))), "#buffer=t16", False),
@@ -65,6 +68,7 @@ def draw(folder: Path, only: tuple[str, ...] = ()) -> None:
             if only and name not in only:
                 continue
             look = Look(running, dark=dark, wide=1280, tall=800).show(page, Path(scratch), fragment)
+            look.page.evaluate("document.querySelector('.steps')?.scrollIntoView(false)")
             _save(look, folder / f"{name}.png")
         if only and not {"live", "new"} & {*only}:
             return

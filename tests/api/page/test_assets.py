@@ -33,6 +33,7 @@ def test_other_files_are_not_part_of_the_page() -> None:
 def test_scripts_and_styles_are_small() -> None:
     names = assets.manifest()
     assert _packed(names["alone"]) <= 63 * 1024
+    assert _packed(names["alone_loops"]) <= _packed(names["alone"]) + 4 * 1024
     assert _packed(names["alone_front"]) <= _packed(names["alone"]) + 9 * 1024
     assert _packed(names["alone_symbols"]) <= _packed(names["alone"]) + 12 * 1024
     assert _packed(names["served"], *assets.first_parts()) <= 66 * 1024
@@ -42,7 +43,7 @@ def test_scripts_and_styles_are_small() -> None:
 
 
 def test_a_page_of_its_own_holds_nothing_that_talks_with_the_service() -> None:
-    for name in ("alone", "alone_front", "alone_symbols"):
+    for name in ("alone", "alone_loops", "alone_front", "alone_symbols"):
         alone = assets.asset(assets.manifest()[name]) or b""
         assert alone
         assert b"/v1/" not in alone

@@ -3,6 +3,7 @@
 import { type RawGraph, readGraph } from "./graph.ts";
 import type { Shortfall } from "./changes.ts";
 import { JsonReader, valueIn } from "./json.ts";
+import type { Segment } from "./loops.ts";
 import { readPlan, type RawPlan } from "./plan.ts";
 import { readProblem, type RawProblem, strings } from "./problem.ts";
 import type { Verdict } from "./verdict.ts";
@@ -32,12 +33,14 @@ export interface Documents {
   name: string;
   /** The fewest buffers that must change, as `memstow view` has found them. */
   shortfalls: Shortfall[];
+  /** What the program does, segment by segment, as `memstow view` has written it; null: that is not known. */
+  loops: Segment[] | null;
 }
 
 const FIELDS_OF_PLANS = new Set(["placements", "status", "explanation", "closest", "solver", "digest"]);
 
 export function noDocuments(): Documents {
-  return { problem: null, graph: null, plans: [], search: [], name: "", shortfalls: [] };
+  return { problem: null, graph: null, plans: [], search: [], name: "", shortfalls: [], loops: null };
 }
 
 /** `trusted`: `memstow view` or the service has made it; nobody else is believed what was judged. */
@@ -53,7 +56,7 @@ export function readDocuments(bytes: Uint8Array, trusted: boolean, progress: (pa
   else if (fields.has("terms") && fields.has("points")) json.fail("a front has a page of its own: `memstow view FILE front.json` makes it");
   else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
-  return trusted ? documents : { ...documents, plans: documents.plans.map((one) => ({ ...one, verdict: null })), shortfalls: [] };
+  return trusted ? documents : { ...documents, plans: documents.plans.map((one) => ({ ...one, verdict: null })), shortfalls: [], loops: null };
 }
 
 function readBoth(json: JsonReader, documents: Documents): void {
@@ -68,6 +71,7 @@ function readBoth(json: JsonReader, documents: Documents): void {
     else if (field === "verdict") verdicts[0] = valueIn(json) as Verdict;
     else if (field === "other_verdict") verdicts[1] = valueIn(json) as Verdict;
     else if (field === "shortfalls") documents.shortfalls = valueIn(json) as Shortfall[];
+    else if (field === "loops") documents.loops = valueIn(json) as Segment[];
     else if (field === "plan" || field === "other") documents.plans.push({ name: "", plan: readPlan(json), verdict: null });
     else if (field === "names") names = strings(json);
     else if (field === "name") documents.name = json.string();

@@ -4,6 +4,7 @@ import { allowedPools, top } from "./buffers.ts";
 import { amount, type Amount, larger } from "./columns.ts";
 import { type Documents, noDocuments, readDocuments } from "./documents.ts";
 import { ReadError } from "./json.ts";
+import type { Segment } from "./loops.ts";
 import { beside } from "./moves.ts";
 import { neededOf } from "./needed.ts";
 import { byArea, positions } from "./order.ts";
@@ -35,6 +36,7 @@ export function readShown(files: File0[], both: boolean, progress: Progress): Sh
     for (const one of read.plans) documents.plans.push({ ...one, name: one.name || file.name });
     if (read.search.length > 0) documents.search = read.search;
     if (read.shortfalls.length > 0) documents.shortfalls = read.shortfalls;
+    if (read.loops !== null) documents.loops = read.loops;
   }
   documents.plans = documents.plans.slice(-2);
   if (both && documents.plans.length < 2) throw new ReadError(MISSING_SECOND);
@@ -48,9 +50,16 @@ export function shownOf(documents: Documents, name: string, progress: Progress):
   const [first, second] = scenesOf(documents, name);
   const [one, other] = documents.plans;
   const shown = showScene(first, one?.name ?? "", one?.verdict ?? null, progress);
-  if (second === undefined) return shown;
+  if (second === undefined) return documents.loops === null ? shown : withLoops(shown, documents.loops);
   if (hasNoPlan(first) || hasNoPlan(second)) throw new ReadError("one of the two places nothing, so there is nothing to compare");
   return beside(shown, showScene(second, other?.name ?? "", other?.verdict ?? null, progress));
+}
+
+/** Operators are called as the segments that they are, which say what a number alone does not. */
+function withLoops(shown: Shown, loops: Segment[]): Shown {
+  const { program } = shown.scene;
+  const operators = program?.operators.map((operator, place) => ({ ...operator, id: loops[place]?.name ?? operator.id })) ?? [];
+  return { ...shown, scene: { ...shown.scene, program: program && { ...program, operators } }, loops, ofSchedule: true };
 }
 
 function checkSameProblem(documents: Documents): void {
@@ -87,7 +96,7 @@ function showScene(scene: Scene, plan: string, verdict: Verdict | null, progress
   const tints = tintsOf(scene, spans, byTime);
   const needs = program === null ? [] : needsOf(program, pools.map((pool) => pool.profile.live), scene.zero);
   return {
-    scene, pools, tints, verdict, plan, second: null, ofSchedule: false,
+    scene, pools, tints, verdict, plan, second: null, loops: null, ofSchedule: false,
     sentence: verdict ?? (scene.claims !== null
       ? unjudged(scene.claims.status, scene.claims.explanation, pools.map((pool) => pool.peak), scene.zero)
       : unplanned(pools.length === 1 ? pools[0]?.profile.most ?? null : null, program?.anyOrder === true)),

@@ -1,5 +1,6 @@
 /** Everything that is computed once, in a worker, before a plan is drawn. */
 import type { Amount, Amounts } from "./columns.ts";
+import type { Segment } from "./loops.ts";
 import type { Ordered } from "./order.ts";
 import type { Scene } from "./scene.ts";
 import type { Profile } from "./steps.ts";
@@ -53,6 +54,8 @@ export interface Shown {
   critical: number;
   /** Whether it is drawn for one schedule of a graph, of which there are others. */
   ofSchedule: boolean;
+  /** Of a program: what each operator of its graph does, segment by segment; null: that is not known. */
+  loops: Segment[] | null;
   /** What the plan is called, where there are two. */
   plan: string;
   /** Of a plan of formulas: at which value it is shown, and what is known of others. */

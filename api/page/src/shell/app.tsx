@@ -64,6 +64,7 @@ function Plan(props: { shown: Shown }): JSX.Element {
         <div class="maps">
           <Tools />
           {drawn(props.shown).map((place) => <PoolView key={place} place={place} />)}
+          {props.shown.loops !== null && <parts.loops shown={props.shown} />}
           {isWorthDrawing(state.search.value) && <SearchView shown={props.shown} />}
         </div>
         <Side />

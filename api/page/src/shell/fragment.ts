@@ -39,6 +39,7 @@ function fragment(): string {
   if (now !== null && state.chosen.value >= 0) parts.set("buffer", named(now.scene, state.chosen.value));
   const operator = now?.scene.program?.operators[state.operator.value];
   if (operator !== undefined) parts.set("operator", operator.id);
+  if (state.loopStep.value > 0) parts.set("step", String(state.loopStep.value + 1));
   others.link(parts);
   return parts.toString();
 }
@@ -62,6 +63,7 @@ export function readFragment(text: string): void {
   state.byChange.value = parts.get("time") === "change";
   state.proofOnly.value = parts.get("show") === "proof";
   state.operator.value = now?.scene.program?.operators.findIndex((one) => one.id === parts.get("operator")) ?? -1;
+  state.loopStep.value = Math.max(0, (whole(parts.get("step"), 1_000_000) ?? 1) - 1);
   state.moment.value = whole(parts.get("moment"), (now?.scene.axis.times.length ?? 1) - 2);
   state.less.value = whole(parts.get("less"), 2 ** 62);
   state.across.value = range(parts.get("across"));

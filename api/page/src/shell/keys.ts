@@ -23,6 +23,7 @@ export const KEYS = [
   { keys: "p", does: "everything or only the proof" },
   { keys: "b", does: "table of all buffers" },
   { keys: "o O", does: "of a graph: the operator after or before; at first the critical one" },
+  { keys: "r R", does: "of a stripe: the step after or before" },
   { keys: "n N", does: "of a front or of symbols: the point after or before; Esc: back to the front" },
   { keys: "x", does: "swap the two plans" },
   { keys: "s", does: "save the picture as SVG" },

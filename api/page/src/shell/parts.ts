@@ -40,12 +40,16 @@ export interface Parts {
   without: (props: { shown: Shown; place: number; buffer: number; most: Amount }) => JSX.Element | null;
   /** Whether there is a service that can ask the solver. */
   asks: boolean;
+  /** Below the maps: what the program does. */
+  loops: (props: { shown: Shown }) => JSX.Element | null;
+  /** Beside the map: what the program does with the chosen buffer. */
+  usesOf: (props: { shown: Shown; buffer: number }) => JSX.Element | null;
   dialogs: Part;
   /** A front: its chart and its points. */
   front: Part;
   /** Above the plan of a point of a front. */
   point: Part;
-  /** What a key does where a front is; false: nothing. */
+  /** What a key does where a front, symbols or loops are; false: nothing. */
   frontKey: (event: KeyboardEvent) => boolean;
   /** Takes files that the page cannot read itself; false: it can. */
   takes: (files: File[]) => boolean;
@@ -62,6 +66,6 @@ export interface Parts {
 const nothing = (): null => null;
 
 export const parts: Parts = {
-  navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, less: nothing, noPlan: nothing, withoutIt: nothing, without: nothing, asks: false, dialogs: nothing,
+  navigation: nothing, place: nothing, start: nothing, status: nothing, side: nothing, less: nothing, noPlan: nothing, withoutIt: nothing, without: nothing, asks: false, loops: nothing, usesOf: nothing, dialogs: nothing,
   front: nothing, point: nothing, frontKey: () => false, takes: () => false, opened: () => undefined, link: () => undefined, formats: () => null, failed: nothing,
 };

@@ -67,6 +67,7 @@ function Chosen(props: { shown: Shown }): JSX.Element {
       <dl class="rows">
         {rows.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
       </dl>
+      <parts.usesOf shown={props.shown} buffer={buffer} />
       <Why scene={scene} />
       {place >= 0 && <parts.withoutIt shown={props.shown} place={place} buffer={buffer} />}
     </section>

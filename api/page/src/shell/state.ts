@@ -42,6 +42,8 @@ export const moment = signal<number | null>(null);
 export const under = signal(-1);
 /** An operator of the graph; -1: none. */
 export const operator = signal(-1);
+/** Of the loops of the chosen operator, which step is looked at. */
+export const loopStep = signal(0);
 /** The step under the pointer. */
 export const passing = signal<number | null>(null);
 /** The part of the axis that is seen; null: all of it. */
@@ -160,6 +162,7 @@ export function chooseOperator(place: number): void {
   const now = shown.peek();
   const program = now?.scene.program ?? null;
   const pool = now?.pools[active.peek()];
+  if (place !== operator.peek()) loopStep.value = 0;
   operator.value = place;
   if (place >= 0 && program !== null && pool !== undefined) moment.value = busiestStep(program, pool.profile.live, place);
 }
@@ -246,6 +249,7 @@ export function forget(): void {
   chosen.value = -1;
   under.value = -1;
   operator.value = -1;
+  loopStep.value = 0;
   moment.value = null;
   passing.value = null;
   less.value = null;

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-JCF2YOAJ.js";import"./part-YEEN7GMZ.js";import"./part-UUKSOZ4V.js";import"./part-SEBJVLB4.js";import"./part-GD6KMKFY.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};

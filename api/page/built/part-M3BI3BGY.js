@@ -1,1 +1,0 @@
-import{o as a}from"./part-AOBSQA6B.js";import"./part-RRYQULVH.js";import"./part-EZYIIOSM.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-GD6KMKFY.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
