@@ -2,11 +2,12 @@
 
 In the memories of a device, what counts is the work times what an access costs. In one memory a program may
 run in stripes; in several it cannot, so that each tensor lies where accesses cost least, as a whole. With
-`spill`, operators work in the fastest memory alone, and tensors wait in the others.
+`spill`, operators work in the fastest memory alone, also in stripes and with parts of channels, and tensors
+wait in the others.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Pool, Target, access_count, room_in
 
 if TYPE_CHECKING:
-    from memstow.planner.model.graph import Graph
+    from memstow.planner.model.graph import Graph, Tensor
 
 NOTHING_FITS: Final = "nothing_fits"
 """The code of the error where no point of the front fits."""
@@ -95,22 +96,21 @@ def _with_spills(graph: "Graph", chosen: Choice, options: Options, callbacks: Fr
     if chosen.target is None or len(chosen.target.pools) < 2:
         message = "to spill, tensors need a second memory to wait in; name a target with several"
         raise InputError.single("spill_without_pool", "generators", message)
-    for_one = [word for word in ("stripes", "channels") if word in chosen.generators]
-    if for_one:
-        message = f"{' and '.join(for_one)} are chosen for one memory; take spill alone, or with recompute"
-        raise InputError.single("several_pools", "generators", message)
     graph = retarget(graph, chosen.target)
     fastest = min(graph.pools, key=lambda pool: (pool.cost, -room_in(pool)))
-    tensors = (
-        replace(tensor, pools=(fastest.id,)) if tensor.kind == "data" else tensor for tensor in graph.tensors
-    )
-    graph = replace(graph, tensors=tuple(tensors))
+    alternatives = (replace(other, tensors=_only_in(fastest, other.tensors)) for other in graph.alternatives)
+    graph = replace(graph, tensors=_only_in(fastest, graph.tensors), alternatives=tuple(alternatives))
     front_options = FrontOptions(
         terms=(f"peak:{fastest.id}", "cost"), generators=chosen.searched, cost="bytes"
     )
     front = find_front(graph, front_options, options, callbacks)
     number, point = _choose(front, chosen, graph)
     return Planned(graph, point.plan, front, point, number)
+
+
+def _only_in(pool: Pool, tensors: "Iterable[Tensor]") -> "tuple[Tensor, ...]":
+    """The tensors, of which what is computed lies in this memory but where it waits."""
+    return tuple(replace(tensor, pools=(pool.id,)) if tensor.kind == "data" else tensor for tensor in tensors)
 
 
 class _Device:

@@ -194,16 +194,18 @@ def reruns(
 def striped(
     graph: Graph,
     candidates: Sequence[Candidate],
+    pool: str | None,
     allowance: Allowance,
     share: float,
     callbacks: FrontCallbacks,
 ) -> Iterator[Candidate]:
-    """The same with stripes in them, of those that are best."""
+    """The same with stripes in them, of those that are best; of several pools, what is in this one counts."""
     best = candidates[:: max(1, -(-len(candidates) // _MOST_STRIPED))]
     for number, entry in enumerate(best):
         if callbacks.cancelled:
             return
         plain, _ = with_runs(graph, entry.schedule)
+        plain = plain if pool is None else _without_others(plain, pool)
         if not is_countable(plain, stripes=True):
             continue
         budget = allowance.budget(share / (len(best) - number))
@@ -216,6 +218,15 @@ def striped(
             if None not in stripes:
                 schedule = replace(entry.schedule, stripes=tuple(stripe for stripe in stripes if stripe))
                 yield replace(point, schedule=schedule)
+
+
+def _without_others(graph: Graph, pool: str) -> Graph:
+    """The graph in which what cannot be in this pool lies elsewhere, where it needs nothing."""
+    tensors = (
+        replace(tensor, kind="external") if tensor.pools and pool not in tensor.pools else tensor
+        for tensor in graph.tensors
+    )
+    return replace(graph, tensors=tuple(tensors))
 
 
 def _places(schedule: Schedule) -> dict[int, int]:

@@ -41,7 +41,7 @@ from memstow.planner.graph.stripe_front import Candidate, order_front, require_c
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
-from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.graph import GIVEN, Graph, is_planned
 from memstow.planner.model.options import Callbacks
 from memstow.planner.model.plan import Explanation, Plan, Schedule
 from memstow.planner.model.problem import Kind
@@ -70,7 +70,7 @@ def require_graph_front(graph: Graph, request: FrontRequest) -> None:
         message = "the front of a graph is about its peak and cost; leave `moves` out of the objective"
         raise InputError.single("front_moves", "$.objective", message)
     costed = with_cost_unit(graph, request.cost_unit)
-    if pool is None:
+    if pool is None or lies_in(graph, pool):
         require_countable(costed, "stripes" in request.generators)
 
 
@@ -95,18 +95,36 @@ def counted_pool(graph: Graph, request: FrontRequest) -> str | None:
     if name is None:
         message = f"the graph has several pools; name the one whose peak counts, such as peak:{pools[0]},cost"
         raise InputError.single("front_terms", "terms", message)
+    if lies_in(graph, name):
+        return name
     if "stripes" in request.generators:
         message = (
-            "stripes are chosen for one pool; ask for recompute or spill in their place, or give one pool"
+            "stripes are chosen for one pool; ask for recompute or spill in their place, give one pool, or "
+            "let all tensors lie in the pool that counts (`pools`)"
         )
         raise InputError.single("several_pools", "$.pools", message)
     if "channels" in request.generators:
-        message = "parts of channels are chosen for one pool; leave channels out, or give one pool"
+        message = (
+            "parts of channels are chosen for one pool; leave channels out, give one pool, or let all "
+            "tensors lie in the pool that counts (`pools`)"
+        )
         raise InputError.single("several_pools", "$.pools", message)
     if graph.alternatives:
-        message = "alternatives are chosen for one pool; give the graph one"
+        message = (
+            "alternatives are chosen for one pool; give the graph one, or let all tensors lie in the one "
+            "that counts (`pools`)"
+        )
         raise InputError.single("several_pools", "$.pools", message)
     return name
+
+
+def lies_in(graph: Graph, pool: str) -> bool:
+    """Whether all that is planned, also in alternatives, may be in this pool alone, but for what waits."""
+    operators = (*graph.operators, *(entry for other in graph.alternatives for entry in other.operators))
+    tensors = (*graph.tensors, *(entry for other in graph.alternatives for entry in other.tensors))
+    pools = [tensor.pools for tensor in tensors if is_planned(tensor)]
+    pools += [temporary.pools for operator in operators for temporary in operator.temporaries]
+    return all(entry == (pool,) for entry in pools)
 
 
 _SECONDS: Final = 0.5
@@ -252,6 +270,8 @@ class _Run:
         self._callbacks = callbacks
         self._allowance = Allowance(request.options)
         self._plans = GraphPlans(graph, pool, Callbacks(callbacks.on_event, callbacks.cancel))
+        self._is_alone = pool is None or lies_in(graph, pool)
+        self._rooms = {name: room for name, room in rooms_of(graph).items() if name == pool}
         counted = (entry for entry in graph.pools if pool in (None, entry.id))
         room = min((entry.capacity for entry in counted if entry.capacity is not None), default=ANY)
         self._known = Known(request.most, limited_first=False, room=room)
@@ -313,7 +333,7 @@ class _Run:
         plan = before.plan if before is not None else None
         if plan is None:
             # Of one pool, only those are here that have room.
-            needs = {} if self._pool is None else overfull_pools(self._graph, entry.schedule)
+            needs = self._overfull(entry)
             if needs and not _is_only_way(self._graph, self._request):
                 self._tried.misfits.append(Misfit(entry, needs))
                 return None
@@ -323,6 +343,15 @@ class _Run:
             return plan
         self._tried.failed.append(plan)
         return None
+
+    def _overfull(self, entry: Candidate) -> Mapping[str, int]:
+        """Of several pools, those that have too little room for a candidate, and what it needs there."""
+        if self._pool is None:
+            return {}
+        if not (entry.schedule.stripes or entry.schedule.alternatives):
+            return overfull_pools(self._graph, entry.schedule)
+        # As it was counted: all that runs is in the pool that counts.
+        return {name: entry.bytes for name, room in self._rooms.items() if room < entry.bytes}
 
     def _why_none(self) -> Explanation | None:
         """Why there is no point, as far as that is known."""
@@ -408,7 +437,7 @@ class _Run:
             if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
                 self._knows_all = False
                 break
-            if self._pool is None:
+            if self._is_alone:
                 candidates += self._in_order(order, share, first=number == 0)
             if kinds_of(self._request):
                 in_alternatives = list(self._choices(candidates))
@@ -511,7 +540,9 @@ class _Run:
             self._known.facts.learn(cost, size)
         if "stripes" in self._request.generators:
             best = Archive(self._near(candidates)).items
-            candidates += striped(graph, best, self._allowance, _SCHEDULES_SHARE * share, self._callbacks)
+            candidates += striped(
+                graph, best, self._pool, self._allowance, _SCHEDULES_SHARE * share, self._callbacks
+            )
         return candidates
 
     def _near(self, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -245,8 +245,6 @@ def test_the_same_program_stays_as_it_is(cli: Cli, person: Path, tmp_path: Path)
             "--with: a program can be built with stripes, channels, recompute, spill, not",
         ),
         (("--output", "p", "--with", "spill"), "--with: to spill, tensors need a second memory"),
-        (("--output", "p", "--with", "stripes,spill", "--target", "stm32h743"), "--with: stripes are chosen"),
-        (("--output", "p", "--with", "channels,spill", "--target", "stm32h743"), "--with: channels are"),
         (("--output", "p", "--name", "1net"), "--name: '1net' cannot begin a name"),
         (("--output", ""), "--output: say into which folder the program goes"),
         (("--output", "p", "--name", "Test"), "--name: Test is the name of a target of CMake or of a header"),

@@ -28,7 +28,7 @@ from tests.planner.firmware.running import (
 )
 
 _WORK: Final = 300_000
-WAYS: Final = ("more", "again", "outside", "apart", "spilled", "both", "parts", "channels", "all")
+WAYS: Final = ("more", "again", "outside", "apart", "spilled", "both", "together", "parts", "channels", "all")
 
 
 @dataclass
@@ -100,6 +100,7 @@ def in_memories(model: bytes, name: str, whole: Built) -> list[tuple[str, Built]
         ("apart", 0.6, ()),
         ("spilled", 0.9, ("spill",)),
         ("both", 0.9, ("spill", "recompute")),
+        ("together", 0.5, ("stripes", "channels", "recompute", "spill")),
     ):
         small, large = max(int(whole.arena * share), 64), whole.arena
         pools = [Pool(id="small", capacity=small, cost=1), Pool(id="large", capacity=large, cost=3)]

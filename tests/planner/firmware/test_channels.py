@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import cast
 
 import pytest
@@ -15,8 +16,9 @@ from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Pool, Target
 from tests.planner.firmware.campaign import points, try_models
-from tests.planner.firmware.random_models import KINDS, model_of
+from tests.planner.firmware.random_models import KINDS, Network, model_of
 from tests.planner.firmware.running import (
     SANITIZERS,
     Program,
@@ -76,6 +78,62 @@ def test_programs_make_what_the_runtime_makes(tmp_path: Path) -> None:
     assert not tally.wrong
     assert tally.in_parts > tally.same // 5
     assert {"channels", "parts", "all"} <= {*tally.ways}
+
+
+def waiting() -> bytes:
+    """A wide image waits for what reads all of it, while another becomes wide and narrow again."""
+    net = Network(Random(4))
+    x = net.tensor((1, 8, 8, 2))
+    waits = net.plain_convolution(x, 24)
+    y = net.plain_convolution(waits, 2, kernel=3)
+    y = net.plain_convolution(y, 40, kernel=3)
+    y = net.plain_convolution(y, 2, kernel=3)
+    part = [waits, net.integers((0, 1, 1, 0)), net.integers((1, 2, 2, 24))]
+    net.main.inputs = [x]
+    net.main.outputs = [y, net.one("SLICE", part, net.alike(waits, (1, 2, 2, 24)))]
+    return net.file()
+
+
+@needs_compiler
+def test_what_is_in_stripes_or_parts_may_wait_elsewhere(tmp_path: Path) -> None:
+    model = waiting()
+    pools = [Pool(id="small", capacity=8000, cost=1), Pool(id="large", capacity=8000, cost=3)]
+    target = Target(name="two", pools=pools)
+
+    def built(*generators: Generator, name: str = "net", point: int | None = None) -> Built:
+        return build(
+            model,
+            name=name,
+            generators=generators,
+            point=point,
+            target=target if "spill" in generators else None,
+            order="given",
+            options=Options(deterministic=True, work_limit=300_000),
+            with_check=False,
+        )
+
+    def least(*generators: Generator) -> int:
+        front = built(*generators).front
+        assert front is not None
+        return min(point.values[front.terms[0]] for point in front.points)
+
+    programs = [replace(write(built(name="whole"), "whole", model, tmp_path), model="waiting")]
+    kinds: tuple[Generator, ...] = ("stripes", "channels")
+    for kind in kinds:
+        assert least(kind, "spill") < min(least(kind), least("spill"))
+        front = built(kind, "spill").front
+        assert front is not None
+        for number, point in enumerate(front.points, start=1):
+            schedule = point.plan.schedule
+            if schedule is not None and schedule.spills:
+                program = built(kind, "spill", name=f"{kind}_{number}", point=number)
+                assert not memstow.verify(program.graph, program.plan)
+                written = write(program, f"{kind}_{number}", model, tmp_path)
+                assert written.is_striped or written.in_parts
+                programs.append(replace(written, model="waiting"))
+    assert len(programs) > len(kinds)
+    library = compile_programs([entry.name for entry in programs], tmp_path, "-O1", *by_caller(programs))
+    assert not [entry for entry in run_programs(programs, library, reference="first") if entry.trouble]
 
 
 @pytest.mark.parametrize("kind", KINDS)
