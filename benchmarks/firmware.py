@@ -5,6 +5,8 @@ compiles it with arm-none-eabi-gcc -O2 and runs it on QEMU, which counts instruc
 the page of results. With `--tflite-micro CHECKOUT`, where `make -f
 tensorflow/lite/micro/tools/make/Makefile third_party_downloads` was run, the same for the runtime with its
 reference kernels; the outputs of both must be equal. Flash is what an image has beyond one without a model.
+With `--cmsis-nn FOLDER` of that library, a second table: operators that run alone, by our kernels and by
+that library, on a Cortex-M4 and on a Cortex-M55, which has vectors.
 """
 
 import argparse
@@ -12,21 +14,24 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import memstow
 from benchmarks.page import DATA, ROOT, put, table
+from memstow.planner.firmware import KernelSet
 from memstow.planner.formats.tflite_model import read_subgraphs
 
 _BOARD: Final = ROOT / "benchmarks" / "cortex_m"
-_FLAGS: Final = ("-mcpu=cortex-m4", "-mthumb", "-O2", "-ffunction-sections", "-fdata-sections")
+_COMMON: Final = ("-mthumb", "-O2", "-ffunction-sections", "-fdata-sections")
 _CXX_FLAGS: Final = (
     *("-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-w"),
     *("-DTF_LITE_STATIC_MEMORY", "-DNDEBUG", "-DTF_LITE_STRIP_ERROR_STRINGS"),
 )
+# More than operators and their scratch memory need.
+_ROOM: Final = 1 << 20
 _DOWNLOADS: Final = "tensorflow/lite/micro/tools/make/downloads"
 # By operator, how a program asks the runtime for its kernel.
 _KERNELS: Final = {
@@ -55,6 +60,23 @@ _SOURCES: Final = (
     *("conv", "depthwise_conv", "fully_connected", "pooling", "reduce", "softmax", "reshape", "add", "mul"),
     *("concatenation", "strided_slice", "logistic", "quantize", "call_once", "var_handle", "read_variable"),
     *("assign_variable", "svdf", "kernel_util", "micro_tensor_utils"),
+)
+
+
+@dataclass(frozen=True)
+class _Processor:
+    """A processor, and the board of QEMU that has it."""
+
+    name: str
+    board: str
+    flags: tuple[str, ...]
+    memories: str
+    """The linker script."""
+
+
+_M4: Final = _Processor("Cortex-M4", "mps2-an386", ("-mcpu=cortex-m4", *_COMMON), "board.ld")
+_M55: Final = _Processor(
+    "Cortex-M55", "mps3-an547", ("-mcpu=cortex-m55", "-mfloat-abi=hard", *_COMMON), "board_m55.ld"
 )
 
 
@@ -95,8 +117,11 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.firmware", description=__doc__)
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--tflite-micro", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--cmsis-nn", type=Path, metavar="FOLDER")
     args = parser.parse_args(words)
     models = args.models or sorted((DATA / "tflite").glob("*.tflite"))
+    if args.cmsis_nn is not None:
+        return _beside_cmsis_nn(models, args.cmsis_nn)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         runtime = None if args.tflite_micro is None else _Runtime(args.tflite_micro, Path(folder))
@@ -110,6 +135,74 @@ def main(words: Sequence[str]) -> int:
     header = ("model", "plan", "arena", "variables", "stack", "RAM in all", "flash", "instructions", "share")
     put("firmware", table(header, rows, left=2))
     return 0
+
+
+def _beside_cmsis_nn(models: Sequence[Path], library: Path) -> int:
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        libraries = {}
+        for processor in (_M4, _M55):
+            objects = folder / processor.name
+            objects.mkdir()
+            sources = sorted(
+                path
+                for path in (library / "Source").glob("*/*.c")
+                if not path.stem.endswith(("_f16", "_f32", "_flt"))
+            )
+            compiler = ("arm-none-eabi-gcc", "-w", f"-I{library}/Include")
+            libraries[processor] = [_compiled(path, compiler, objects, (), processor) for path in sources]
+        for path in models:
+            row = _row_of_both(path, folder, library, libraries)
+            if row is not None:
+                print(*row, sep="  ", flush=True)
+                rows.append(row)
+    columns = ("arena", "M4", "M55")
+    header = ("model", *(f"{name}{end}" for name in columns for end in ("", ", CMSIS-NN")))
+    put("cmsis-nn", table(header, rows, left=1))
+    return 0
+
+
+def _row_of_both(
+    path: Path, folder: Path, library: Path, libraries: Mapping[_Processor, Sequence[Path]]
+) -> list[str] | None:
+    """Instructions with our kernels and with those of the library; None where it computes nothing."""
+    try:
+        both = [_alone(path, "own"), _alone(path, "cmsis-nn")]
+    except memstow.InputError as error:
+        print(f"{path.name}: {error}", file=sys.stderr)
+        return None
+    shown: list[str] = [f"{built.arena:,}" for built in both]
+    for processor, objects in libraries.items():
+        ran = []
+        for built in both:
+            for file, content in built.files.items():
+                (folder / file).write_bytes(content)
+            compiler = ("arm-none-eabi-gcc", f"-I{folder}", "-isystem", f"{library}/Include")
+            sources = _BOARD / "program.c", folder / "net.c"
+            compiled = [_compiled(source, compiler, folder, (), processor) for source in sources]
+            ran.append(_ran([*compiled, *objects], folder, processor))
+        if ran[0].digest != ran[1].digest:
+            raise RuntimeError(f"{path.name}: CMSIS-NN makes other outputs on a {processor.name}")
+        shown += [f"{entry.instructions:,}" for entry in ran]
+    return [_name_of(path), *shown]
+
+
+def _alone(path: Path, kernels: KernelSet) -> memstow.Built:
+    options = memstow.Options(deterministic=True)
+    return memstow.build(
+        path.read_bytes(),
+        name="net",
+        capacity=_ROOM,
+        generators=(),
+        kernels=kernels,
+        options=options,
+        with_check=False,
+    )
+
+
+def _name_of(path: Path) -> str:
+    return path.stem.partition("__")[2] or path.stem
 
 
 def _rows(path: Path, folder: Path, runtime: "_Runtime | None") -> Iterator[list[str]]:
@@ -130,7 +223,7 @@ def _row(path: Path, figures: Figures, whole: int | None) -> list[str]:
     numbers = figures.arena, figures.state, figures.stack, figures.memory, figures.flash, figures.instructions
     share = "" if whole is None or figures.instructions is None else f"{figures.instructions / whole:.2f}"
     shown = ("" if number is None else f"{number:,}" for number in numbers)
-    return [path.stem.partition("__")[2] or path.stem, figures.name, *shown, share]
+    return [_name_of(path), figures.name, *shown, share]
 
 
 def _ours(model: bytes, folder: Path, nothing: int) -> Iterator[Figures]:
@@ -165,20 +258,39 @@ def _nothing(folder: Path) -> int:
     return _ran([_compiled(_BOARD / "nothing.c", ("arm-none-eabi-gcc",), folder)], folder).image
 
 
-def _compiled(source: Path, compiler: Sequence[str], folder: Path, flags: Sequence[str] = ()) -> Path:
+def _compiled(
+    source: Path,
+    compiler: Sequence[str],
+    folder: Path,
+    flags: Sequence[str] = (),
+    processor: _Processor = _M4,
+) -> Path:
     target = folder / f"{source.stem}.{len(list(folder.iterdir()))}.o"
-    subprocess.run([*compiler, *_FLAGS, *flags, "-c", str(source), "-o", str(target)], check=True)
+    subprocess.run([*compiler, *processor.flags, *flags, "-c", str(source), "-o", str(target)], check=True)
     return target
 
 
-def _ran(objects: Sequence[Path], folder: Path) -> _Ran:
+def _ran(objects: Sequence[Path], folder: Path, processor: _Processor = _M4) -> _Ran:
     """Link an image and run it."""
-    start = _compiled(_BOARD / "start.c", ("arm-none-eabi-gcc",), folder)
+    start = _compiled(_BOARD / "start.c", ("arm-none-eabi-gcc",), folder, (), processor)
     linked = folder / "run.elf"
-    link = ["arm-none-eabi-g++", *_FLAGS, "--specs=rdimon.specs", "-nostartfiles", "-Wl,--gc-sections"]
-    link += ["-Wl,--no-warn-rwx-segments", "-T", str(_BOARD / "board.ld"), str(start), *map(str, objects)]
+    link = [
+        "arm-none-eabi-g++",
+        *processor.flags,
+        "--specs=rdimon.specs",
+        "-nostartfiles",
+        "-Wl,--gc-sections",
+    ]
+    link += [
+        "-Wl,--no-warn-rwx-segments",
+        "-T",
+        str(_BOARD / processor.memories),
+        str(start),
+        *map(str, objects),
+    ]
     subprocess.run([*link, "-lm", "-o", str(linked)], check=True, stderr=subprocess.DEVNULL)
-    board = ["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting", "-icount", "shift=0"]
+    board = ["qemu-system-arm", "-M", processor.board, "-nographic", "-semihosting"]
+    board += ["-icount", "shift=0"]
     ran = subprocess.run(
         [*board, "-kernel", str(linked)], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )

@@ -1,4 +1,4 @@
-/* Runs a model once on QEMU's mps2-an386, and prints how many instructions and how much stack that took. */
+/* Runs a model once on QEMU's mps2-an386 or mps3-an547; prints how many instructions and how much stack that took. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,11 +16,20 @@ int run(void);
 void result(void);
 void reset(void);
 
-/* A timer of 25 MHz. With -icount shift=0 an instruction takes a nanosecond. */
-#define TIMER(offset) (*(volatile uint32_t *)(0x40000000u + (offset)))
+/* The timer of the processor, 24 bits wide. With -icount shift=0 an instruction takes a nanosecond. */
+#define TIMER(offset) (*(volatile uint32_t *)(0xE000E010u + (offset)))
+#ifdef __ARM_FEATURE_MVE
+#define NANOSECONDS(ticks) ((ticks) * 125u / 4u) /* at 32 MHz */
+#else
+#define NANOSECONDS(ticks) ((ticks) * 40u) /* at 25 MHz */
+#endif
 #define STACK 32768
 
 void reset(void) {
+#ifdef __ARM_FEATURE_MVE
+  *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20; /* vectors are off at first */
+  __asm__ volatile("dsb\n isb");
+#endif
   memcpy(data_start, data_load, (size_t)(data_end - data_start));
   memset(bss_start, 0, (size_t)(bss_end - bss_start));
   initialise_monitor_handles();
@@ -33,16 +42,18 @@ void reset(void) {
   char here = 0;
   char *low = stack_top - STACK;
   memset(low, 0xA5, (size_t)(&here - 256 - low));
-  TIMER(8) = 0xFFFFFFFFu;
-  TIMER(4) = 0xFFFFFFFFu;
-  TIMER(0) = 1u;
-  const uint32_t begin = TIMER(4);
+  TIMER(4) = 0xFFFFFFu;
+  TIMER(8) = 0u;
+  TIMER(0) = 5u;
+  while (TIMER(8) == 0u) {
+  }
+  const uint32_t begin = TIMER(8);
   const int code = run();
-  const uint32_t end = TIMER(4);
+  const uint32_t end = TIMER(8);
   while (low < &here && *low == (char)0xA5) {
     ++low;
   }
-  printf("%d %lu %d ", code, (unsigned long)((begin - end) * 40u), (int)(&here - low));
+  printf("%d %lu %d ", code, (unsigned long)NANOSECONDS((begin - end) & 0xFFFFFFu), (int)(&here - low));
   result();
   exit(0);
 }

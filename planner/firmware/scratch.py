@@ -4,6 +4,7 @@ Which point of a front is carried out does not depend on it: it is added to the 
 operator that gets none is computed by kernels that need none. In stripes nobody needs any.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -22,6 +23,7 @@ from memstow.planner.solve.schedules import plan_schedule
 # Numbers in it have at most 32 bits.
 _ALIGNMENT: Final = 4
 _WORK: Final = 200_000
+_MOST_TRIES: Final = 64
 
 
 def planned_with_scratch(
@@ -31,13 +33,17 @@ def planned_with_scratch(
     has_room = chosen.capacity is not None or (chosen.target is not None and len(chosen.target.pools) == 1)
     alone = tuple(generator for generator in chosen.generators if generator != "stripes")
     if has_room and chosen.point is None and alone != chosen.generators:
+        end = time.monotonic() + options.time_limit
+        first = options if options.deterministic else replace(options, time_limit=options.time_limit / 2)
         try:
-            entry = planned(graph, replace(chosen, generators=alone), options, callbacks)
+            entry = planned(graph, replace(chosen, generators=alone), first, callbacks)
         except InputError as error:
             if error.issues[0].code != NOTHING_FITS:
                 raise
         else:
             return with_scratch(entry, layers, chosen.capacity)
+        if not options.deterministic:
+            options = replace(options, time_limit=max(0.0, end - time.monotonic()))
     return with_scratch(planned(graph, chosen, options, callbacks), layers, chosen.capacity)
 
 
@@ -57,8 +63,10 @@ def with_scratch(entry: Planned, layers: Mapping[str, Layer], most: int | None =
     }
     is_limited = bool(graph.pools) and all(pool.capacity is not None for pool in graph.pools)
     best, chosen = entry, list[str]()
+    if not sizes:
+        return entry
     # All of them, or else one after the other, those with most work first.
-    for names in ([*sizes], *([name] for name in sizes)):
+    for names in ([*sizes], *([name] for name in list(sizes)[:_MOST_TRIES])):
         with_them = _with_temporaries(graph, {name: sizes[name] for name in (*chosen, *names)})
         plan = plan_schedule(with_them, schedule, Options(deterministic=True, work_limit=_WORK), Callbacks())
         if plan.status in PLANNED and (is_limited or _height(plan) <= max(_height(entry.plan), most or 0)):

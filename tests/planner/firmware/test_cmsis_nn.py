@@ -176,6 +176,24 @@ def test_a_model_of_which_it_computes_nothing_is_refused() -> None:
     assert caught.value.issues[0].code == "unused_option"
 
 
+@pytest.mark.parametrize(("kernel", "stride", "called"), [(3, 1, 1), (2, 3, 0), (3, 2, 0)])
+def test_rows_of_which_it_leaves_columns_out_are_not_for_it(kernel: int, stride: int, called: int) -> None:
+    """With vectors it takes what is left at the end of a row to be margin."""
+    net = Network(Random(1))
+    x = net.tensor((1, 1, 10, 4))
+    weights, scales = net.weights((8, 1, kernel, 4), 8, 0)
+    y = net.tensor((1, 1, (10 - kernel) // stride + 1, 8), scale=net.sums(x, scales, 4 * kernel))
+    options = {"f0": ("b", 1), "f1": ("i", stride), "f2": ("i", 1), "f4": ("i", 1), "f5": ("i", 1)}
+    net.operator("CONV_2D", [x, weights], [y], **options)
+    net.main.inputs, net.main.outputs = [x], [y]
+    if called:
+        built = build(net.file(), kernels="cmsis-nn", capacity=4096, options=_DETERMINISTIC, with_check=False)
+        assert built.by_cmsis_nn == called
+        return
+    with pytest.raises(InputError, match="CMSIS-NN computes no operator"):
+        build(net.file(), kernels="cmsis-nn", options=_DETERMINISTIC, with_check=False)
+
+
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
 def test_cmake_links_the_library(tmp_path: Path) -> None:
     for name, content in _built().files.items():
