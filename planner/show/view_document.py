@@ -127,7 +127,7 @@ class PlanView:
     """What the judge says of one plan, and the words for it.
 
     `problem` is what the plan places: of a graph, that of the schedule of the plan. `of_schedule`: bounds are
-    about that schedule alone, of which there are others.
+    about that schedule alone, of which there are others, as they are wherever it does more than order.
     """
 
     def __init__(
@@ -144,8 +144,10 @@ class PlanView:
         self._problem = problem
         self._plan = plan
         self._author = author
-        self._graph = None if isinstance(document, Problem) or of_schedule else document
-        self.of_schedule = of_schedule
+        graph = None if isinstance(document, Problem) else document
+        more = graph is not None and plan.schedule is not None and not only_orders(plan.schedule)
+        self.of_schedule = of_schedule or more
+        self._graph = None if self.of_schedule else graph
         self.verdict = _verdict_on(document, plan, author) if verdict is None else verdict
 
     @cached_property
@@ -643,8 +645,7 @@ def plan_document(
 
     With the loops of a plan of a graph it has the graph as the plan runs it, and what each segment does.
     """
-    more = plan.schedule is not None and not only_orders(plan.schedule)
-    view = PlanView(document, problem, plan, "file", of_schedule=more)
+    view = PlanView(document, problem, plan, "file")
     members: Mapping[str, bytes | object] = _graph_of(document)
     if loops is not None and isinstance(document, Graph):
         from memstow.planner.show.loops_view import as_it_runs, segments_of

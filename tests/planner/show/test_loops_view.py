@@ -10,7 +10,7 @@ from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
 from memstow.planner.show.loops_view import Segment, as_it_runs, segments_of
-from memstow.planner.show.view_document import plan_document
+from memstow.planner.show.view_document import plan_document, verdict_document
 from tests.planner.loops.samples import in_two_strips, two, with_all
 
 
@@ -102,5 +102,6 @@ def test_a_document_has_loops_only_where_they_are_given() -> None:
     assert [segment["kind"] for segment in document["loops"]] == ["stripe"]
     assert [operator["id"] for operator in document["graph"]["operators"]] == ["pool"]
     # The bound is that of what this schedule makes of the graph, of which there are others.
-    for entry in (without, document):
-        assert "this schedule" in entry["verdict"]["rest"]
+    judged = json.loads(verdict_document(graph, problem, plan, "service"))
+    for entry in (without, document, judged):
+        assert entry["verdict"]["rest"].startswith("No plan of this schedule can be smaller")
