@@ -201,10 +201,10 @@ class Lowering:
     """Of all values, by name."""
     types: Mapping[str, str]
     """Of their elements."""
-    uses: Counter[str]
-    """How many read each value, the outputs of the model among them."""
     constants: "dict[str, Array]"
-    readers: Mapping[str, Node] = field(default_factory=dict)
+    uses: Counter[str] = field(default_factory=Counter)
+    """How many read each value, the outputs of the model among them."""
+    readers: dict[str, Node] = field(default_factory=dict)
     """The last node that reads a value."""
     quantised: dict[str, QuantisedArray] = field(default_factory=dict)
     """Of constants of floats, the integers that they were made from."""

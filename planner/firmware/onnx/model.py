@@ -74,6 +74,7 @@ def _read(data: bytes, dims: Mapping[str, int]) -> OnnxModel:
     nodes = _live_nodes(model, opset, origins)
     lowering = _begin(model, inferred, nodes)
     computed = [node for node in nodes if not _fold(lowering, node)]
+    _note_readers(model, lowering, computed)
     wanted = _with_channels_last(computed)
     inputs = _inputs(model, lowering, wanted)
     for node in computed:
@@ -123,7 +124,7 @@ def _live_nodes(model: "onnx.ModelProto", opset: int, origins: Origins) -> list[
 
 
 def _begin(model: "onnx.ModelProto", inferred: "onnx.ModelProto", nodes: Sequence[Node]) -> Lowering:
-    """What is known before the first node: shapes, types, who reads what, and constants."""
+    """What is known before the first node: shapes, types and constants."""
     shapes = shapes_in(inferred)
     for entry in model.graph.input:
         extents = entry.type.tensor_type.shape.dim
@@ -131,13 +132,18 @@ def _begin(model: "onnx.ModelProto", inferred: "onnx.ModelProto", nodes: Sequenc
     types = {
         name: ELEMENT_TYPES.get(kind, f"elements of type {kind}") for name, kind in types_in(inferred).items()
     }
-    uses = Counter(name for node in nodes for name in node.inputs if name)
-    uses.update(text_of(entry.name) for entry in model.graph.output)
-    read = {*uses}
+    read = {name for node in nodes for name in node.inputs if name}
+    read.update(text_of(entry.name) for entry in model.graph.output)
     tensors = constants_of(model, read)
     constants = {name: array_of(tensor, path_of(name)) for name, tensor in tensors.items()}
-    readers = {name: node for node in nodes for name in node.inputs if name}
-    return Lowering(shapes=shapes, types=types, uses=uses, constants=constants, readers=readers)
+    return Lowering(shapes=shapes, types=types, constants=constants)
+
+
+def _note_readers(model: "onnx.ModelProto", lowering: Lowering, nodes: Sequence[Node]) -> None:
+    """Who reads each value when the model runs: nodes that were computed do not."""
+    lowering.uses.update(name for node in nodes for name in node.inputs if name)
+    lowering.uses.update(text_of(entry.name) for entry in model.graph.output)
+    lowering.readers.update({name: node for node in nodes for name in node.inputs if name})
 
 
 def _with_channels_last(nodes: Sequence[Node]) -> frozenset[str]:

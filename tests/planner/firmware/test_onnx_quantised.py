@@ -398,6 +398,26 @@ def test_what_lies_between_is_integers() -> None:
     assert built.arena < 3 * 10 * 10 * 2
 
 
+def test_biases_of_floats_become_steps_of_sums() -> None:
+    """As exporters of PyTorch leave them; who asks for a shape does not keep a value from being integers."""
+    net = QuantisedNet(Random(1), PAIRS, "uint8")
+    x, y = net.scaled("x", 0.5, 0), net.scaled("y", 0.05, 9)
+    weights = net.random((2, 3, 1, 1), "int8")
+    named = [net.array(weights), net.array(numpy.array([0.25, 2.0], "f4")), net.array(numpy.zeros(2, "i1"))]
+    bias = net.array(numpy.array([1.0625, -3.0], "f4"))
+    ends = [net.floats(x), net.run("DequantizeLinear", named, axis=0), bias]
+    image = net.run("Conv", ends)
+    batch = net.run("Gather", [net.run("Shape", [image]), net.array(numpy.array([0], "i8"))])
+    image = net.run("Reshape", [image, net.run("Concat", [batch, net.numbers(-1)], axis=0)])
+    net.nodes.append(helper.make_node("QuantizeLinear", [image, *y.inputs[1:]], ["y"]))
+    built = build(model_of(net, {"x": (1, 3, 4, 4)}, ["y"], T.UINT8), with_check=False)
+    assert [operator.type for operator in built.graph.operators] == ["CONV_2D"]
+    biases = re.search(r"biases_0\[2\] = {\s*([^}]*)}", built.files["model.c"].decode())
+    assert biases is not None
+    # 8.5 goes to the even one.
+    assert biases[1].split() == ["8,", "-3,"]
+
+
 def test_what_has_no_integers_stays_float() -> None:
     """A division between integers is computed in floats, and what it is said of."""
     net = QuantisedNet(Random(1), PAIRS, "int8")
