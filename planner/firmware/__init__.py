@@ -120,6 +120,9 @@ def build(
     if kernels == "cmsis-nn":
         from memstow.planner.firmware.cmsis_nn import with_cmsis_nn
 
+        if source.kernels:
+            message = "CMSIS-NN rounds as TensorFlow Lite does, and ONNX Runtime in another way; leave it out"
+            raise InputError.single("unused_option", "kernels", message)
         source = replace(source, layers=with_cmsis_nn(source.layers))
     if "channels" in wanted:
         source = _in_parts(source)

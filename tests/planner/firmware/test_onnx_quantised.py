@@ -598,6 +598,11 @@ def test_scales_that_are_computed_are_refused() -> None:
     assert "quantise the model statically" in str(refused(nodes, [], T.FLOAT))
 
 
+def test_kernels_that_round_in_another_way_are_refused() -> None:
+    with pytest.raises(InputError, match="CMSIS-NN rounds as TensorFlow Lite does"):
+        build(quantised_network(0, PAIRS, "int8"), kernels="cmsis-nn", with_check=False)
+
+
 def test_errors_name_the_operator_of_the_file() -> None:
     ends = ["x", "s", "z", "w", "s", "z", "s", "z"]
     nodes = [
