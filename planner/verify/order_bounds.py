@@ -5,6 +5,7 @@ stays within a limit, since from each set of operators that is called dead, none
 order or schedule alone proves nothing about others (`check_bounds`).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -80,10 +81,10 @@ def _best_for_each_output(graph: Untimed, possible: Sequence[Pair], ways: Sequen
     }
     if any(pair[1] in rested_on and pair not in pairs for pair in possible):
         return False
-    granted: dict[int, int] = {}
-    for source, target in ways[0].pairs:
-        granted[target] = max(granted.get(target, 0), saving_of(graph, (source, target)))
-    return all(granted.get(target, 0) >= saving_of(graph, (source, target)) for source, target in possible)
+    granted = Counter[int]()
+    for pair in ways[0].pairs:
+        granted[pair[1]] = max(granted[pair[1]], saving_of(graph, pair))
+    return all(granted[pair[1]] >= saving_of(graph, pair) for pair in possible)
 
 
 def _check_all_ways(graph: Untimed, possible: Sequence[Pair], ways: Sequence[WayOf]) -> None:

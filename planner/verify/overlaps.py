@@ -353,8 +353,8 @@ class _Cover:
     """Counts over elementary ranges [cuts[i], cuts[i + 1]); knows the total length of those above zero."""
 
     def __init__(self, cuts: list[int]) -> None:
-        self._leaves = 1 << max(len(cuts) - 1, 1).bit_length()
         last = len(cuts) - 1
+        self._leaves = 1 << max(last - 1, 0).bit_length()
         self._width = [0] * (2 * self._leaves)
         for i in range(last):
             self._width[self._leaves + i] = cuts[i + 1] - cuts[i]

@@ -62,8 +62,8 @@ def bodies(index: ProblemIndex, chosen: Iterable[int]) -> list[Body]:
 
 
 def _body(index: ProblemIndex, members: tuple[int, ...]) -> Body:
-    first = index.rigid.delta.get(members[0], 0)
-    deltas = tuple(index.rigid.delta.get(i, 0) - first for i in members)
+    places = [index.rigid.delta.get(i, 0) for i in members]
+    deltas = tuple(place - places[0] for place in places)
     pins = [
         offset - delta
         for i, delta in zip(members, deltas, strict=True)

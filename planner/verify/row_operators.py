@@ -404,7 +404,7 @@ def _reads_all(kinds: Kinds, reader: Operator, name: str, whole: dict[str, bool]
         rolling = kinds.rolling(reader)
     except Refused:
         return True
-    if rolling.reduces is not None or name not in rolling.reads:
+    if name not in rolling.reads:
         return True
     rows, columns = rolling.reads[name]
     domain = rolling.domain

@@ -123,11 +123,9 @@ class _Bound:
 
 
 def _only_the_peak_matters(index: ProblemIndex, orders: Orders) -> bool:
-    """Whether an order that needs no more than one that fits does fit."""
-    simple = len(index.pools) == 1 and all(
-        not ranges or (len(ranges) == 1 and ranges[0][0] == 0) for ranges in index.reserved
-    )
-    return simple and all(pin is None for stack in orders.stacks for pin in stack.pinned)
+    """Whether an order that needs no more than one that fits does fit: both keep below what is reserved."""
+    no_pin = all(pin is None for stack in orders.stacks for pin in stack.pinned)
+    return no_pin and len(index.pools) == 1
 
 
 def say_most(pools: Sequence[Pool], peaks: Sequence[int], how: str, claims: Claims) -> None:
@@ -308,10 +306,8 @@ def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | Non
     every = space.all() if space.count <= _MOST_POINTS_FOR_A_REASON else ()
     points = dict.fromkeys(chain(every, space.points, space.corners(), sizes.points_of_largest()))
     for values in list(points)[:_MOST_POINTS_FOR_A_REASON]:
-        claims, findings = _judged(
-            explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings())
-        )
-        if not findings.total and claims[0].standing is Standing.CHECKED:
+        claims, _ = _judged(explanation, ProblemIndex(sizes.problem_with(sizes.at(values)), Findings()))
+        if claims[0].standing is Standing.CHECKED:
             return space.say(values)
     return None
 
@@ -420,7 +416,7 @@ def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[Po
     """The points of the plan, which must be those of the problem."""
     expected = dict.fromkeys(space.points)
     point_at: dict[Values, PointPeak] = {}
-    for point in plan.points[: MOST_POINTS + 1]:
+    for point in plan.points[:MOST_POINTS]:
         values = space.read(point.at)
         if isinstance(values, str):
             findings.add(Code.POINT, "a point {}", values)

@@ -111,6 +111,19 @@ def test_what_is_wrong_is_refused(name: str) -> None:
     assert verify_tiling(GRAPH, WRONG[name]()).wrong != ()
 
 
+def test_a_buffer_that_is_not_there_is_named() -> None:
+    there = chosen().buffers
+    assert {it.tensor is None for it in there} == {True, False}
+    for missing in there:
+        others = tuple(it for it in there if it is not missing)
+        name = missing.role if missing.tensor is None else f"{missing.tensor!r} ({missing.role})"
+        same = sum(
+            (it.role, it.tensor, it.size) == (missing.role, missing.tensor, missing.size) for it in there
+        )
+        said = f"{name} needs {same} of {missing.size:,} bytes among the buffers, where {same - 1} are"
+        assert said in verify_tiling(GRAPH, changed(buffers=others)).wrong
+
+
 def test_points_of_a_front_are_counted_again() -> None:
     found = tile(GRAPH, "conv", TilingOptions(capacity=2048, front=True))
     assert found.front is not None
@@ -150,3 +163,18 @@ def test_a_tiling_without_tiles_says_why() -> None:
     without = replace(TILING, chosen=None, bound=None, replayed=False)
     assert "neither a tile nor what the smallest needs" in verify_tiling(GRAPH, without).wrong[0]
     assert verify_tiling(GRAPH, replace(without, complete=False)).wrong == ()
+
+
+def test_an_image_of_which_nothing_is_read_has_no_buffer() -> None:
+    """The windows of a single pixel with a margin of one and a stride of two are beside it."""
+    beside = Window(kernel=(1, 1), stride=(2, 2), padding=(1, 1, 1, 1))
+    shapes = {"x": (1, 1, 1, 8), "w": (16, 1, 1, 8), "b": (16,), "y": (1, 2, 2, 16)}
+    graph = replace(
+        GRAPH,
+        tensors=tuple(replace(it, shape=shapes[it.id]) for it in GRAPH.tensors),
+        operators=(replace(GRAPH.operators[0], window=beside),),
+    )
+    found = tile(graph, "conv", TilingOptions(capacity=512))
+    assert found.chosen is not None
+    assert "x" not in {it.tensor for it in found.chosen.buffers}
+    assert verify_tiling(graph, found).wrong == ()

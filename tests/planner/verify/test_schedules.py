@@ -198,6 +198,22 @@ def test_barriers_do_not_run_in_stripes() -> None:
     refused(views, STRIPED, "a view or has one")
 
 
+@pytest.mark.parametrize(
+    ("shape", "word"),
+    [
+        ((8, 2), "is not a single row of elements"),
+        ((2, 1, 2), "is not a single row of elements"),
+        ((1, 2, 1, 2), "is not a single row of elements"),
+        ((), "is not a single row of elements"),
+        ((1, 1), "does not have an element for each channel"),
+    ],
+)
+def test_a_mean_in_stripes_is_of_all_rows_and_columns(shape: tuple[int, ...], word: str) -> None:
+    graph = branches()
+    tensors = tuple(replace(it, shape=shape) if it.id == "mean" else it for it in graph.tensors)
+    refused(replace(graph, tensors=tensors), STRIPED, f"'mean' {word}")
+
+
 def test_nobody_reads_what_a_reduction_has_not_finished() -> None:
     graph = branches()
     tail = Operator(id="tail", type="relu", inputs=["mean"], outputs=["end"])

@@ -315,6 +315,15 @@ def test_sizes_off_the_grid_do_not_raise_a_bound_too_far() -> None:
         assert bound <= least[0]
 
 
+def test_the_top_of_a_layout_may_be_a_part_of_a_cell() -> None:
+    sizes = {"a": 5, "b": 4}
+    buffers = tuple(Buffer(id=it, size=size, lifetime=(0, 10), alignment=4) for it, size in sizes.items())
+    problem = Problem(buffers=buffers)
+    assert best(problem)[1] == (9,)  # b [0, 4), a [4, 9)
+    assert against(problem, 9, whole(problem)) is None
+    assert against(problem, 10, whole(problem)) == "in the window these buffers have a lower layout"
+
+
 def test_a_buffer_that_lives_twice_is_left_out() -> None:
     twice = Buffer(id="twice", size=50, lifetimes=((0, 2), (5, 7)))
     problem = problem_of(ABOVE_LIVE)

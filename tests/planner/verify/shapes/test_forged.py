@@ -246,3 +246,13 @@ def test_why_nothing_fits_is_of_some_pools_where_none_is_named() -> None:
 
     assert valid(NAMES_NO_POOL)
     assert [name for name, explanation in NOT_OF_THESE_POOLS.items() if valid(explanation)] == []
+
+
+def test_what_is_needed_may_count_gaps_of_alignment() -> None:
+    """Where some value that nobody looks at may need that much, it is not false everywhere."""
+    aligned = replace(TWO_POOLS, buffers=tuple(replace(it, alignment=64) for it in TWO_POOLS.buffers))
+    most = 125_064 + 2 * 64
+    for needed, valid in ((125_000, True), (most, True), (most + 1, False)):
+        why = replace(NAMES_NO_POOL, needed=needed)
+        plan = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=why)
+        assert judge_symbolic(aligned, plan).valid is valid

@@ -429,3 +429,17 @@ def test_what_does_not_fit_is_named_at_the_points_for_which_there_is_time(
     assert codes(verdict(inner, order(("a", "")))) == [Code.NOT_SHOWN]
     (named,) = verdict(least, order(("a", ""))).violations
     assert (named.code, named.message[:7]) == (Code.BEYOND_CAPACITY, "at s=1:")
+
+
+def test_of_orders_with_little_above_what_is_reserved_the_lowest_fits() -> None:
+    """An order that does not fit at the largest sizes is not used there, whatever is reserved above."""
+    orders = order(("a", "b"), ("b", "")), order(("a", ""), ("b", "a"))
+    for free, valid in ((48, True), (47, False)):
+        it = SymbolicProblem(
+            symbols=[Symbol(id="s", min=1, max=5000)],
+            points=[Point(at={"s": 1})],
+            pools=[Pool(id="memory", reserved=[Reserved(offset=free, size=2), Reserved(offset=90, size=1)])],
+            buffers=[buffer("a", "min(s, 40)"), buffer("b", 8, alignment=32)],
+        )
+        assert verdict(it, *orders).valid is valid
+        assert not verdict(it, orders[1]).valid

@@ -11,6 +11,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement
 from memstow.planner.model.problem import Pool, term_of
 from memstow.planner.model.symbolic import (
+    MOST_POINTS,
     Point,
     PointPeak,
     Symbol,
@@ -113,6 +114,19 @@ def test_the_largest_ratio_is_rounded_once() -> None:
     assert judge_symbolic(IT, one_third).valid
     above = replace(one_third, worst=5 / 3 + 2**-50)
     assert codes(judge_symbolic(IT, above)) == [Code.WORST]
+
+
+def test_a_plan_may_speak_of_as_many_points_as_a_problem_has() -> None:
+    values = range(1, MOST_POINTS + 1)
+    it = SymbolicProblem(
+        symbols=[Symbol(id="s", min=1, max=MOST_POINTS)],
+        points=[Point(at={"s": s}) for s in values],
+        buffers=[buffer("a", "s")],
+    )
+    said = points(*((s, s, s) for s in values))
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order(("a", ""))], points=said)
+    assert judge_symbolic(it, replace(plan, worst=1.0)).valid
+    assert Code.POINT in codes(judge_symbolic(it, replace(plan, worst=1.0, points=said[:-1])))
 
 
 def test_what_a_search_has_found_stays_a_claim() -> None:
