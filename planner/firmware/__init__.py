@@ -344,9 +344,11 @@ def _written(
     from memstow.planner.exports.c_text import filled
     from memstow.planner.firmware.check import CMAKE, CMAKE_CHECK, CMAKE_CMSIS_NN, check_source
     from memstow.planner.firmware.layers import constant_array
+    from memstow.planner.firmware.memories import arena_alignment
     from memstow.planner.firmware.program import Source, write_program
     from memstow.planner.formats import write_graph, write_plan
     from memstow.planner.loops import loops, write_loops
+    from memstow.planner.model.problem import DEFAULT_POOL, Pool
 
     table = loops(entry.graph, entry.plan)
     # Of the alternatives, only those that run are of use to whoever looks at the plan.
@@ -366,6 +368,7 @@ def _written(
         inputs=model.inputs,
         outputs=model.outputs,
         constant_of=lambda name: constant_array(read, int(name)),
+        alignments={pool.id: arena_alignment(pool) for pool in entry.graph.pools or (Pool(id=DEFAULT_POOL),)},
         kernels=model.kernels,
     )
     program = write_program(source)

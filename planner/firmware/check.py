@@ -187,7 +187,8 @@ def _buffers(macro: str, inputs: Sequence[Port], outputs: Sequence[Port], arenas
                 yield f"static _Alignas(8) uint8_t {word}_{at}[{size} + 1u];\n"
     for at in range(arenas):
         yield f"#ifdef {macro}_ARENA_{at}_BY_CALLER"
-        yield f"static _Alignas(16) uint8_t arena_{at}[{macro}_ARENA_{at}_BYTES];\n#endif\n"
+        arena = f"{macro}_ARENA_{at}"
+        yield f"static _Alignas({arena}_ALIGNMENT) uint8_t arena_{at}[{arena}_BYTES];\n#endif\n"
 
 
 def _cells(port: Port, data: bytes) -> list[str]:

@@ -28,8 +28,7 @@ NOTHING_FITS: Final = "nothing_fits"
 """The code of the error where no point of the front fits."""
 GENERATORS: Final[tuple[Generator, ...]] = ("stripes", "channels", "recompute", "spill")
 """What the program may do to need less memory."""
-ARENA_ALIGNMENT: Final = 16
-"""The address of each memory of a program is a multiple of it."""
+_ARENA_ALIGNMENT: Final = 16
 # Of the time, for the front from which the memory is chosen.
 _TO_CHOOSE: Final = 0.4
 
@@ -72,10 +71,16 @@ def planned(graph: "Graph", chosen: Choice, options: Options, callbacks: FrontCa
     return _of_front(graph, chosen, target, options, callbacks)
 
 
+def arena_alignment(pool: Pool) -> int:
+    """What the address of the array is a multiple of: a power of two, as C wants it."""
+    return max(_ARENA_ALIGNMENT, pool.alignment & -pool.alignment)
+
+
 def _of_arrays(target: Target) -> Target:
-    """The memories as a program has them: arrays, which begin at a multiple of 16 wherever they lie."""
+    """The memories as a program has them: arrays, which are aligned wherever they lie."""
     pools = (
-        replace(pool, base=None) if (pool.base or 0) % ARENA_ALIGNMENT else pool for pool in target.pools
+        replace(pool, base=None) if (pool.base or 0) % arena_alignment(pool) else pool
+        for pool in target.pools
     )
     return replace(target, pools=tuple(pools))
 

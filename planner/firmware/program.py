@@ -139,6 +139,8 @@ class Source:
     outputs: Sequence[Port]
     constant_of: Callable[[str], ConstantArray]
     """The elements of a tensor that never changes."""
+    alignments: Mapping[str, int]
+    """Of the arrays that stand for pools."""
     kernels: Sequence[str] = ()
     """Files of kernels beside those of TensorFlow Lite."""
 
@@ -570,7 +572,8 @@ class _Writer:
         lines += [
             f"#define {macro}_ARENA_BYTES {total}",
             *(
-                f"#define {macro}_ARENA_{at}_BYTES {pool.size} /* {in_comment(pool.id)[1:-1]} */"
+                f"#define {macro}_ARENA_{at}_BYTES {pool.size} /* {in_comment(pool.id)[1:-1]} */\n"
+                f"#define {macro}_ARENA_{at}_ALIGNMENT {source.alignments[pool.id]}"
                 for at, pool in enumerate(self._pools)
             ),
             f"#define {macro}_STATE_BYTES {state}",
@@ -640,7 +643,7 @@ class _Writer:
             begin, end = f"#ifdef {macro}_ARENA_{at}_BY_CALLER", "#endif"
             cases += [
                 begin,
-                f"  if (number == {at}) {{",
+                f"  if (number == {at} && (uintptr_t)arena % {macro}_ARENA_{at}_ALIGNMENT == 0u) {{",
                 f"    {memory} = arena;",
                 "    return 0;",
                 "  }",
@@ -649,7 +652,7 @@ class _Writer:
             missing += [begin, f"  if ({memory} == NULL) {{", "    return 0;", "  }", end]
         lines = [
             f"int {name}_set_arena(int number, void *arena) {{",
-            "  if (arena == NULL || (uintptr_t)arena % 16u != 0u) {",
+            "  if (arena == NULL) {",
             "    return 1;",
             "  }",
             *cases,
@@ -813,7 +816,7 @@ static uint8_t *@n;
 #ifndef @N_ARENA_@AT_ATTRIBUTE
 #define @N_ARENA_@AT_ATTRIBUTE
 #endif
-static _Alignas(16) uint8_t @n[@SIZE] @N_ARENA_@AT_ATTRIBUTE;
+static _Alignas(@N_ARENA_@AT_ALIGNMENT) uint8_t @n[@SIZE] @N_ARENA_@AT_ATTRIBUTE;
 #endif
 """
 
@@ -828,7 +831,7 @@ _HEADER_END: Final = """
 int @n_run(const void *const inputs[], void *const outputs[]);
 
 /* Gives an arena that was compiled with @N_ARENA_0_BY_CALLER (and so on): as many bytes as the header says,
-   aligned to 16, which nobody else writes to while the model runs. 0: it is taken. */
+   aligned to @N_ARENA_0_ALIGNMENT, which nobody else writes to while the model runs. 0: it is taken. */
 int @n_set_arena(int number, void *arena);
 
 /* Where an input and an output are; NULL for what lies with the caller. Runs overwrite inputs. */

@@ -168,6 +168,28 @@ def test_elements_are_aligned_wherever_a_memory_begins() -> None:
     assert not any(tensor.offset % 4 for tensor in built.loops.tensors)
 
 
+@needs_compiler
+def test_arrays_are_aligned_as_their_memories(tmp_path: Path) -> None:
+    data = model([node("Tanh", "x", "y")], [value("x", [5])], [value("y", [5])])
+    pools = [Pool(id="cached", capacity=256, alignment=64, base=0x20000020)]
+    built = memstow.build(data, name="net", target=Target(name="t", pools=pools), with_check=False)
+    for file in ("net.h", "net.c"):
+        (tmp_path / file).write_bytes(built.files[file])
+    at_home = compile_programs(["net"], tmp_path)
+    place = ctypes.CDLL(str(at_home)).net_output
+    place.restype = ctypes.c_void_p
+    assert place(0) % 64 == 0
+    library = tmp_path / "given"
+    library.mkdir()
+    for file in ("net.h", "net.c"):
+        (library / file).write_bytes(built.files[file])
+    given = ctypes.CDLL(str(compile_programs(["net"], library, "-DNET_ARENA_0_BY_CALLER")))
+    memory = ctypes.create_string_buffer(512)
+    begin = -(-ctypes.addressof(memory) // 64) * 64
+    answers = [given.net_set_arena(0, ctypes.c_void_p(begin + more)) for more in (16, 64)]
+    assert answers == [1, 0]
+
+
 def test_inputs_of_images_lie_in_the_arena() -> None:
     with pytest.raises(InputError, match="lie in the arena"):
         memstow.build(network(0), external=["inputs"], with_check=False)
