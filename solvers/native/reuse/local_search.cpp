@@ -6,7 +6,7 @@
 namespace memstow::reuse {
 namespace {
 
-// Measured on two problems of 154 and 296 buffers; other values were some per cent worse (docs/reuse.md).
+// Measured on two problems of 154 and 296 buffers (benchmarks/results.md); other values were worse.
 constexpr std::size_t kMostTakenOut = 10;
 constexpr std::size_t kMostEjections = 20;  // of a move, of what stands in the way of what is put back
 constexpr double kSizeNoise = 0.9;  // how much chance there is in the order of putting back, largest first
