@@ -129,6 +129,18 @@ def test_a_plan_may_speak_of_as_many_points_as_a_problem_has() -> None:
     assert Code.POINT in codes(judge_symbolic(it, replace(plan, worst=1.0, points=said[:-1])))
 
 
+@pytest.mark.parametrize(("values", "valid"), [(8, True), (9, False)])
+def test_values_without_points_have_few_combinations(values: int, valid: bool) -> None:
+    symbols = [
+        Symbol(id=name, min=1, max=99, values=list(range(1, n + 1))) for name, n in (("s", values), ("t", 8))
+    ]
+    it = SymbolicProblem(symbols=symbols, buffers=[buffer("a", "s + t")])
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order(("a", ""))])
+    assert (Code.INVALID_PROBLEM in codes(judge_symbolic(it, plan))) is not valid
+    chosen = replace(it, points=(Point(at={"s": 1, "t": 1}),))
+    assert judge_symbolic(chosen, plan).valid
+
+
 def test_what_a_search_has_found_stays_a_claim() -> None:
     # Only 8 bytes are ever live together, of which no order needs 12.
     it = SymbolicProblem(
