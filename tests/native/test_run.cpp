@@ -98,6 +98,23 @@ TEST(the_library_plans_random_problems_as_its_judge_accepts_them) {
     }
 }
 
+TEST(alignments_of_any_size_add_up_without_an_overflow) {
+    Random random(4);
+    for (int i = 0; i < 60; ++i) {
+        libmemstow::Problem problem;
+        problem.set_capacity(150);
+        // Both can be at 0 alone, one after the other.
+        problem.add(9, 0, 6, MEMSTOW_LIMIT - 1);
+        problem.add(7, 6, 12, MEMSTOW_LIMIT - 1);
+        for (int b = 0; b < 12; ++b) {
+            const auto begin = static_cast<std::int64_t>(random.below(10));
+            problem.add(1 + static_cast<std::int64_t>(random.below(20)), begin,
+                        begin + 1 + static_cast<std::int64_t>(random.below(4)));
+        }
+        CHECK(problem.solve().status() == MEMSTOW_OPTIMAL);
+    }
+}
+
 TEST(the_library_throws_what_is_wrong_for_cpp) {
     libmemstow::Problem problem;
     problem.add(8, 0, 2);

@@ -67,7 +67,7 @@ class Judge {
             if (pin >= 0 && pin != offset(i)) return Defect::pin;
         }
         for (const auto& [begin, end] : rules_.reserved) {
-            if (size(i) > 0 && offset(i) < end && begin < offset(i) + size(i)) return Defect::reserved;
+            if (overlap({begin, end}, {offset(i), offset(i) + size(i)})) return Defect::reserved;
         }
         return Defect::none;
     }
@@ -94,7 +94,7 @@ class Judge {
     }
 
     static bool overlap(const Rules::Range& a, const Rules::Range& b) {
-        return a.first < b.second && b.first < a.second;
+        return std::max(a.first, b.first) < std::min(a.second, b.second);
     }
 
     const Columns& columns_;

@@ -33,17 +33,20 @@ std::int64_t luby(std::int64_t k) {
     }
 }
 
+// No more than kLimit, and no overflow on the way: both are at most kLimit.
+Bytes capped_sum(Bytes a, Bytes b) { return a > kLimit - b ? kLimit : a + b; }
+
 // Every layout in which all items rest on something is within this height.
 Bytes ample(const Packing& packing) {
+    const Bytes most = kLimit / packing.unit;
     Bytes sum = 0, start = 0;
     for (Index i = 0; i < packing.count(); ++i) {
         const PackingItem& item = packing.items[i];
-        sum =
-            std::min(kLimit, sum + std::min(kLimit / packing.unit, item.size + item.modulus) * packing.unit);
+        sum = capped_sum(sum, std::min(most, capped_sum(item.size, item.modulus)) * packing.unit);
         const auto allowed = packing.allowed[i];
-        start = std::max(start, allowed.empty() ? 0 : std::min(kLimit / packing.unit, allowed.back().begin));
+        start = std::max(start, allowed.empty() ? 0 : std::min(most, allowed.back().begin));
     }
-    return std::min(kLimit, sum + std::min(kLimit, start * packing.unit));
+    return capped_sum(sum, start * packing.unit);
 }
 
 Bytes rung(const Packing& packing, Bytes low, Bytes high, std::int64_t cycle) {

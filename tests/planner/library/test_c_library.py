@@ -204,6 +204,13 @@ def test_a_problem_without_bytes_has_a_plan() -> None:
     assert native.solve().offsets == (0, 16)
 
 
+def test_a_reserved_range_without_bytes_is_in_nobodys_way() -> None:
+    native = three()
+    native.call("reserve", 4, 0)
+    assert native.solve().peak == 16
+    assert native.judge((0, 8, 0)) == 16
+
+
 def test_what_does_not_fit_is_named() -> None:
     native = three()
     native.call("set_capacity", 15)
