@@ -178,3 +178,14 @@ def test_an_image_of_which_nothing_is_read_has_no_buffer() -> None:
     assert found.chosen is not None
     assert "x" not in {it.tensor for it in found.chosen.buffers}
     assert verify_tiling(graph, found).wrong == ()
+    assert verify_tiling(graph, found).wrong == ()
+
+
+def test_a_pool_reads_of_each_channel_that_channel_alone() -> None:
+    pool = Operator(id="pool", type="max_pool_2d", inputs=["x"], outputs=["y"], window=Window(kernel=(3, 3)))
+    tensors = (GRAPH.tensors[0], Tensor(id="y", shape=(1, 10, 10, 8), type="int8"))
+    graph = replace(GRAPH, tensors=tensors, operators=(pool,))
+    found = tile(graph, "pool", TilingOptions(capacity=256))
+    assert found.chosen is not None
+    assert len(found.chosen.pieces.channels) > 1
+    assert verify_tiling(graph, found).wrong == ()
