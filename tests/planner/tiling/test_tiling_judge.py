@@ -178,7 +178,6 @@ def test_an_image_of_which_nothing_is_read_has_no_buffer() -> None:
     assert found.chosen is not None
     assert "x" not in {it.tensor for it in found.chosen.buffers}
     assert verify_tiling(graph, found).wrong == ()
-    assert verify_tiling(graph, found).wrong == ()
 
 
 def test_a_pool_reads_of_each_channel_that_channel_alone() -> None:
