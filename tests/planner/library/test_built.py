@@ -201,10 +201,11 @@ int main(void) { return memstow_abi_version() == MEMSTOW_ABI_VERSION ? 0 : 1; }
 def test_make_installs_a_library_that_programs_link(tmp_path: Path) -> None:
     needs("g++")
     prefix = tmp_path / "prefix"
-    run(
-        needs("make"), "-C", str(NATIVE), "install", "-j2", f"PREFIX={prefix}", f"BUILD={tmp_path / 'build'}",
-        "CXXFLAGS=-O1",
-    )  # fmt: skip
+    make = (needs("make"), "-C", str(NATIVE), "-j2", f"BUILD={tmp_path / 'build'}", "CXXFLAGS=-O1")
+    # Where it goes is said when it is installed, and not before.
+    run(*make)
+    run(*make, "install", f"PREFIX={prefix}")
+    assert f"prefix={prefix}\n" in (prefix / "lib" / "pkgconfig" / "memstow.pc").read_text(encoding="utf-8")
     assert run(prefix / "bin" / "memstow-plan", "--version").startswith("memstow-plan ")
     assert (prefix / "lib" / "libmemstow.so").stat().st_size < 2_000_000
     (tmp_path / "program.c").write_text(PROGRAM, encoding="utf-8")
