@@ -102,7 +102,9 @@ def _with_spills(graph: "Graph", chosen: Choice, options: Options, callbacks: Fr
         message = "to spill, tensors need a second memory to wait in; name a target with several"
         raise InputError.single("spill_without_pool", "generators", message)
     graph = retarget(graph, chosen.target)
-    fastest = min(graph.pools, key=lambda pool: (pool.cost, -room_in(pool)))
+    # A memory without room is there for nobody; where none has any, one of them says so.
+    pools = [pool for pool in graph.pools if room_in(pool)] or graph.pools
+    fastest = min(pools, key=lambda pool: (pool.cost, -room_in(pool)))
     alternatives = (replace(other, tensors=_only_in(fastest, other.tensors)) for other in graph.alternatives)
     graph = replace(graph, tensors=_only_in(fastest, graph.tensors), alternatives=tuple(alternatives))
     front_options = FrontOptions(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 _MOST_ELEMENTS: Final = 1 << 26
+_MOST_FROM_LITTLE: Final = 1 << 20
+"""Elements that a node may make of constants with less."""
 FOLDED: Final = frozenset(
     (
         *("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice"),
@@ -89,12 +91,17 @@ def folded(
 
     if node.op_type == "Constant":
         return [_constant(node, path)]
+    # A few bytes of a model can ask for gigabytes of zeros; what only moves weights is as large as these.
+    most = max(_MOST_FROM_LITTLE, sum(array.size for array in inputs.values()))
     for name in filter(None, node.output):
         shape = shapes.get(text_of(name))
-        if shape is None or prod(shape) > _MOST_ELEMENTS:
+        if shape is None:
             raise refuse(
                 "too_large", path, f"the size of what {said_of(node)} makes of constants is not known"
             )
+        if prod(shape) > most:
+            message = f"{said_of(node)} makes {prod(shape):,} elements of constants, more than {most:,}"
+            raise refuse("too_large", path, message)
     listed = [name for name in dict.fromkeys(node.input) if name]
     described = [
         helper.make_tensor_value_info(

@@ -147,6 +147,11 @@ def test_where_no_memory_holds_it_a_program_has_several(cli: Cli, person: Path, 
     ran = cli(*words, "--with", "spill")
     assert ran.code == Exit.INFEASIBLE
     assert "pool 'fast' has 5,000 bytes" in ran.err
+    # A memory without room is no memory to work in.
+    pools[0]["capacity"], pools[1]["capacity"] = 0, 90_000
+    device.write_text(json.dumps({"version": 1, "name": "device", "pools": pools}))
+    ran = cli(*words, "--with", "spill")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
 
 
 @pytest.mark.parametrize(("costs", "chosen"), [((1, 9), "small"), ((1, 1), "large"), ((0, 0), "large")])

@@ -17,7 +17,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool, Target
-from tests.onnx_models import convolutions, model, node, onnx, value, weights
+from tests.onnx_models import convolutions, model, node, numbers, onnx, value, weights
 from tests.planner.firmware.campaign import points
 from tests.planner.firmware.onnx_networks import ALONE, alone, network, wide
 from tests.planner.firmware.running import compile_programs, needs_compiler
@@ -150,10 +150,15 @@ def test_damaged_models_are_refused_or_built() -> None:
                   initializer=[weights("w", 2)]),
             "an output that is a constant",
         ),
+        (
+            model([node("ConstantOfShape", "n", "c"), node("Add", "x c", "y")], [value("x", [1 << 21])],
+                  [value("y", [1 << 21])], initializer=[numbers("n", 1 << 21)]),
+            "makes 2,097,152 elements of constants, more than 1,048,576",
+        ),
     ],
     ids=[
         "open", "operator", "batch", "opset", "two makers", "two inputs", "type", "dimensions",
-        "constant",
+        "constant", "zeros",
     ],
 )  # fmt: skip
 def test_what_cannot_be_built_is_refused(data: bytes, says: str) -> None:
