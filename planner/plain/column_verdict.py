@@ -13,7 +13,7 @@ from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import PlainPlan, digest, end_of, ints_of, looks_like_json
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_plan
-from memstow.planner.verify.verdict import Claims, Subject, Verdict, use_in_words
+from memstow.planner.verify.verdict import Claims, Subject, Verdict, live_in_words, use_in_words
 
 _PLACED: Final = "every buffer has a place, and no two that conflict share a byte"
 # What is left of a plan without values when its placements are taken away.
@@ -111,8 +111,7 @@ def _claims(frame: Plan, use: PoolUse, term: TermValue) -> Claims:
     if use.bound:
         says = f"no plan has a peak below {use.bound:,} in {use.pool!r}"
         claims.resting(Subject.POOL_BOUND, use.pool, says, (Subject.BOUND, term.term))
-    says = f"at most {use.live.bytes:,} bytes are live in {use.pool!r}, first at {use.live.time}"
-    claims.counted(Subject.LIVE, use.pool, says, holds=True)
+    claims.counted(Subject.LIVE, use.pool, live_in_words(use.pool, use.live), holds=True)
     claims.counted(Subject.VALUE, term.term, f"{term.term} is {term.value:,}", holds=True)
     if term.bound:
         says = f"no plan has {term.term} below {term.bound:,}"

@@ -15,6 +15,7 @@ from memstow.planner.verify.verdict import (
     Findings,
     Subject,
     Verdict,
+    live_in_words,
 )
 
 
@@ -63,7 +64,7 @@ def judge_problem(problem: Problem, plan: Plan, hint: Plan | None, refutes: bool
 def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
     """Compare the live bytes of a pool with the most that are occupied at one moment, and its first such."""
     live, pressure = use.live, swept.pressure
-    says = f"at most {live.bytes:,} bytes are live in {use.pool!r}, first at {live.time}"
+    says = live_in_words(use.pool, live)
     if pressure is None:
         # The sweep ended at too many overlaps.
         claims.claimed(Subject.LIVE, use.pool, says, None, holds=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from memstow.planner.model.plan import Cut, Plan, RefutedOrders
+from memstow.planner.model.plan import Cut, Live, Plan, RefutedOrders
 from memstow.planner.model.records import record
 
 LISTED: Final = 100
@@ -298,6 +298,12 @@ def use_in_words(pool: str, capacity: int | None, peak: int) -> str:
     """What a plan claims of a pool."""
     limit = "no limit" if capacity is None else f"a capacity of {capacity:,}"
     return f"{pool!r} has {limit} and a peak of {peak:,}"
+
+
+def live_in_words(pool: str, live: Live) -> str:
+    """What a plan claims of the bytes that are live in a pool; without lifetimes there is no moment."""
+    first = "" if live.time is None else f", first at {live.time}"
+    return f"at most {live.bytes:,} bytes are live in {pool!r}{first}"
 
 
 @record

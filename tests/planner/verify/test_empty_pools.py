@@ -6,7 +6,7 @@ from random import Random
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.solve import engine
-from memstow.planner.verify import verify
+from memstow.planner.verify import Subject, judge, verify
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import EmptyPools
 from memstow.planner.verify.verdict import Findings
@@ -85,3 +85,11 @@ def test_judging_takes_work_by_buffers_plus_pools_not_by_their_product() -> None
     assert None not in certificates
     calls = calls_of(lambda: verify(problem, plan))
     assert calls < 60 * (buffers + pools)
+
+
+def test_nothing_is_live_at_no_moment_in_a_pool_without_buffers() -> None:
+    pools = [Pool(id="used", capacity=8), Pool(id="spare", capacity=8)]
+    problem = Problem(buffers=[Buffer(id="a", size=4, lifetime=(0, 1), pool="used")], pools=pools)
+    claims = judge(problem, engine.plan(problem, Options())).claims
+    said = [claim.says for claim in claims if claim.subject is Subject.LIVE]
+    assert said == ["at most 4 bytes are live in 'used', first at 0", "at most 0 bytes are live in 'spare'"]
