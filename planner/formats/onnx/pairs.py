@@ -102,7 +102,7 @@ class _Pairs:
                     if text_of(entry.name) == "value" and node.output:
                         self._constants[text_of(node.output[0])] = entry.t
                         self._types[text_of(node.output[0])] = entry.t.data_type
-            elif kind == "QuantizeLinear" and len(node.input) > 2:
+            elif kind == "QuantizeLinear" and len(node.input) > 2 and node.output:
                 self._types.setdefault(text_of(node.output[0]), self._types.get(text_of(node.input[2]), 0))
 
     def of(self, node: "onnx.NodeProto", operator: _Operator, path: str) -> "list[onnx.NodeProto]":

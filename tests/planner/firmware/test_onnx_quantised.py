@@ -598,6 +598,13 @@ def test_scales_that_are_computed_are_refused() -> None:
     assert "quantise the model statically" in str(refused(nodes, [], T.FLOAT))
 
 
+@pytest.mark.parametrize("kind", ["QuantizeLinear", "DequantizeLinear"])
+def test_nodes_that_make_nothing_are_refused(kind: str) -> None:
+    nodes = [helper.make_node("Identity", ["x"], ["y"]), helper.make_node(kind, ["x", "s", "z"], [])]
+    constants = [constant("s", T.FLOAT, 0.1), constant("z", T.INT8, 0)]
+    assert refused(nodes, constants, T.FLOAT).issues[0].code == "contradicting_shapes"
+
+
 def test_kernels_that_round_in_another_way_are_refused() -> None:
     with pytest.raises(InputError, match="CMSIS-NN rounds as TensorFlow Lite does"):
         build(quantised_network(0, PAIRS, "int8"), kernels="cmsis-nn", with_check=False)
