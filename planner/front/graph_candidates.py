@@ -171,6 +171,7 @@ def reruns(
         kinds=kinds_of(request),
         pool=pool,
         unit=request.cost_unit,
+        is_priced=True,
         within=request.within,
         free=graph.order != GIVEN,
     )

@@ -7,7 +7,7 @@ writes.
 """
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from math import prod
 from typing import Final, Literal
@@ -295,11 +295,11 @@ def with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
 
 def _with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     costs = operator_costs(graph, unit)
-    moved: list[int] = []
+    moved: list[list[int]] = []
     if unit == "bytes":
         tensors = dict(index_of(graph).tensors)
-        moved = [_moved_together(alternative, tensors) for alternative in graph.alternatives]
-    if max([*costs, *moved], default=0) > _MOST_COST:
+        moved = [_moved_by_each(alternative, tensors) for alternative in graph.alternatives]
+    if max([*costs, *map(sum, moved)], default=0) > _MOST_COST:
         message = "the cost of an operator is larger than 2^62; give operators a `cost` of their own"
         raise InputError.single("too_large", "$.operators", message)
     known = all(operator.cost == cost for operator, cost in zip(graph.operators, costs, strict=True))
@@ -309,9 +309,14 @@ def _with_cost_unit(graph: Graph, unit: CostUnit) -> Graph:
     if not moved:
         return priced
     alternatives = (
-        replace(alternative, cost=cost) for alternative, cost in zip(graph.alternatives, moved, strict=True)
+        replace(alternative, cost=None, operators=_costing(alternative.operators, each))
+        for alternative, each in zip(graph.alternatives, moved, strict=True)
     )
     return replace(priced, alternatives=tuple(alternatives))
+
+
+def _costing(operators: Sequence[Operator], costs: Sequence[int]) -> tuple[Operator, ...]:
+    return tuple(replace(operator, cost=cost) for operator, cost in zip(operators, costs, strict=True))
 
 
 def _with_costs(graph: Graph, costs: list[int]) -> Graph:
@@ -326,18 +331,16 @@ def _with_costs(graph: Graph, costs: list[int]) -> Graph:
     return priced
 
 
-def _moved_together(alternative: Alternative, known: dict[str, Tensor]) -> int:
-    """What its operators move; constants once, of which several operators are taken to read parts."""
+def _moved_by_each(alternative: Alternative, known: dict[str, Tensor]) -> list[int]:
+    """What each of its operators moves; constants by the first that reads them: others may read parts."""
     tensors = ChainMap({tensor.id: tensor for tensor in alternative.tensors}, known)
-    constants: dict[str, int] = {}
-    moved = 0
+    read: set[str] = set()
+    moved = []
     for operator in alternative.operators:
-        for tensor in _used(operator, tensors):
-            if tensor.kind == "constant":
-                constants[tensor.id] = size_of(tensor)
-            else:
-                moved += size_of(tensor)
-    return moved + sum(constants.values())
+        used = [tensor for tensor in _used(operator, tensors) if tensor.id not in read]
+        moved.append(sum(map(size_of, used)))
+        read.update(tensor.id for tensor in used if tensor.kind == "constant")
+    return moved
 
 
 def _used(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[Tensor]:

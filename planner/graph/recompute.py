@@ -375,6 +375,8 @@ class Choice:
     pool: str | None = None
     """The pool whose bytes count; None: all bytes, wherever they are."""
     unit: CostUnit = "given"
+    is_priced: bool = False
+    """Whether operators say what they cost in this unit: those of alternatives share their constants."""
     within: float | None = None
     """What all runs may cost at most, as a multiple of the cost of one run of each operator."""
     free: bool = False
@@ -480,7 +482,7 @@ class _Run:
         self.graph = graph
         self.choice = choice
         self.waits_in = waits_in
-        costs = operator_costs(graph, choice.unit)
+        costs = operator_costs(graph, "given" if choice.is_priced else choice.unit)
         self.base_cost = sum(costs)
         self.most = self._most(0)
         self.order = order

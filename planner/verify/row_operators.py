@@ -5,7 +5,7 @@ another is made from. An operator that `Kinds` does not know is a barrier: it ru
 there. What an operator costs is what the graph says, else multiplications of weights, else elements made.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Final, NamedTuple
@@ -329,24 +329,29 @@ def cost_once(graph: Graph) -> int:
 def in_bytes(graph: Graph) -> Graph:
     """The graph whose operators cost the bytes that they read and write.
 
-    An alternative costs what its operators move, each constant once: they may read parts of it.
+    A constant counts once in an alternative, for the first that reads it: they may read parts of it.
     """
     tensors = index_of(graph).tensors
     alternatives = []
     for alternative in graph.alternatives:
         own = {tensor.id: tensor for tensor in alternative.tensors}
-        moved = [tensor for operator in alternative.operators for tensor in _moved(operator, own, tensors)]
-        constants = {tensor.id: size_of(tensor) for tensor in moved if tensor.kind == "constant"}
-        others = (size_of(tensor) for tensor in moved if tensor.kind != "constant")
-        cost = _within_limit(sum(constants.values()) + sum(others), alternative.id)
-        alternatives.append(replace(alternative, cost=cost))
+        read: set[str] = set()
+        costs = []
+        for operator in alternative.operators:
+            moved = [tensor for tensor in _moved(operator, own, tensors) if tensor.id not in read]
+            read.update(tensor.id for tensor in moved if tensor.kind == "constant")
+            costs.append(sum(map(size_of, moved)))
+        _within_limit(sum(costs), alternative.id)
+        priced = _costing(alternative.operators, costs)
+        alternatives.append(replace(alternative, cost=None, operators=priced))
     costs = []
     for operator in graph.operators:
         costs.append(_within_limit(sum(map(size_of, _moved(operator, {}, tensors))), operator.id))
-    operators = tuple(
-        replace(operator, cost=cost) for operator, cost in zip(graph.operators, costs, strict=True)
-    )
-    return replace(graph, operators=operators, alternatives=tuple(alternatives))
+    return replace(graph, operators=_costing(graph.operators, costs), alternatives=tuple(alternatives))
+
+
+def _costing(operators: Sequence[Operator], costs: Sequence[int]) -> tuple[Operator, ...]:
+    return tuple(replace(operator, cost=cost) for operator, cost in zip(operators, costs, strict=True))
 
 
 def _within_limit(moved: int, name: str) -> int:

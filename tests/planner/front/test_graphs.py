@@ -16,7 +16,7 @@ from memstow.planner.front.graph_front import graph_points
 from memstow.planner.graph import live_bytes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 from memstow.planner.show.front_report import front_report
@@ -278,6 +278,39 @@ def test_alternatives_may_need_less_than_any_bound_of_the_operators(kinds: tuple
     assert points[0].values == {"peak": 130, "cost": 22}
     assert not ending.complete
     assert all(point.bounds.get(term, 0) <= value for point in points for term, value in point.values.items())
+
+
+def test_what_runs_again_in_an_alternative_costs_what_it_moves() -> None:
+    def operator(name: str, inputs: str, output: str) -> Operator:
+        return Operator(id=name, inputs=inputs.split(), outputs=[output])
+
+    sizes = {"x": 4, "w": 7, "first": 100, "y": 100, "low": 4, "wide": 200, "end": 4, "z": 4}
+    tensors = [
+        Tensor(id=it, size=size, kind="data" if it != "w" else "constant") for it, size in sizes.items()
+    ]
+    own = [operator("a1", "x w", "m"), operator("a2", "m w", "y")]
+    graph = Graph(
+        tensors=tensors,
+        operators=[
+            operator("one", "x w", "first"),
+            operator("two", "first w", "y"),
+            operator("down", "y", "low"),
+            operator("up", "low", "wide"),
+            operator("again", "wide", "end"),
+            operator("join", "y end", "z"),
+        ],
+        inputs=["x"],
+        outputs=["z"],
+        alternatives=[
+            Alternative(id="other", replaces=["one", "two"], tensors=[Tensor(id="m", size=2)], operators=own)
+        ],
+    )
+    request = FrontRequest(generators=frozenset({"recompute"}), cost_unit="bytes", options=STEADY)
+    points, _ = run(graph, request)
+    # The weights of both, which may be parts of them, are read once.
+    least, cheapest = {"peak": 206, "cost": 837}, {"peak": 304, "cost": 735}
+    assert [point.values for point in points] == [least, cheapest]
+    assert all(not verify(graph, point.plan) for point in points)
 
 
 @pytest.mark.parametrize("seed", range(30))
