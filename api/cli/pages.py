@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
     from memstow.planner.model.front import Front
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.loops import Loops
     from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
@@ -74,12 +73,14 @@ def page_of(
 
     problem = problem_of(document, plan)
     title = _title(problem, source)
-    loops = _loops_of(document, plan, of_map)
-    page = plan_document(document, problem, plan, title, search, loops)
-    return page_alone(page, title, "plan" if loops is None else "loops")
+    program = _program_of(document, problem, plan, of_map)
+    page = plan_document(document, problem, plan, title, search, program)
+    return page_alone(page, title, "plan" if program is None else "loops")
 
 
-def _loops_of(document: "Problem | Graph", plan: "Plan", of_map: bool) -> "Loops | None":
+def _program_of(
+    document: "Problem | Graph", problem: "Problem", plan: "Plan", of_map: bool
+) -> "dict[str, bytes | object] | None":
     from memstow.planner.graph.schedules import only_orders
     from memstow.planner.loops import loops
     from memstow.planner.model.errors import InputError
@@ -87,11 +88,14 @@ def _loops_of(document: "Problem | Graph", plan: "Plan", of_map: bool) -> "Loops
 
     if isinstance(document, Problem) or not (of_map or (plan.schedule and not only_orders(plan.schedule))):
         return None
+    from memstow.planner.loops.loops_view import members_of
+
     try:
-        return loops(document, plan)
+        table = loops(document, plan)
     except InputError:
         # What the judge does not accept has none; the page says what is wrong with it.
         return None
+    return members_of(document, problem, plan, table)
 
 
 def comparison_of(

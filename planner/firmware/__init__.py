@@ -310,6 +310,9 @@ def _require(name: str, chosen: "Choice", external: Collection[str], kernels: st
     if chosen.point is not None and chosen.capacity is not None:
         message = "give a capacity, or the number of a point"
         raise InputError.single("unused_option", "point", message)
+    if chosen.target is not None and chosen.capacity is not None:
+        message = "the target says how large its memories are; leave this or `target` out"
+        raise InputError.single("unused_option", "capacity", message)
     if chosen.point is not None and chosen.point < 1:
         raise InputError.single("bad_point", "point", "points are numbered from 1")
 

@@ -22,7 +22,6 @@ from memstow.planner.graph.links import has_other_orders, listed_order
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.loops import Loops
 from memstow.planner.model.plan import Cut, LiveBytes, Plan, RefutedOrders, Sum, TermValue, gap_of, is_bare
 from memstow.planner.model.problem import PEAK, Problem, parse_term, peak_of
 from memstow.planner.model.records import record
@@ -639,21 +638,17 @@ def plan_document(
     plan: Plan,
     name: str,
     search: Iterable[SearchStep] = (),
-    loops: Loops | None = None,
+    program: Mapping[str, bytes | object] | None = None,
 ) -> bytes:
     """The document of a plan from a file, with all that is drawn. The same plan gives the same bytes.
 
-    With the loops of a plan of a graph it has the graph as the plan runs it, and what each segment does.
+    With a `program` it has the graph as the plan runs it, and what each segment does: `members_of` in
+    `planner/loops/loops_view.py`.
     """
     view = PlanView(document, problem, plan, "file")
     members: Mapping[str, bytes | object] = _graph_of(document)
-    if loops is not None and isinstance(document, Graph):
-        from memstow.planner.show.loops_view import as_it_runs, segments_of
-
-        members = {
-            "graph": write_document(as_it_runs(document, plan.schedule)),
-            "loops": segments_of(document, problem, loops),
-        }
+    if program is not None:
+        members = program
         plan = replace(plan, schedule=None)
     return encoded(
         {

@@ -9,6 +9,7 @@ import pytest
 import memstow
 from memstow.api.cli.pages import page_of
 from memstow.planner.graph.documents import problem_of
+from memstow.planner.loops.loops_view import members_of
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.plan import Plan
 from memstow.planner.show.view_document import plan_document
@@ -138,7 +139,9 @@ def test_a_plan_whose_operators_run_one_by_one_has_loops_as_a_map_alone(look: Lo
 
 def test_what_a_dropped_file_says_of_loops_is_not_read(look: Look, page: bytes, tmp_path: Path) -> None:
     graph, plan = in_two_strips()
-    document = plan_document(graph, problem_of(graph, plan), plan, "two", loops=memstow.loops(graph, plan))
+    problem = problem_of(graph, plan)
+    program = members_of(graph, problem, plan, memstow.loops(graph, plan))
+    document = plan_document(graph, problem, plan, "two", program=program)
     assert b'"loops"' in document
     look.show(page, tmp_path).wait(LOOPS)
     look.page.evaluate(DROP, document.decode())

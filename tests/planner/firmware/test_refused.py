@@ -8,6 +8,7 @@ import pytest
 
 from memstow.planner.firmware import build
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Pool, Target
 from tests.planner.firmware.random_models import Network
 from tests.tflite_models import FLOAT32, INT32, STRING
 
@@ -90,3 +91,10 @@ def test_what_cannot_be_built_is_refused(change: Callable[[Network], None], says
     with pytest.raises(InputError) as refused:
         build(net.file())
     assert says in refused.value.issues[0].message
+
+
+def test_a_capacity_beside_a_target_is_refused() -> None:
+    target = Target(name="two", pools=(Pool(id="one", capacity=9000), Pool(id="other", capacity=9000)))
+    with pytest.raises(InputError) as refused:
+        build(b"", capacity=1000, target=target)
+    assert refused.value.issues[0].path == "capacity"

@@ -176,7 +176,7 @@ def test_the_crate_for_rust_passes_its_own_tests(tmp_path: Path) -> None:
     crate = tmp_path / "crate"
     shutil.copytree(NATIVE / "rust", crate)
     folder = str(library_path().parent)
-    environment = {**os.environ, "MEMSTOW_LIB_DIR": folder, "LD_LIBRARY_PATH": folder}
+    environment = {**os.environ, "LIBMEMSTOW_DIR": folder, "LD_LIBRARY_PATH": folder}
     # The crate needs no other, and nothing is fetched.
     ran = subprocess.run(
         [cargo, "test", "--offline"],

@@ -1,4 +1,4 @@
-/** The loops of a program, as Python has written them (`planner/show/loops_view.py`): its segments, in the order of the
+/** The loops of a program, as Python has written them (`planner/loops/loops_view.py`): its segments, in the order of the
  * operators of the graph. */
 import type { Whole } from "./json.ts";
 

@@ -1,11 +1,11 @@
-//! Finds libmemstow: in the folder that `MEMSTOW_LIB_DIR` names, or by pkg-config.
+//! Finds libmemstow: in the folder that `LIBMEMSTOW_DIR` names, or by pkg-config.
 use std::env;
 use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-env-changed=MEMSTOW_LIB_DIR");
+    println!("cargo:rerun-if-env-changed=LIBMEMSTOW_DIR");
     println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
-    if let Ok(folder) = env::var("MEMSTOW_LIB_DIR") {
+    if let Ok(folder) = env::var("LIBMEMSTOW_DIR") {
         println!("cargo:rustc-link-search=native={folder}");
     } else if let Ok(ran) = Command::new("pkg-config").args(["--libs-only-L", "memstow"]).output() {
         for word in String::from_utf8_lossy(&ran.stdout).split_whitespace() {

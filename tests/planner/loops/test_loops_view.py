@@ -7,9 +7,9 @@ import pytest
 
 import memstow
 from memstow.planner.graph.documents import problem_of
+from memstow.planner.loops.loops_view import Segment, as_it_runs, members_of, segments_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
-from memstow.planner.show.loops_view import Segment, as_it_runs, segments_of
 from memstow.planner.show.view_document import plan_document, verdict_document
 from tests.planner.loops.samples import in_two_strips, two, with_all
 
@@ -98,7 +98,11 @@ def test_a_document_has_loops_only_where_they_are_given() -> None:
     problem = problem_of(graph, plan)
     without = json.loads(plan_document(graph, problem, plan, "two"))
     assert "loops" not in without
-    document = json.loads(plan_document(graph, problem, plan, "two", loops=memstow.loops(graph, plan)))
+    document = json.loads(
+        plan_document(
+            graph, problem, plan, "two", program=members_of(graph, problem, plan, memstow.loops(graph, plan))
+        )
+    )
     assert [segment["kind"] for segment in document["loops"]] == ["stripe"]
     assert [operator["id"] for operator in document["graph"]["operators"]] == ["pool"]
     # The bound is that of what this schedule makes of the graph, of which there are others.

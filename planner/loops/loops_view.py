@@ -8,6 +8,7 @@ pictures of loops show it, and all of it in the words of the text.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypedDict
 
+from memstow.planner.formats.native import write_document
 from memstow.planner.loops.loop_table import program_of
 from memstow.planner.loops.loop_writers import drawn_rows, drawn_steps, step_lines, strip_lines
 from memstow.planner.model.graph import Alternative, Graph, Operator
@@ -20,7 +21,7 @@ from memstow.planner.model.loops import (
     StripeMember,
     WholeOperator,
 )
-from memstow.planner.model.plan import Schedule
+from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.model.problem import Problem
 from memstow.planner.show.formatting import count, plain, short_name
 
@@ -78,6 +79,14 @@ _STATES: Final = {"kept": 0, "read": 1, "made": 2}
 def as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:
     """The graph whose operators are the segments."""
     return program_of(graph, schedule).striped
+
+
+def members_of(graph: Graph, problem: Problem, plan: Plan, table: Loops) -> dict[str, bytes | object]:
+    """What the page has of a program: the graph in the order in which it runs, and its segments."""
+    return {
+        "graph": write_document(as_it_runs(graph, plan.schedule)),
+        "loops": segments_of(graph, problem, table),
+    }
 
 
 def segments_of(graph: Graph, problem: Problem, table: Loops) -> list[Segment]:
