@@ -315,6 +315,14 @@ def _elements(call: Call) -> int:
     return call.extents.rows * call.extents.columns * call.extents.pixel
 
 
+def _result(finish: _Fields) -> dict[str, object]:
+    """What becomes of an element of two."""
+    return {
+        "offset": finish.number("zero"),
+        **{name: finish.number(name) for name in ("multiplier", "shift", "least", "most")},
+    }
+
+
 def _add(layer: Layer, call: Call) -> Layer:
     if not _same_shape(call):
         return layer
@@ -325,8 +333,7 @@ def _add(layer: Layer, call: Call) -> Layer:
         "multipliers": finish.numbers("multipliers"),
         "shifts": finish.numbers("shifts"),
         "left": finish.number("left"),
-        "offset": finish.number("zero"),
-        **{name: finish.number(name) for name in ("multiplier", "shift", "least", "most")},
+        **_result(finish),
     }
     return _whole(layer, call, "cmsis_add_s8", fields, pays=False)
 
@@ -338,8 +345,7 @@ def _mul(layer: Layer, call: Call) -> Layer:
     fields = {
         "count": _elements(call),
         "offsets": [-zero for zero in finish.numbers("zeros")],
-        "offset": finish.number("zero"),
-        **{name: finish.number(name) for name in ("multiplier", "shift", "least", "most")},
+        **_result(finish),
     }
     return _whole(layer, call, "cmsis_mul_s8", fields)
 
