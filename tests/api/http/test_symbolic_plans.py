@@ -214,7 +214,8 @@ def test_a_job_that_is_stopped_keeps_its_best_plan(client: TestClient) -> None:
 def test_a_request_that_waits_briefly_gets_the_job_or_the_best_plan(client: TestClient) -> None:
     asked = {"problem": hard(), "options": OPTIONS}
     response = client.post("/v1/plan", json=asked, headers={"prefer": "respond-async"})
-    assert (response.status_code, response.json()["state"]) == (202, "queued")
+    assert response.status_code == 202
+    assert response.json()["state"] in ("queued", "running")
     client.delete(f"{response.headers['location']}?discard=true")
     response = client.post("/v1/plan", json=asked, headers={"prefer": "wait=1"})
     while response.status_code == 202:
