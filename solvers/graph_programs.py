@@ -8,7 +8,7 @@ made and read inside only is kept by rows (docs/stripes.md has the rules); all e
 """
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
@@ -71,6 +71,66 @@ class RecomputeArrays:
             op, source, target = self.in_place[at : at + 3]
             pairs[op].append((source, target))
         return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """When operators may run: sets of operators in bits, by operator."""
+
+    needs: Sequence[int]
+    """Those that have run before it runs for the first time."""
+    ends: Sequence[int]
+    """Those of which none has run when it runs for the last time."""
+    free: bool
+    """Whether first runs are in any order that this allows: what is no item counts where it does in all."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What counts in one memory of a limited size; items are in bits."""
+
+    arrays: RecomputeArrays
+    """What is no item and can be nowhere else."""
+    room: int
+    """The bytes there are; a search has a limit of its own for the first memory."""
+    holds: int
+    """Items that may be in it."""
+    waits: int
+    """Items that may wait in it."""
+
+
+@dataclass(frozen=True)
+class TinyProgram:
+    """Items that are in limited memories, whatever the plan; the peak of the first memory counts."""
+
+    arrays: RecomputeArrays
+    extras: Sequence[Sequence[Sequence[int]]]
+    """By operator, the ways to have its temporaries in memories: by memory, the bytes."""
+    tensors: Sequence[int]
+    """By item, the tensor."""
+    memories: Sequence[Memory]
+    waits: int
+    """Items, in bits, that may wait where there is room for all."""
+    pools: Sequence[str]
+    """By memory the pool, and the one where there is room for all."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing can be in more than one of the memories."""
+        places = sum(memory.holds.bit_count() for memory in self.memories)
+        return places == len(self.arrays.size) and all(len(ways) == 1 for ways in self.extras)
+
+
+def cheapest_path(
+    program: TinyProgram, turns: Turns, limit: int, most: int | None, states: int, budget: "Budget"
+) -> "_native.Path":
+    """The cheapest run that never has more live bytes than the limit nor costs more than `most`.
+
+    Stops after so many states, or when the budget is spent.
+    """
+    from memstow.solvers import _native
+
+    return _native.cheapest_path(program, turns, limit, -1 if most is None else most, states, budget)
 
 
 MOST: Final = 1 << 60

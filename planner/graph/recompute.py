@@ -31,14 +31,8 @@ from memstow.planner.graph.recompute_search import (
     Archive,
     Effort,
     FoundRun,
-    Memory,
     Moments,
     Search,
-    States,
-    TinyProgram,
-    TooManyStatesError,
-    Turns,
-    cheapest_path,
     flagged,
     is_tiny,
     turns_in_any_order,
@@ -49,7 +43,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, is_resident, size_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import end_of, measure
-from memstow.solvers.graph_programs import RecomputeArrays
+from memstow.solvers.core import Budget
+from memstow.solvers.graph_programs import Memory, RecomputeArrays, TinyProgram, Turns, cheapest_path
 
 Kind = Literal["recompute", "spill"]
 KINDS: Final[tuple[Kind, ...]] = ("recompute", "spill")
@@ -339,7 +334,9 @@ _FINEST: Final = 100
 _SECONDS: Final = 5.0
 _SHARE: Final = 0.8
 """Of the time, for the search; the rest is for bounds."""
-_MOST_BYTES: Final = 1 << 61
+_EXACT_SHARE: Final = 0.5
+"""Of the work, at most, for the exact search."""
+_MOST_BYTES: Final = 1 << 60
 _MOST_SHUFFLED: Final = 4
 """Copies of which all orders are tried."""
 ANY_COST: Final = 1 << 200
@@ -498,6 +495,8 @@ class _Run:
         # The clock of the search ends first, so that there is time for the bounds of the last points.
         self.late = Effort(seconds, None, patience.cancel)
         self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
+        work = -1 if patience.work is None else int(patience.work * _EXACT_SHARE)
+        self.exact = Budget(-1.0, work, self.late.budget)
         self.yielded: list[tuple[int, int]] = []
         self.proven: list[Bound] = []
         self.successors = _successors(graph, order) if choice.free else None
@@ -523,6 +522,7 @@ class _Run:
         for limited in self._limited():
             if (yield from self._exact(limited)):
                 return
+        self.effort.budget.count(self.exact.work)
         search = Search(arrays, self.archive, self.effort, self.most)
         yield from self._new(0)
         if self.moments.least >= base.bytes:
@@ -584,27 +584,32 @@ class _Run:
         self, program: TinyProgram, turns: Turns, *, proves: bool = False
     ) -> Generator[ChosenPoint, None, bool]:
         """The cheapest below a limit, limit after limit; whether none is missing. Notes what that proves."""
-        states = States(_MOST_STATES, self.late.spent)
+        left = _MOST_STATES
         best: ChosenPoint | None = None
         alone = len(program.memories) == 1
         # In several memories each operator once may not fit, and then the least cost is not known before.
         limit, most = (self.peak, self.most) if alone else (program.memories[0].room, None)
         while True:
+            if self.late.spent():
+                return False
+            path = cheapest_path(program, turns, limit, most, left, self.exact)
+            left -= path.states
+            if path.is_stopped:
+                return False
+            if proves:
+                dearest = ANY_COST if most is None else most
+                least = limit + 1 if alone or best is not None else _NOTHING_FITS
+                self.proven.append((path.cost - 1 if path.is_known else dearest, least))
+            if best is not None and (not path.is_known or path.cost > best.cost):
+                yield best
+            if not path.is_known:
+                return True
+            copies = [(item, out, back, program.pools[at]) for item, out, back, at in path.copies]
             try:
-                path = cheapest_path(program, turns, limit, most, states)
-                if proves:
-                    dearest = ANY_COST if most is None else most
-                    least = limit + 1 if alone or best is not None else _NOTHING_FITS
-                    self.proven.append((dearest if path is None else path.cost - 1, least))
-                if best is not None and (path is None or path.cost > best.cost):
-                    yield best
-                if path is None:
-                    return True
-                copies = [(item, out, back, program.pools[at]) for item, out, back, at in path.copies]
                 schedule = self._schedule(program.tensors, path.runs, copies)
                 schedule, peak = with_room(self.graph, schedule, self.choice.pool, path.bytes)
-            except (TooManyStatesError, InputError):
-                # Too much, or the names of its second runs are too long.
+            except InputError:
+                # The names of its second runs are too long.
                 return False
             if best is None:
                 most = self._most(path.cost)

@@ -3,10 +3,8 @@
 `Archive` keeps runs that no other beats in both bytes and cost. `Moments` is a lower bound of the peak for
 each cost, the least that the first run of some operator takes: each line says that byte price x peak + cost
 price x cost is at least so much in every schedule, so lines are found once and hold for all costs
-(docs/recompute.md proves them). `cheapest_path` is exact for tiny programs: a state is which operators have
-run for the first time, what is here, and what waits elsewhere; Dijkstra's search over states finds the
-least cost, and a state is left by a run, a copy, or by letting an item go. `Search` is for large programs:
-rehearsals in less and less memory, with tastes and weights.
+(docs/recompute.md proves them). Tiny programs are searched exactly in C++ (`cheapest_path`). `Search` is for
+large programs: rehearsals in less and less memory, with tastes and weights.
 """
 
 import math
@@ -15,14 +13,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from itertools import combinations, product
 from random import Random
 from typing import Final, Generic, Protocol, TypeVar
 
-from memstow.planner.graph.live_bytes import most_saved
 from memstow.solvers.core import Budget
-from memstow.solvers.graph_programs import RecomputeArrays
+from memstow.solvers.graph_programs import RecomputeArrays, Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,45 +185,10 @@ def _reached(op: int, edges: Sequence[Sequence[int]], count: int) -> list[bool]:
 MOST_ITEMS: Final = 18
 MOST_OPERATORS: Final = 18
 
-# Sets in bits: operators that have run, where items are here, where they wait; a bit for each memory and
-# item. The last tells that a copy came back after the last run.
-_State = tuple[int, int, int, bool]
-_RUN, _OUT, _BACK, _LET_GO = range(4)
-_Action = tuple[int, int]
 
-
-_LOOKS: Final = 256
-"""States after which the clock is looked at again."""
-
-
-class TooManyStatesError(Exception):
-    """The search was stopped."""
-
-
-@dataclass
-class States:
-    """How many states may still be looked at, and whether there is time for more."""
-
-    left: int
-    is_over: Callable[[], bool]
-
-    def count(self) -> None:
-        """One more."""
-        self.left -= 1
-        if self.left < 0 or (self.left % _LOOKS == 0 and self.is_over()):
-            raise TooManyStatesError
-
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """When operators may run: sets of operators in bits, by operator."""
-
-    needs: Sequence[int]
-    """Those that have run before it runs for the first time."""
-    ends: Sequence[int]
-    """Those of which none has run when it runs for the last time."""
-    free: bool
-    """Whether first runs are in any order that this allows: what is no item counts where it does in all."""
+def is_tiny(arrays: RecomputeArrays) -> bool:
+    """Whether the exact search is worth a try."""
+    return len(arrays.size) <= MOST_ITEMS and len(arrays.cost) <= MOST_OPERATORS
 
 
 def turns_in_order(count: int, ends: Sequence[int]) -> Turns:
@@ -245,295 +205,9 @@ def turns_in_any_order(successors: Sequence[Sequence[int]], ends: Sequence[int])
     return Turns(needs, ends, free=True)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What counts in one memory of a limited size; items are in bits."""
-
-    arrays: RecomputeArrays
-    """What is no item and can be nowhere else."""
-    room: int
-    """The bytes there are; a search has a limit of its own for the first memory."""
-    holds: int
-    """Items that may be in it."""
-    waits: int
-    """Items that may wait in it."""
-
-
-@dataclass(frozen=True)
-class TinyProgram:
-    """Items that are in limited memories, whatever the plan; the peak of the first memory counts."""
-
-    arrays: RecomputeArrays
-    extras: Sequence[Sequence[Sequence[int]]]
-    """By operator, the ways to have its temporaries in memories: by memory, the bytes."""
-    tensors: Sequence[int]
-    """By item, the tensor."""
-    memories: Sequence[Memory]
-    waits: int
-    """Items, in bits, that may wait where there is room for all."""
-    pools: Sequence[str]
-    """By memory the pool, and the one where there is room for all."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing can be in more than one of the memories."""
-        places = sum(memory.holds.bit_count() for memory in self.memories)
-        return places == len(self.arrays.size) and all(len(ways) == 1 for ways in self.extras)
-
-
-def is_tiny(arrays: RecomputeArrays) -> bool:
-    """Whether the exact search is worth a try."""
-    return len(arrays.size) <= MOST_ITEMS and len(arrays.cost) <= MOST_OPERATORS
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """What to do, in order: runs, by operator, and copies."""
-
-    cost: int
-    bytes: int
-    """Live at the fullest moment of the first memory."""
-    runs: Sequence[int]
-    copies: Sequence[tuple[int, int, int, int]]
-    """Items, with the runs after and before them, and where they wait: see `TinyProgram.pools`."""
-
-
-def cheapest_path(
-    program: TinyProgram, turns: Turns, limit: int, most: int | None, states: States
-) -> Path | None:
-    """The cheapest run that never has more live bytes than the limit nor costs more than `most`.
-
-    None: there is none. Raises TooManyStatesError.
-    """
-    return _Search(program, turns, limit, most, states).run()
-
-
-class _Search:
-    def __init__(
-        self, program: TinyProgram, turns: Turns, limit: int, most: int | None, states: States
-    ) -> None:
-        self.arrays = program.arrays
-        self.memories = program.memories
-        self.extras = program.extras
-        self.limits = [limit, *(memory.room for memory in program.memories[1:])]
-        self.waits = [*(memory.waits for memory in program.memories), program.waits]
-        self.turns = turns
-        self.most = most
-        self.states = states
-        self.count = len(self.arrays.cost)
-        self.width = len(self.arrays.size)
-        self.row = (1 << self.width) - 1
-        self.all = (1 << self.count) - 1
-        self.inputs = [_mask(self.arrays.inputs_of(op)) for op in range(self.count)]
-        self.outputs = [_mask(self.arrays.outputs_of(op)) for op in range(self.count)]
-        self.kept = flagged(self.arrays.kept)
-        # Who lets go of what nobody makes, and is kept, has lost.
-        stays = self.kept & flagged(entry < 0 for entry in self.arrays.producer)
-        self.stays = sum(stays << number * self.width for number in range(len(self.memories)))
-        self.bytes_of: dict[int, int] = {}
-
-    def run(self) -> Path | None:
-        there = flagged(entry < 0 for entry in self.arrays.producer)
-        # What can be in one memory alone is in what is live at its start.
-        starts, shared = [memory.arrays.start for memory in self.memories], self._shared()
-        levels: dict[_State, int] = {}
-        for here in self._placed(there):
-            level = self._level(here & shared, 0, starts)
-            if level is not None:
-                levels[0, here, 0, False] = level
-        best = dict.fromkeys(levels, 0)
-        came: dict[_State, tuple[_State, _Action, int]] = {}
-        heap = [(0, number, state) for number, state in enumerate(levels)]
-        serial = 0
-        while heap:
-            cost, _, state = heappop(heap)
-            if cost > best[state]:
-                continue
-            self.states.count()
-            done, here, _, is_back = state
-            if done == self.all and self._anywhere(here) & self.kept == self.kept and not is_back:
-                return _path(cost, state, came, levels, self.width)
-            for other, more, action, level in self._steps(state):
-                total = cost + more
-                if (self.most is None or total <= self.most) and total < best.get(other, total + 1):
-                    best[other] = total
-                    came[other] = state, action, level
-                    serial -= 1
-                    heappush(heap, (total, serial, other))
-        return None
-
-    def _steps(self, state: _State) -> Iterator[tuple[_State, int, _Action, int]]:
-        """What can be next: the state, what it costs, what is done, and the bytes that are live meanwhile."""
-        done, here, away, is_back = state
-        arrays = self.arrays
-        for place in _members(here & ~self.stays):
-            yield (done, here & ~(1 << place), away, is_back), 0, (_LET_GO, place), 0
-        there, waiting = self._anywhere(here), self._anywhere(away)
-        # In a limited memory it counts who comes back before another leaves: with a run between them.
-        turns_back = is_back and (done == self.all or len(self.memories) > 1)
-        for op in range(self.count):
-            first = not done >> op & 1
-            if self.inputs[op] & ~there or (self.turns.needs[op] & ~done if first else arrays.once[op]):
-                continue
-            if not first and (self.turns.ends[op] & done or self.outputs[op] & waiting):
-                continue
-            # Who makes nothing that is missing runs again where a copy that came back needs it. Else what it
-            # makes is let go before.
-            if not first and not turns_back and not self.outputs[op] & ~there:
-                continue
-            yield from self._run(state, op, first)
-        if done:
-            yield from self._copies(state, turns_back)
-
-    def _copies(self, state: _State, turns_back: bool) -> Iterator[tuple[_State, int, _Action, int]]:
-        """Items that are copied out, unless an operator has to run first, and back."""
-        done, here, away, is_back = state
-        gap = [self._gap(memory, done) for memory in self.memories]
-        for item, size in enumerate(self.arrays.size):
-            places = self._places(item)
-            for slot in range(len(self.waits)):
-                at = slot * self.width + item
-                # It may wait in the memory where it is, and come back in another.
-                if self.waits[slot] >> item & 1 and here & places and not turns_back:
-                    level = self._level(here, away | 1 << at, gap)
-                    if level is not None:
-                        yield (done, here & ~places, away | 1 << at, is_back), size, (_OUT, at), level
-                for place in self._placed(1 << item) if away >> at & 1 else ():
-                    level = self._level(here | place, away, gap)
-                    if level is not None:
-                        yield (done, here | place, away & ~(1 << at), True), size, (_BACK, at), level
-
-    def _run(self, state: _State, op: int, first: bool) -> Iterator[tuple[_State, int, _Action, int]]:
-        done, here, away, _ = state
-        arrays = self.arrays
-        still = here
-        for item in arrays.outputs_of(op):
-            still &= ~self._places(item)
-        cost = 0 if first else arrays.cost[op]
-        fixed = [self._fixed(memory, op) if first else self._gap(memory, done) for memory in self.memories]
-        sources = sorted({source for source, _ in arrays.pairs[op]})
-        for outputs, extra in product(self._placed(self.outputs[op]), self.extras[op]):
-            after = still | outputs
-            own = [sum(pair) for pair in zip(fixed, extra, strict=True)]
-            for some in range(len(sources) + 1):
-                for ends in combinations(sources, some):
-                    pairs = [pair for pair in arrays.pairs[op] if pair[0] in ends]
-                    level = self._level(after, away, own, pairs)
-                    if level is not None:
-                        left = after
-                        for item in ends:
-                            left &= ~self._places(item)
-                        yield (done | 1 << op, left, away, False), cost, (_RUN, op), level
-
-    def _level(
-        self, here: int, away: int, others: Sequence[int], pairs: Sequence[tuple[int, int]] = ()
-    ) -> int | None:
-        """The bytes in the first memory, with others in each; None where one has less room."""
-        first = 0
-        for number, other in enumerate(others):
-            places = here >> number * self.width & self.row
-            level = other + self._bytes(places) + self._bytes(away >> number * self.width & self.row)
-            if pairs:
-                sizes = [size if places >> item & 1 else 0 for item, size in enumerate(self.arrays.size)]
-                level -= most_saved(sizes, pairs)
-            if level > self.limits[number]:
-                return None
-            first = first if number else level
-        return first
-
-    def _fixed(self, memory: Memory, op: int) -> int:
-        """What is no item, while the operator runs for the first time."""
-        return memory.arrays.base if self.turns.free else memory.arrays.fixed[op]
-
-    def _gap(self, memory: Memory, done: int) -> int:
-        """The same between the first runs that are done and the next."""
-        if done == self.all:
-            return memory.arrays.end
-        return memory.arrays.base if self.turns.free else memory.arrays.gap[done.bit_count()]
-
-    def _placed(self, items: int) -> list[int]:
-        """All ways to have these items in memories that may hold them."""
-        ways = [0]
-        for item in _members(items):
-            ways = [
-                way | 1 << number * self.width + item
-                for way in ways
-                for number, memory in enumerate(self.memories)
-                if memory.holds >> item & 1
-            ]
-        return ways
-
-    def _places(self, item: int) -> int:
-        """All places of an item."""
-        return _mask(number * self.width + item for number in range(len(self.memories)))
-
-    def _shared(self) -> int:
-        """All places of items that may be in more than one memory."""
-        places = 0
-        for item in range(self.width):
-            if sum(memory.holds >> item & 1 for memory in self.memories) > 1:
-                places |= self._places(item)
-        return places
-
-    def _anywhere(self, places: int) -> int:
-        """The items that are somewhere."""
-        items = 0
-        while places:
-            items |= places & self.row
-            places >>= self.width
-        return items
-
-    def _bytes(self, items: int) -> int:
-        known = self.bytes_of.get(items)
-        if known is None:
-            known = self.bytes_of[items] = sum(self.arrays.size[item] for item in _members(items))
-        return known
-
-
-def _path(
-    cost: int,
-    state: _State,
-    came: dict[_State, tuple[_State, _Action, int]],
-    starts: dict[_State, int],
-    width: int,
-) -> Path:
-    actions: list[_Action] = []
-    most = 0
-    while state in came:
-        state, action, level = came[state]
-        actions.append(action)
-        most = max(most, level)
-    most = max(most, starts[state])
-    runs: list[int] = []
-    copies: list[tuple[int, int, int, int]] = []
-    out: dict[int, int] = {}
-    for kind, entry in reversed(actions):
-        if kind == _RUN:
-            runs.append(entry)
-        elif kind == _OUT:
-            out[entry] = len(runs) - 1
-        elif kind == _BACK:
-            copies.append((entry % width, out.pop(entry), len(runs), entry // width))
-    return Path(cost, most, runs, copies)
-
-
-def _mask(items: "Iterator[int] | Sequence[int]") -> int:
-    mask = 0
-    for item in items:
-        mask |= 1 << item
-    return mask
-
-
 def flagged(flags: Iterable[int]) -> int:
     """The indices of those that are set, in bits."""
-    return _mask(index for index, flag in enumerate(flags) if flag)
-
-
-def _members(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+    return sum(1 << index for index, flag in enumerate(flags) if flag)
 
 
 _LEVELS: Final = 16

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "check.hpp"
+#include "recompute/cheapest_path.hpp"
 #include "recompute/moment.hpp"
 #include "recompute_programs.hpp"
 #include "recompute_referee.hpp"
@@ -58,6 +59,33 @@ Program long_program(Index count, Bytes size, std::int64_t cost) {
     }
     return program;
 }
+
+// The program in one memory that holds all of its items, first runs as they are listed.
+struct InOneMemory {
+    explicit InOneMemory(const Program& of) {
+        tiny.program = &of;
+        Set holds = 0;
+        for (Index item = 0; item < count_of(of.items); ++item) {
+            holds |= Set{1} << item;
+            if (of.items[item].spillable) tiny.waits |= Set{1} << item;
+        }
+        tiny.memories.push_back({&of, kLimit, holds, 0});
+        for (Index op = 0; op < count_of(of.operators); ++op) {
+            tiny.extras.push_back({{of.operators[op].extra}});
+            turns.needs.push_back((Set{1} << op) - 1);
+            turns.ends.push_back(0);
+        }
+    }
+
+    Path path(Bytes limit, std::int64_t most, std::int64_t most_states, Budget& budget) const {
+        return cheapest_path(tiny, turns, limit, most, most_states, budget);
+    }
+
+    TinyProgram tiny{};
+    Turns turns{};
+};
+
+constexpr std::int64_t kManyStates = 1'000'000;
 
 }  // namespace
 
@@ -213,4 +241,49 @@ TEST(costs_that_are_paid_very_often_do_not_overflow) {
     std::vector<bool> before(kCount, false), after(kCount, false);
     for (Index op = 0; op < kCount; ++op) (op < 6 ? before : after)[op] = op != 6;
     CHECK(cheapest(program, 6, {before, after}, {1, 1}, budget).price == kSize);
+}
+
+TEST(the_cheapest_path_is_the_cheapest_of_all_schedules) {
+    int paid = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        const InOneMemory one(program);
+        const AllSchedules all(program);
+        for (const Measured& point : all.front()) {
+            Budget budget;
+            const Path path = one.path(point.peak, -1, kManyStates, budget);
+            CHECK(path.end == Path::End::kFound && path.cost == point.cost && path.peak <= point.peak);
+            paid += path.cost > 0;
+            Rehearsed schedule{path.runs, {}, path.peak, path.cost, 0};
+            for (const Waiting& copy : path.copies)
+                schedule.copies.push_back({copy.item, copy.out, copy.back});
+            CHECK(is_measured(program, schedule));
+            CHECK(one.path(point.peak, point.cost, kManyStates, budget).end == Path::End::kFound);
+            const auto below = all.cheapest(point.peak - 1);
+            const Path lower = one.path(point.peak - 1, -1, kManyStates, budget);
+            CHECK(lower.end == (below ? Path::End::kFound : Path::End::kNone));
+            CHECK(!below || lower.cost == below->cost);
+            if (point.cost == 0) continue;
+            CHECK(one.path(point.peak, point.cost - 1, kManyStates, budget).end == Path::End::kNone);
+        }
+    }
+    CHECK(paid > 200);
+}
+
+TEST(a_path_that_is_not_looked_for_to_the_end_proves_nothing) {
+    const Program program = long_program(16, 10, 5);
+    const InOneMemory one(program);
+    Budget budget;
+    const Path path = one.path(70, -1, kManyStates, budget);
+    CHECK(path.end != Path::End::kStopped && path.states > 1 && budget.work() > 100'000);
+    CHECK(one.path(70, -1, path.states, budget).end == path.end);
+    CHECK(one.path(70, -1, path.states - 1, budget).end == Path::End::kStopped);
+    for (const std::int64_t work : {std::int64_t{0}, budget.work() / 8}) {
+        Budget less(-1, work);
+        CHECK(one.path(70, -1, kManyStates, less).end == Path::End::kStopped);
+        CHECK(less.work() <= work + 512 * 16);
+    }
+    Program wide = long_program(12, kLimit / 8, 5);
+    CHECK(InOneMemory(wide).path(kLimit, -1, kManyStates, budget).end == Path::End::kStopped);
+    CHECK(InOneMemory(long_program(63, 10, 5)).path(20, -1, kManyStates, budget).end == Path::End::kStopped);
 }

@@ -5,6 +5,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "recompute/cheapest_path.hpp"
 #include "recompute/moment.hpp"
 #include "recompute/rehearsal.hpp"
 
@@ -53,6 +54,43 @@ void read(Program* self, ArraysObject from) {
     }
     self->start = nb::cast<std::int64_t>(from.attr("start"));
     self->end = nb::cast<std::int64_t>(from.attr("end"));
+    self->base = nb::cast<std::int64_t>(from.attr("base"));
+}
+
+struct TinyObject : nb::object {
+    NB_OBJECT_DEFAULT(TinyObject, nb::object, "memstow.solvers.graph_programs.TinyProgram", is_any)
+};
+struct TurnsObject : nb::object {
+    NB_OBJECT_DEFAULT(TurnsObject, nb::object, "memstow.solvers.graph_programs.Turns", is_any)
+};
+
+template <typename Value>
+Value attribute(const nb::object& from, const char* name) {
+    return nb::cast<Value>(from.attr(name));
+}
+
+const Program* native_of(const nb::object& from) {
+    // Kept by the arrays, and these by the program.
+    return nb::cast<const Program*>(from.attr("arrays").attr("native"));
+}
+
+recompute::Path cheapest_path(TinyObject program, TurnsObject turns, Bytes limit, std::int64_t most,
+                              std::int64_t most_states, Budget& budget) {
+    recompute::TinyProgram tiny;
+    tiny.program = native_of(program);
+    tiny.extras = attribute<decltype(tiny.extras)>(program, "extras");
+    tiny.waits = attribute<recompute::Set>(program, "waits");
+    for (const nb::handle entry : program.attr("memories")) {
+        const nb::object memory = nb::borrow(entry);
+        tiny.memories.push_back({native_of(memory), attribute<Bytes>(memory, "room"),
+                                 attribute<recompute::Set>(memory, "holds"),
+                                 attribute<recompute::Set>(memory, "waits")});
+    }
+    const recompute::Turns when{attribute<std::vector<recompute::Set>>(turns, "needs"),
+                                attribute<std::vector<recompute::Set>>(turns, "ends"),
+                                attribute<bool>(turns, "free")};
+    nb::gil_scoped_release release;
+    return recompute::cheapest_path(tiny, when, limit, most, most_states, budget);
 }
 
 Rehearsed rehearse(const Program& self, Bytes limit, const std::vector<double>& weights, double far,
@@ -70,6 +108,14 @@ recompute::Moment cheapest(const Program& self, Index op, const std::vector<bool
                            const Budget& budget) {
     nb::gil_scoped_release release;
     return recompute::cheapest(self, op, {before, after}, {byte_price, cost_price}, budget);
+}
+
+std::vector<std::tuple<Index, Index, Index, Index>> waiting(const recompute::Path& path) {
+    std::vector<std::tuple<Index, Index, Index, Index>> result;
+    for (const recompute::Waiting& copy : path.copies) {
+        result.emplace_back(copy.item, copy.out, copy.back, copy.where);
+    }
+    return result;
 }
 
 std::vector<std::tuple<Index, Index, Index>> copies(const Rehearsed& rehearsed) {
@@ -98,6 +144,18 @@ void bind_recompute(nb::module_& m) {
              nb::arg("polished"), nb::arg("budget"))
         .def("cheapest", &cheapest, nb::arg("op"), nb::arg("before"), nb::arg("after"), nb::arg("byte_price"),
              nb::arg("cost_price"), nb::arg("budget"));
+    nb::class_<recompute::Path>(m, "Path", "What to do, in order: runs, by operator, and copies.")
+        .def_prop_ro("is_known",
+                     [](const recompute::Path& self) { return self.end == recompute::Path::End::kFound; })
+        .def_prop_ro("is_stopped",
+                     [](const recompute::Path& self) { return self.end == recompute::Path::End::kStopped; })
+        .def_ro("cost", &recompute::Path::cost)
+        .def_ro("bytes", &recompute::Path::peak)
+        .def_ro("runs", &recompute::Path::runs)
+        .def_prop_ro("copies", &waiting)
+        .def_ro("states", &recompute::Path::states);
+    m.def("cheapest_path", &cheapest_path, nb::arg("program"), nb::arg("turns"), nb::arg("limit"),
+          nb::arg("most"), nb::arg("most_states"), nb::arg("budget"));
 }
 
 }  // namespace memstow::bindings

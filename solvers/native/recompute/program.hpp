@@ -34,6 +34,7 @@ struct Program {
     std::vector<Item> items;
     Bytes start = 0;  // what is live before the first operator
     Bytes end = 0;    // what is live after the last and cannot be dropped
+    Bytes base = 0;   // what is live always
 };
 
 }  // namespace memstow::recompute
