@@ -1,12 +1,14 @@
 """The TensorFlow Lite model that is planned: its scratch memory, what is written, the arena it needs."""
 
 import argparse
+import shlex
 import sys
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.plan_output import wants_model
-from memstow.api.cli.problem_input import naming_file, read_bytes_of
+from memstow.api.cli.problem_input import STDIN, naming_file, read_bytes_of
 from memstow.api.cli.terminal import columns, print_error
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED
@@ -165,12 +167,30 @@ def _arenas(
     )
 
 
-def show_arena(plan: "Plan", is_written: bool) -> None:
-    """Print what the runtime needs for the model, and with the plan."""
+def show_arena(args: argparse.Namespace, model: Model, plan: "Plan", is_written: bool) -> None:
+    """Print what the runtime needs for the model, and with the plan, and what to do next."""
+    from memstow.planner.firmware.layers import has_kernel
+    from memstow.planner.formats.tflite_model import read_subgraphs
+    from memstow.planner.show.formatting import plain
     from memstow.planner.show.report import arena_report
+    from memstow.planner.tflm.runtime_model import room_of
 
-    if plan.arena is not None:
-        print("", arena_report(plan.arena, is_written, columns(sys.stdout)), sep="\n")
+    if plan.arena is None:
+        return
+    print("", arena_report(plan.arena, is_written, columns(sys.stdout)), sep="\n")
+    before, after = plan.arena.before, plan.arena.after
+    if args.file == STDIN or is_written or (before is not None and after is None):
+        return
+    is_less = before is not None and after is not None and room_of(after) < room_of(before)
+    operators = (operator for subgraph in read_subgraphs(model.data) for operator in subgraph.operators)
+    if not is_less and not all(has_kernel(operator.name) for operator in operators):
+        return
+    name = plain(PurePath(args.file).stem)
+    words = ["memstow", "solve" if is_less else "build", plain(args.file)]
+    if is_less and args.scratch is not None:
+        words += ["--scratch", plain(args.scratch)]
+    words += ["--output", f"{name}.planned.tflite" if is_less else name]
+    print(f"next: {shlex.join(words)}")
 
 
 def _arena(model: Model) -> "Arena":

@@ -169,6 +169,11 @@ class Context:
     known: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
+def has_kernel(name: str) -> bool:
+    """Whether operators of this name can be built, as far as that can be told without their tensors."""
+    return name in _MAKERS
+
+
 def layer_of(operator: FullOperator, context: Context) -> Layer:
     """The layer of an operator; an InputError names what cannot be built."""
     maker = _MAKERS.get(operator.name)

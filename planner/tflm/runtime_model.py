@@ -406,7 +406,7 @@ def notes_on_saving(
 def _saving_notes(before: Arena, after: Arena, plan: Plan, order: str, has_scratch: bool) -> Iterator[str]:
     if before.head is None or after.head is None:
         return
-    saved = _room(before) - _room(after)
+    saved = room_of(before) - room_of(after)
     less = before.head - after.head
     if saved == less > 0:
         share = "" if before.least is None else f", {100 * saved / before.least:.3g} %"
@@ -420,18 +420,19 @@ def _saving_notes(before: Arena, after: Arena, plan: Plan, order: str, has_scrat
         yield "a program of `memstow build` has no interpreter, and runs layers in stripes: it may need less"
     if before.tail is None:
         yield _UNKNOWN if not has_scratch else "the tail is not known: the log does not tell it"
-    elif before.tail > _room(after):
+    elif before.tail > room_of(after):
         yield f"the tail, {before.tail:,} bytes, is what interpreter and kernels keep; no plan changes it"
 
 
-def _room(arena: Arena) -> int:
+def room_of(arena: Arena) -> int:
+    """The bytes of the head, or of what is in its place while the model is loaded."""
     return max(arena.head or 0, arena.planning or 0)
 
 
 def _tables(arena: Arena) -> str:
     return (
         "while the model is loaded, the tables with which the runtime plans take "
-        f"{_room(arena):,} bytes in the place of the head"
+        f"{room_of(arena):,} bytes in the place of the head"
     )
 
 

@@ -276,7 +276,7 @@ def _solve_document(
     if model is not None and shows:
         # Measured after the outputs are written, which may take long, unless one of them has it.
         plan = plan if plan.arena is not None else with_arenas(model, written, document, plan)
-        show_arena(plan, written is not None)
+        show_arena(args, model, plan, written is not None)
     if shows and recording is not None and plan.status in PLANNED:
         from memstow.planner.show.recording_report import saving
 

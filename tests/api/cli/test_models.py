@@ -1,6 +1,7 @@
 """TensorFlow Lite models at the command line: written with their plan, locked, measured, verified."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from memstow.api.cli.terminal import Exit
 from memstow.planner.model.errors import InputError
 from memstow.planner.tflm import measure
 from tests.api.cli.conftest import Cli
+from tests.planner.firmware.random_models import model_of
 from tests.planner.tflm.campaign import scratch_of
 from tests.planner.tflm.device import device_log
 from tests.planner.tflm.random_models import random_model
@@ -124,6 +126,22 @@ def test_scratch_and_arena_are_measured(cli: Cli, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_next_command_is_printed_and_works(cli: Cli) -> None:
+    seen = set()
+    for seed in range(3):
+        for content in (random_model((5, 17, 27)[seed]), model_of("hourglass", "int8", seed).model):
+            Path("a net.tflite").write_bytes(content)
+            command = cli("solve", "a net.tflite").out.splitlines()[-1]
+            seen.add(command)
+            ran = cli(*shlex.split(command)[2:])
+            assert ran.code == Exit.DONE, (command, ran.err)
+    assert seen == {
+        "next: memstow solve 'a net.tflite' --output 'a net.planned.tflite'",
+        "next: memstow build 'a net.tflite' --output 'a net'",
+    }
+
+
+@pytest.mark.usefixtures("folder")
 def test_the_arena_is_told_without_an_output_and_as_json(cli: Cli) -> None:
     ran = cli("solve", "model.tflite")
     lines = ran.out.splitlines()
@@ -131,6 +149,7 @@ def test_the_arena_is_told_without_an_output_and_as_json(cli: Cli) -> None:
     assert [line.split()[-1] for line in table[1:4]] == [*arena_figures(MODEL)[1], "?"]
     assert "tail + " in table[4]
     assert "scratch memory of kernels and the tail are not counted" in " ".join(table)
+    assert "next:" not in ran.out, "there is no kernel for LESS"
     found = json.loads(cli("solve", "model.tflite", "--json").out)["arena"]
     assert [f"{found[when][part]:,}" for when in ("before", "after") for part in ("head", "planning")] == [
         figure for figures in arena_figures(MODEL) for figure in figures
