@@ -116,6 +116,10 @@ def build(
     from memstow.planner.front.front_request import FrontCallbacks
 
     source = _read(model, order, outside, dims or {})
+    if not source.kernels:
+        inside = frozenset(EXTERNAL) - outside
+        ports = {str(index): word for word in inside for index in _with_the_caller(source.read, {word})}
+        chosen = replace(chosen, ports=ports)
     callbacks = FrontCallbacks(on_event, cancel)
     if kernels == "cmsis-nn":
         from memstow.planner.firmware.cmsis_nn import with_cmsis_nn
@@ -200,7 +204,7 @@ def _read_onnx(
     from memstow.planner.firmware.onnx.referee import onnx_referee
 
     if external:
-        message = "inputs and outputs of an ONNX model lie in the arena, where they are put in order"
+        message = "inputs and outputs of an ONNX model lie in the arena, where they are put in order; leave it out"
         raise InputError.single("not_supported", "external", message)
     onnx = read_onnx(model, dims)
     context = Context(onnx.read, {}, finish_of_onnx)

@@ -7,8 +7,8 @@ wait in the others.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.front.find_front import find_front
@@ -41,6 +41,8 @@ class Choice:
     point: int | None = None
     target: Target | None = None
     generators: tuple[Generator, ...] = ("stripes",)
+    ports: Mapping[str, str] = field(default_factory=dict)
+    """By tensor that could lie with the caller, whether that is `inputs` or `outputs`."""
 
     @property
     def searched(self) -> tuple[Generator, ...]:
@@ -205,7 +207,7 @@ def _choose(front: Front, chosen: Choice, graph: "Graph") -> tuple[int, FrontPoi
     if not numbered:
         explanation = front.targets[0].explanation if front.targets else front.explanation
         why = "" if explanation is None else f": {explanation.message}"
-        raise InputError.single(NOTHING_FITS, "$", f"no plan was found{why}{_advice(chosen)}")
+        raise InputError.single(NOTHING_FITS, "$", f"no plan was found{why}{_advice(chosen, ())}")
     if chosen.point is not None:
         if chosen.point > len(numbered):
             message = f"the front has {len(numbered)} points; there is no point {chosen.point}"
@@ -228,17 +230,21 @@ def _least(points: Sequence[tuple[int, FrontPoint]], peak: str, chosen: Choice, 
     least, bound = point.values[peak], point.bounds.get(peak)
     proven = " (proven)" if bound == least else "" if bound is None else f" (at least {bound:,})"
     message = f"nothing fits in {chosen.capacity:,} bytes: the least that was found is {least:,}{proven}"
+    ports: set[str] = set()
     if point.plan.schedule is not None:
         buffers = scheduled_problem(graph, point.plan.schedule).buffers
         names = {tensor.id: tensor.name or tensor.id for tensor in graph.tensors}
         for moment in hardest(buffers, profile(buffers), 1):
             largest = (f"{names.get(entry.id, entry.id)} ({entry.size:,})" for entry in moment.buffers[:4])
             message += f". Live at its tightest moment: {', '.join(largest)}"
-    return message + _advice(chosen)
+            ports.update(chosen.ports[entry.id] for entry in moment.buffers if entry.id in chosen.ports)
+    return message + _advice(chosen, sorted(ports))
 
 
-def _advice(chosen: Choice) -> str:
+def _advice(chosen: Choice, ports: Sequence[str]) -> str:
+    """What to try next: `ports` could lie with the caller."""
+    ways = [f"with external {','.join(ports)}"] if ports else []
     more = [name for name in ("stripes", "channels", "recompute") if name not in chosen.generators]
     if more and "spill" not in chosen.generators:
-        return f". Next, try it with {','.join((*chosen.generators, *more))}"
-    return ""
+        ways.append(f"with {','.join((*chosen.generators, *more))}")
+    return f". Next, try it {', or '.join(ways)}" if ways else ""

@@ -113,8 +113,13 @@ def test_where_nothing_fits_the_least_is_told(cli: Cli, person: Path, tmp_path: 
     assert ran.code == Exit.INFEASIBLE
     assert "nothing fits in 1,000 bytes: the least that was found is 11,608" in ran.err
     assert "image (9,216)" in ran.err
-    assert "try it with stripes,channels,recompute\n" in ran.err
+    assert "Next, try it with external inputs, or with stripes,channels,recompute\n" in ran.err
     assert not (tmp_path / "p").exists()
+    done = cli("build", person, "--output", tmp_path / "p", "--capacity", "8000", "--external", "inputs")
+    assert done.code == Exit.DONE
+    ways = ("--with", "stripes,channels,recompute", "--external", "inputs")
+    ran = cli("build", person, "--output", tmp_path / "q", "--capacity", "1000", *ways)
+    assert "Next" not in ran.err
 
 
 def test_memories_of_a_target_are_arrays(cli: Cli, person: Path, tmp_path: Path) -> None:
