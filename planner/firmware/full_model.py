@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from memstow.planner.formats.tflite_format import PADS, TYPES, window_of
 from memstow.planner.formats.tflite_model import (
     ABSENT,
+    NPU,
     ModelOperator,
     ModelTensor,
     QuantizationField,
@@ -201,6 +202,10 @@ def read_model(data: bytes) -> FullModel:
     operators = tuple(
         _operator(index, operator, main, tensors) for index, operator in enumerate(main.operators)
     )
+    for operator in operators:
+        if operator.name == NPU:
+            message = f"{NPU} is a neural processor's own, and has no kernel; build the model that Vela read"
+            raise refuse("unknown_operator", operator.path, message)
     model = FullModel(tensors, operators, main.inputs, main.outputs, subgraphs)
     _require_written(model)
     return model

@@ -61,7 +61,9 @@ def with_scratch(graph: Graph, model: bytes, scratch: Scratch) -> Graph:
 
 def scratch_in_order(scratch: Scratch, order: Sequence[str]) -> Scratch:
     """The scratch memory by the operators of a model that lists them in this order."""
-    moved = {(0, at): scratch[0, int(name)] for at, name in enumerate(order) if (0, int(name)) in scratch}
+    # What a neural processor makes is planned as an operator of its own, which no model has.
+    numbers = [int(name) for name in order if name.isdecimal()]
+    moved = {(0, at): scratch[0, number] for at, number in enumerate(numbers) if (0, number) in scratch}
     return {**{key: sizes for key, sizes in scratch.items() if key[0]}, **moved}
 
 

@@ -10,7 +10,7 @@ from memstow.planner.firmware import build
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Pool, Target
 from tests.planner.firmware.random_models import Network
-from tests.tflite_models import FLOAT32, INT32, STRING
+from tests.tflite_models import CUSTOM, FLOAT32, INT32, STRING, Sub, model
 
 FLOAT16 = 1
 
@@ -91,6 +91,15 @@ def test_what_cannot_be_built_is_refused(change: Callable[[Network], None], says
     with pytest.raises(InputError) as refused:
         build(net.file())
     assert says in refused.value.issues[0].message
+
+
+def test_who_has_the_model_that_vela_made_gives_the_one_before() -> None:
+    npu = Sub()
+    names = [npu.tensor(16) for _ in range(6)]
+    npu.operator(0, names[:5], names[5:])
+    npu.inputs, npu.outputs = names[4:5], names[5:]
+    with pytest.raises(InputError, match="build the model that Vela read"):
+        build(model([(CUSTOM, "ethos-u")], npu))
 
 
 def test_a_capacity_beside_a_target_is_refused() -> None:

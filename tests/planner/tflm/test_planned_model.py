@@ -13,7 +13,7 @@ import memstow
 from memstow.planner.formats.flatbuffer import Flatbuffer
 from memstow.planner.graph.changes import with_order
 from memstow.planner.model.errors import InputError
-from memstow.planner.tflm.planned_model import carried_plan, planned_model, without_plan
+from memstow.planner.tflm.planned_model import carried_plan, planned_model, without_plan, written_model
 from memstow.planner.tflm.runtime_model import PLAN_METADATA, carried_offsets, encoded_offsets
 from tests.planner.tflm.random_models import random_model
 from tests.tflite_models import (
@@ -162,6 +162,8 @@ def test_models_that_cannot_carry_a_plan_are_refused() -> None:
     npu.inputs, npu.outputs = names[:5], names[5:]
     vela = model([(CUSTOM, "ethos-u")], npu)
     assert refusal(vela, plan_of(vela)) == "cannot_carry_plan"
+    with pytest.raises(InputError, match="plan with Vela"):
+        written_model(vela, plan_of(vela))
     main = Sub()
     main.inputs = main.outputs = [main.tensor(16)]
     outside = model([RELU], main, buffers=[table(f1=("I", 4096), f2=("I", 4))])
