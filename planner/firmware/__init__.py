@@ -205,7 +205,7 @@ def _read_onnx(
 
     if external:
         message = (
-            "inputs and outputs of an ONNX model lie in the arena, where they are put in order; leave it out"
+            "inputs and outputs of an ONNX model lie in the arena, in another order; leave it out"
         )
         raise InputError.single("not_supported", "external", message)
     onnx = read_onnx(model, dims)
