@@ -204,9 +204,7 @@ def _read_onnx(
     from memstow.planner.firmware.onnx.referee import onnx_referee
 
     if external:
-        message = (
-            "inputs and outputs of an ONNX model lie in the arena, in another order; leave it out"
-        )
+        message = "inputs and outputs of an ONNX model lie in the arena, in another order; leave it out"
         raise InputError.single("not_supported", "external", message)
     onnx = read_onnx(model, dims)
     context = Context(onnx.read, {}, finish_of_onnx)

@@ -116,6 +116,8 @@ class Variable:
     width: int
     initial: bytes | None = None
     fill: int = 0
+    type: str = ""
+    """Of an element, in C; without one, an integer of this width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1436,8 +1438,9 @@ def _lstm(operator: FullOperator, _: Context) -> Layer:
     """A long short-term memory: its hidden state and its cells are variables."""
     image, output = operator.input(0), operator.output
     hidden, cells = operator.input(_HIDDEN), operator.input(_CELLS)
-    suffix = suffix_of(operator, (image, output, hidden), "int8", "int16")
-    suffix_of(operator, (cells,), "int16")
+    suffix = suffix_of(operator, (image, output, hidden), "int8", "int16", "float32")
+    is_float = suffix == "f32"
+    suffix_of(operator, (cells,), "float32" if is_float else "int16")
     absent = (*range(9, 12), 16, 17, *range(20, 24))
     plain = all(operator.optional(place) is None for place in absent)
     require(plain, operator, "peepholes, a projection or normalised layers", "not_supported")
@@ -1453,25 +1456,46 @@ def _lstm(operator: FullOperator, _: Context) -> Layer:
     inputs, units = image.shape[2], hidden.shape[-1]
     right = output.shape == (*image.shape[:2], units)
     right = right and hidden.elements == cells.elements == batches * units
-    require(right and cells.zero == 0, operator, "its shapes do not go together")
-    gates = [_gate(operator, number, (image, hidden), (units, inputs)) for number in range(len(_GATES))]
-    part = single(2.0**-15)
-    products = (part * cells.scale / cells.scale, part * part / cells.scale, part * part / hidden.scale)
-    pairs = [_factor(operator, product) for product in products]
+    require(right, operator, "its shapes do not go together")
     clip = operator.real(1)
     require(isfinite(clip), operator, f"cells cut off at {clip}", "not_supported")
-    left = 12 + rounded(log2(cells.scale))
-    require(-30 <= left <= 14, operator, "the scale of its cells is too large or too small", "bad_scale")
-    least, most = RANGES[output.type]
     name = f"state_{operator.index}"
-    layer = {
+    layer: dict[str, object] = {
         "batches": batches,
         "steps": steps,
         "is_time_major": int(time_major),
         "inputs": inputs,
         "units": units,
-        "zeros": [image.zero, hidden.zero],
-        "gates": gates,
+        "gates": [_gate(operator, number, (image, hidden), (units, inputs)) for number in range(len(_GATES))],
+        "hidden": f"{name}_hidden",
+        "cells": f"{name}_cells",
+    }
+    if is_float:
+        least, most = _FLOATS["LOGISTIC"][1:]
+        layer.update(clip=max(clip, 0.0), least=least, most=most)
+    else:
+        layer.update(_lstm_of_integers(operator, hidden, cells, clip))
+    type_, zero = ("float", 0) if is_float else ("", hidden.zero)
+    variables = (
+        Variable(f"{name}_hidden", hidden.size, hidden.width, fill=zero, type=type_),
+        Variable(f"{name}_cells", cells.size, cells.width, type=type_),
+    )
+    return Layer((whole(operator, f"lstm_{suffix}", layer),), variables=variables)
+
+
+def _lstm_of_integers(
+    operator: FullOperator, hidden: FullTensor, cells: FullTensor, clip: float
+) -> dict[str, object]:
+    """What integers need beside the weights."""
+    require(cells.zero == 0, operator, "the zero point of its cells is not 0", "not_supported")
+    part = single(2.0**-15)
+    products = (part * cells.scale / cells.scale, part * part / cells.scale, part * part / hidden.scale)
+    pairs = [_factor(operator, product) for product in products]
+    left = 12 + rounded(log2(cells.scale))
+    require(-30 <= left <= 14, operator, "the scale of its cells is too large or too small", "bad_scale")
+    least, most = RANGES[hidden.type]
+    return {
+        "zeros": [operator.input(0).zero, hidden.zero],
         "multipliers": [pair[0] for pair in pairs],
         "shifts": [pair[1] for pair in pairs],
         # Their scale is taken to be a power of two.
@@ -1481,45 +1505,42 @@ def _lstm(operator: FullOperator, _: Context) -> Layer:
         "least": least,
         "most": most,
         "table": ConstantArray("logistic_table", "uint16_t", logistic_table()),
-        "hidden": f"{name}_hidden",
-        "cells": f"{name}_cells",
     }
-    variables = (
-        Variable(f"{name}_hidden", hidden.size, hidden.width, fill=hidden.zero),
-        Variable(f"{name}_cells", cells.size, cells.width),
-    )
-    return Layer((whole(operator, f"lstm_{suffix}", layer),), variables=variables)
+
+
+# By the type of the data: weights, biases, and what these are in C.
+_OF_GATES: Final = {
+    "int8": ("int8", "int8_t", "int32", "int32_t"),
+    "int16": ("int8", "int8_t", "int64", "int64_t"),
+    "float32": ("float32", "float", "float32", "float"),
+}
 
 
 def _gate(
     operator: FullOperator, number: int, sources: tuple[FullTensor, FullTensor], shape: tuple[int, int]
 ) -> Struct:
-    """Weights, biases and factors of a gate; what it makes has 12 bits after the point."""
+    """Weights, biases and, of integers, factors of a gate; what it makes has 12 bits after the point."""
     units, inputs = shape
+    type_, weight_type, bias_type, type_of_bias = _OF_GATES[sources[0].type]
     pairs, listed = [], []
     for at, (source, depth) in enumerate(zip(sources, (inputs, units), strict=True)):
         weights = operator.input(1 + 4 * at + number)
-        suffix_of(operator, (weights,), "int8")
+        suffix_of(operator, (weights,), type_)
         require(weights.shape == (units, depth), operator, f"weights of {list(weights.shape)}")
-        require(not any(weights.zeros), operator, "weights whose zero point is not 0", "not_supported")
-        most = _MOST_WIDE_SHIFT if source.type == "int16" else _MOST_SHIFT
-        pairs.append(_factor(operator, single(source.scale * weights.scale) / 2.0**-12, most))
+        if type_ == "int8":
+            require(not any(weights.zeros), operator, "weights whose zero point is not 0", "not_supported")
+            most = _MOST_WIDE_SHIFT if source.type == "int16" else _MOST_SHIFT
+            pairs.append(_factor(operator, single(source.scale * weights.scale) / 2.0**-12, most))
         name = f"{_GATES[number]}_{('weights', 'state_weights')[at]}_{operator.index}"
-        listed.append(ConstantArray(name, "int8_t", weights.values()))
+        listed.append(ConstantArray(name, weight_type, weights.values()))
     bias = operator.input(12 + number)
-    kind = "int32" if sources[0].type == "int8" else "int64"
-    require(
-        bias.type == kind and bias.elements == units, operator, f"a bias of {bias.elements:,} {bias.type}"
-    )
-    biases = ConstantArray(f"{_GATES[number]}_biases_{operator.index}", f"{kind}_t", bias.values())
-    return Struct(
-        {
-            "weights": listed,
-            "biases": biases,
-            "multipliers": [pair[0] for pair in pairs],
-            "shifts": [pair[1] for pair in pairs],
-        }
-    )
+    right = bias.type == bias_type and bias.elements == units
+    require(right, operator, f"a bias of {bias.elements:,} {bias.type}")
+    biases = ConstantArray(f"{_GATES[number]}_biases_{operator.index}", type_of_bias, bias.values())
+    gate: dict[str, object] = {"weights": listed, "biases": biases}
+    if pairs:
+        gate |= {"multipliers": [pair[0] for pair in pairs], "shifts": [pair[1] for pair in pairs]}
+    return Struct(gate)
 
 
 _Maker = Callable[[FullOperator, Context], Layer]

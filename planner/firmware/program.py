@@ -672,7 +672,7 @@ class _Writer:
     def _states(self) -> Iterator[str]:
         for variable in self._variables.values():
             count = variable.size // variable.width
-            yield f"static {_INTEGERS[variable.width]} {variable.name}[{count}];\n"
+            yield f"static {variable.type or _INTEGERS[variable.width]} {variable.name}[{count}];\n"
 
     def _reset(self, name: str) -> str:
         lines = []

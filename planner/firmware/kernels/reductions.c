@@ -328,7 +328,7 @@ static void svdf_T(const svdf_T_layer *layer, const uint8_t *in, uint8_t *out) {
   }
 }
 
-/* section lstm_T: clamp wrapped scale32 rescaled_T dot_one_T logistic_curve tanh_curve */
+/* section lstm_step_T: clamp wrapped scale32 rescaled_T dot_one_T logistic_curve tanh_curve */
 /* What one gate makes of the input and of the hidden state. */
 typedef struct {
   const weight_T *weights[2];
@@ -391,6 +391,47 @@ static void lstm_step_T(const lstm_T_layer *layer, const elem_T *from, elem_T *t
   memcpy(hidden, to, (size_t)layer->units * sizeof(*hidden));
 }
 
+/* section lstm_step_f32: dot_one_f32 logistic_of_f32 */
+typedef struct {
+  const float *weights[2];
+  const float *biases;
+} lstm_f32_gate;
+
+typedef struct {
+  int32_t batches;
+  int32_t steps;
+  int32_t is_time_major;
+  int32_t inputs;
+  int32_t units;
+  lstm_f32_gate gates[4]; /* of the input, to forget, of the cell, of the output */
+  float clip; /* 0: cells are not cut off */
+  float least; /* of the logistic function */
+  float most;
+  elem_f32 *hidden;
+  elem_f32 *cells;
+} lstm_f32_layer;
+
+static void lstm_step_f32(const lstm_f32_layer *layer, const elem_f32 *from, elem_f32 *to, elem_f32 *hidden, elem_f32 *cells) {
+  for (int32_t unit = 0; unit < layer->units; ++unit) {
+    float gates[4];
+    for (int32_t at = 0; at < 4; ++at) {
+      const lstm_f32_gate *gate = &layer->gates[at];
+      const float input = plus_products_f32(0.0f, from, gate->weights[0] + unit * layer->inputs, layer->inputs, 0);
+      const float state = plus_products_f32(0.0f, hidden, gate->weights[1] + unit * layer->units, layer->units, 0);
+      const float sum = input + gate->biases[unit] + state;
+      gates[at] = at == 2 ? tanhf(sum) : logistic_of_f32(layer->least, layer->most, 0.0f, sum);
+    }
+    float cell = gates[1] * cells[unit] + gates[0] * gates[2];
+    if (layer->clip > 0.0f) {
+      cell = cell < -layer->clip ? -layer->clip : cell > layer->clip ? layer->clip : cell;
+    }
+    cells[unit] = cell;
+    to[unit] = gates[3] * tanhf(cell);
+  }
+  memcpy(hidden, to, (size_t)layer->units * sizeof(*hidden));
+}
+
+/* section lstm_T: lstm_step_T */
 static void lstm_T(const lstm_T_layer *layer, const uint8_t *in, uint8_t *out) {
   const elem_T *from = (const elem_T *)(const void *)in;
   elem_T *to = (elem_T *)(void *)out;

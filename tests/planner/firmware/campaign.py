@@ -175,7 +175,7 @@ def try_models(
 
 def everything() -> list[tuple[str, str]]:
     """Each operator with each type of elements that it may have."""
-    none = {("svdf", "int16"), ("svdf", "float32"), ("lstm", "float32")}
+    none = {("svdf", "int16"), ("svdf", "float32")}
     both = [(what, kind) for what in (*IMAGES, *ANY) for kind in KINDS if (what, kind) not in none]
     return both + [(what, "uint8") for what in SHIFTED]
 

@@ -683,26 +683,34 @@ class Network:
         units, time_major = rng.randint(1, 6), rng.random() < 0.3
         batches = shape[1] if time_major else shape[0]
         source = self.known[x].scale
-        hidden_scale = self.scale(self.kind) / 4
+        hidden_scale, zero, cell_kind = 1.0, 0, FLOAT32
         hidden = self.main.tensor(batches, units, kind=self.kind, variable=True)
-        zero = self.zero(self.kind)
-        self.main.tensors[hidden][4] = table(f2=array("f", [hidden_scale]), f3=array("q", [zero]))
-        cells = self.main.tensor(batches, units, kind=INT16, variable=True)
-        cell_scale = rng.choice((1 / 4096, 1 / 2048, 1 / 8192, 1 / 1024))
-        self.main.tensors[cells][4] = table(f2=array("f", [cell_scale]), f3=array("q", [0]))
-        weights = []
+        if self.kind != FLOAT32:
+            hidden_scale, cell_kind = self.scale(self.kind) / 4, INT16
+            zero = self.zero(self.kind)
+            self.main.tensors[hidden][4] = table(f2=array("f", [hidden_scale]), f3=array("q", [zero]))
+        cells = self.main.tensor(batches, units, kind=cell_kind, variable=True)
+        if self.kind != FLOAT32:
+            cell_scale = rng.choice((1 / 4096, 1 / 2048, 1 / 8192, 1 / 1024))
+            self.main.tensors[cells][4] = table(f2=array("f", [cell_scale]), f3=array("q", [0]))
+        weights, biases = [], []
         for depth in (shape[2], units):
             for _ in range(4):
+                if self.kind == FLOAT32:
+                    weights.append(self.content((units, depth)))
+                    continue
                 values = [rng.randint(-127, 127) for _ in range(units * depth)]
                 weights.append(
                     self.constant((units, depth), INT8, values, [rng.uniform(0.3, 3.0) / 127 / sqrt(depth)])
                 )
         kind = INT32 if self.kind == INT8 else INT64
         reach = int(sqrt(shape[2]) * (5000 if self.kind == INT8 else 1_000_000))
-        biases = [
-            self.constant((units,), kind, [rng.randint(-reach, reach) for _ in range(units)], [source * 0.01])
-            for _ in range(4)
-        ]
+        for _ in range(4):
+            if self.kind == FLOAT32:
+                biases.append(self.content((units,)))
+                continue
+            values = [rng.randint(-reach, reach) for _ in range(units)]
+            biases.append(self.constant((units,), kind, values, [source * 0.01]))
         y = self.tensor((*shape[:2], units), scale=hidden_scale, zero=zero)
         inputs = [x, *weights, -1, -1, -1, *biases, -1, -1, hidden, cells, -1, -1, -1, -1]
         clip = rng.choice((0.0, 0.0, 10.0, 0.5))
