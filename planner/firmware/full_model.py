@@ -40,6 +40,9 @@ RANGES: Final = {
     "int16": (-32768, 32767),
     "int32": (-(1 << 31), (1 << 31) - 1),
 }
+# By byte that holds two elements of 4 bits, the first and the second as bytes.
+_LOW: Final = bytes(((byte & 15) ^ 8) - 8 & 255 for byte in range(256))
+_HIGH: Final = bytes(((byte >> 4) ^ 8) - 8 & 255 for byte in range(256))
 # Addresses in a program of 32 bits.
 MOST_BYTES: Final = (1 << 31) - 1
 
@@ -233,8 +236,11 @@ def _require_written(model: FullModel) -> None:
 
 
 def full_tensor(data: bytes, tensor: ModelTensor, path: str) -> FullTensor | None:
-    """A tensor with its bytes; None where it has none of its own."""
+    """A tensor with its bytes; None where it has none of its own. Constants of int4 become int8."""
     kind = TYPES.get(tensor.type)
+    is_packed = kind == "int4" and tensor.is_constant
+    if is_packed:
+        kind = "int8"
     if kind not in WIDTHS:
         return None
     if any(extent < 0 for extent in tensor.shape):
@@ -247,12 +253,17 @@ def full_tensor(data: bytes, tensor: ModelTensor, path: str) -> FullTensor | Non
     content = None
     if tensor.is_constant:
         begin, length = tensor.content
-        if length != size:
-            message = f"its shape and type need {size:,} bytes, and the model has {length:,} for it"
+        needed = -(-size // 2) if is_packed else size
+        if length != needed:
+            message = f"its shape and type need {needed:,} bytes, and the model has {length:,} for it"
             raise refuse("wrong_size", path, message)
         if begin + length > len(data):
             raise refuse("damaged", path, "its bytes reach beyond the end of the file")
         content = data[begin : begin + length]
+        if is_packed:
+            unpacked = bytearray(2 * length)
+            unpacked[0::2], unpacked[1::2] = content.translate(_LOW), content.translate(_HIGH)
+            content = bytes(unpacked[:size])
     table = tensor.quantization
     scales = (
         () if table is None else tuple(float(scale) for scale in table.numbers(QuantizationField.SCALES, "f"))

@@ -17,7 +17,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool, Target
-from tests.planner.firmware.random_models import ANY, IMAGES, KINDS, SHIFTED, Made, model_of
+from tests.planner.firmware.random_models import ANY, IMAGES, KINDS, NARROW, SHIFTED, Made, model_of
 from tests.planner.firmware.running import (
     SANITIZERS,
     Program,
@@ -177,7 +177,7 @@ def everything() -> list[tuple[str, str]]:
     """Each operator with each type of elements that it may have."""
     none = {("svdf", "int16"), ("svdf", "float32")}
     both = [(what, kind) for what in (*IMAGES, *ANY) for kind in KINDS if (what, kind) not in none]
-    return both + [(what, "uint8") for what in SHIFTED]
+    return [*both, *((what, "uint8") for what in SHIFTED), *((what, "int4") for what in NARROW)]
 
 
 def main(first: str, end: str, *words: str) -> None:

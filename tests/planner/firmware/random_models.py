@@ -7,6 +7,7 @@ import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from math import prod, sqrt
 from random import Random
 from typing import Final
@@ -16,6 +17,7 @@ from tests.tflite_models import FLOAT32, INT8, INT32, RESOURCE, Fields, Sub, tab
 INT16, INT64 = 7, 4
 UINT8 = 3
 KINDS: Final = {"int8": INT8, "int16": INT16, "float32": FLOAT32}
+INT4: Final = 17
 _LETTERS: Final = {INT8: "b", UINT8: "B", INT16: "h", INT32: "i", INT64: "q", FLOAT32: "f"}
 _RANGES: Final = {INT8: (-128, 127), UINT8: (0, 255), INT16: (-32768, 32767)}
 # The number of an operator, and the kind of its options in the union that operators have.
@@ -83,6 +85,8 @@ class Network:
     kind: int = INT8
     is_plain: bool = False
     """Weights have one scale, which is a power of two: factors are then the same for uint8."""
+    is_narrow: bool = False
+    """Weights are of int4."""
     main: Sub = field(default_factory=Sub)
     subs: list[Sub] = field(default_factory=list)
     buffers: list[Fields] = field(default_factory=lambda: [table()])
@@ -135,7 +139,13 @@ class Network:
     ) -> int:
         """A tensor with content."""
         made = self.main.tensor(*shape, kind=kind)
-        self.buffers.append(table(f0=struct.pack(f"<{len(values)}{_LETTERS[kind]}", *values)))
+        if kind == INT4:
+            halves = [int(value) & 15 for value in values]
+            pairs = zip_longest(halves[::2], halves[1::2], fillvalue=0)
+            content = bytes(low | high << 4 for low, high in pairs)
+        else:
+            content = struct.pack(f"<{len(values)}{_LETTERS[kind]}", *values)
+        self.buffers.append(table(f0=content))
         self.main.tensors[made][2] = ("I", len(self.buffers) - 1)
         if scales:
             zeros = zeros or [0] * len(scales)
@@ -163,12 +173,13 @@ class Network:
         count = prod(shape)
         if self.kind == FLOAT32:
             return self.constant(shape, FLOAT32, [self.rng.uniform(-1, 1) for _ in range(count)]), []
-        values = [self.rng.randint(-127, 127) for _ in range(count)]
+        kind, most = (INT4, 7) if self.is_narrow else (INT8, 127)
+        values = [self.rng.randint(-most, most) for _ in range(count)]
         many = self.rng.random() < 0.7 and not self.is_plain
         if self.is_plain:
             return self.constant(shape, INT8, values, [2.0 ** -self.rng.randint(6, 9)], axis), [1 / 128]
-        scales = [self.rng.uniform(0.2, 2.0) / 127 for _ in range(channels if many else 1)]
-        return self.constant(shape, INT8, values, scales, axis), scales
+        scales = [self.rng.uniform(0.2, 2.0) / most for _ in range(channels if many else 1)]
+        return self.constant(shape, kind, values, scales, axis), scales
 
     def biases(self, channels: int, terms: int, scale: float = 1.0, narrow: bool = False) -> list[int]:
         """No biases, or some of about as much as the sums of so many products.
@@ -770,12 +781,14 @@ SHIFTED: Final = (
     "concatenation", "split", "pad", "strided_slice", "transpose",
 )  # fmt: skip
 """What has kernels for elements of uint8."""
+NARROW: Final = ("convolution", "depthwise", "dense")
+"""What the runtime takes weights of int4 for."""
 
 
 def model_of(what: str, kind: str, seed: int) -> Made:
     """One operator alone, or a network; of uint8 as well."""
     rng = Random(f"{what} {kind} {seed}")
-    net = Network(rng, KINDS.get(kind, INT8), is_plain=kind == "uint8")
+    net = Network(rng, KINDS.get(kind, INT8), is_plain=kind == "uint8", is_narrow=kind == "int4")
     if what == "hourglass":
         _hourglass(net)
     elif what == "bridge":
