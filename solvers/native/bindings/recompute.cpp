@@ -15,6 +15,9 @@ namespace {
 using recompute::Program;
 using recompute::Rehearsed;
 
+// To look at a run takes about as long as so many steps of other searches.
+constexpr std::int64_t kStepsPerRun = 8;
+
 std::vector<Index> list(const Column& start, const Column& values, std::size_t i) {
     std::vector<Index> result;
     for (std::int64_t k = start[i]; k < start[i + 1]; ++k) result.push_back(to_index(values[k]));
@@ -99,7 +102,7 @@ Rehearsed rehearse(const Program& self, Bytes limit, const std::vector<double>& 
     nb::gil_scoped_release release;
     Rehearsed rehearsed = recompute::rehearse(self, limit, weights, {far, indirect}, budget);
     if (polished && !rehearsed.runs.empty()) recompute::polish(self, rehearsed, limit, budget);
-    budget.count(rehearsed.steps + count_of(rehearsed.runs));
+    budget.count((rehearsed.steps + count_of(rehearsed.runs)) * kStepsPerRun);
     return rehearsed;
 }
 
