@@ -1,10 +1,10 @@
 """The TensorFlow Lite model that is planned: its scratch memory, what is written, the arena it needs."""
 
 import argparse
+import os
 import shlex
 import sys
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.plan_output import wants_model
@@ -185,7 +185,7 @@ def show_arena(args: argparse.Namespace, model: Model, plan: "Plan", is_written:
     operators = (operator for subgraph in read_subgraphs(model.data) for operator in subgraph.operators)
     if not is_less and not all(has_kernel(operator.name) for operator in operators):
         return
-    name = plain(PurePath(args.file).stem)
+    name = plain(os.path.splitext(os.path.basename(args.file))[0])
     words = ["memstow", "solve" if is_less else "build", plain(args.file)]
     if is_less and args.scratch is not None:
         words += ["--scratch", plain(args.scratch)]
