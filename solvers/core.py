@@ -7,23 +7,65 @@ from array import array
 from collections.abc import Sequence
 
 from memstow.solvers import _native
-from memstow.solvers._native import DEFAULT_WORK, FIRST_PASSES, Budget, Lowest, Need, Occupied, OnePoolStages
-from memstow.solvers.instance import Instance, Layout
+from memstow.solvers._native import (
+    DEFAULT_WORK,
+    FIRST_PASSES,
+    Budget,
+    Hint,
+    Lowest,
+    Need,
+    Occupied,
+    OnePoolStages,
+    Reduction,
+)
+from memstow.solvers.greedy import layout_from
+from memstow.solvers.instance import Description, Instance, Layout
 
 __all__ = [
     "DEFAULT_WORK",
     "FIRST_PASSES",
     "Budget",
+    "Hint",
     "Need",
     "Occupied",
     "OnePoolStages",
+    "Reduction",
+    "hint_of",
+    "instance_of",
+    "layout_of",
     "lowest",
     "most_occupied",
     "need_of",
     "place_columns",
     "pool_peaks",
+    "reduced",
     "unplaceable",
 ]
+
+
+def reduced(description: Description) -> Reduction:
+    """The arrays of the description, or the buffers that have no place even alone."""
+    return Reduction(description)
+
+
+def instance_of(reduction: Reduction) -> Instance:
+    """The arrays as solvers in Python read them."""
+    arrays = Instance()
+    for name, block in reduction.arrays.items():
+        column: array[int] = getattr(arrays, name)
+        del column[:]
+        column.frombytes(block)
+    return arrays
+
+
+def hint_of(instance: Instance, unit: int, pools: "array[int]", offsets: "array[int]") -> Hint:
+    """A hint from the places of the buffers of parts, in bytes: -1 for no pool, and for no place."""
+    return _native.hint_of(instance.item_parts, instance.part_delta, unit, pools, offsets)
+
+
+def layout_of(hint: Hint) -> Layout:
+    """By item, where the hint wishes it to be."""
+    return layout_from(hint.places)
 
 
 def pool_peaks(instance: Instance, layout: Layout) -> list[int]:

@@ -1,4 +1,4 @@
-"""The arrays that every solver reads: items, parts and pools, without names.
+"""The arrays that every solver reads, and the columns of a problem that they are made of: all without names.
 
 An *item* gets one offset: it is a buffer, or a rigid group of buffers. A *part* is one buffer of an item,
 at a fixed delta from the item's offset. Parts that live at a common moment, or that are listed as a
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memstow.solvers import _native
 
 UNBOUNDED: Final = 1 << 62
+NO_PIN: Final = -1
 
 
 # Not functions of ours: each new instance calls them some twenty times.
@@ -95,3 +96,42 @@ class Layout:
 
     pool: "array[int]" = field(default_factory=_ints)
     offset: "array[int]" = field(default_factory=_ints)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """A problem as columns of numbers in bytes, without names, from which native code makes an instance."""
+
+    # by pool
+    capacity: "array[int]" = field(default_factory=_ints)  # UNBOUNDED without an end
+    pool_alignment: "array[int]" = field(default_factory=_ints)
+    base: "array[int]" = field(default_factory=_ints)
+    cost: "array[int]" = field(default_factory=_ints)
+    reserved_start: "array[int]" = field(default_factory=_starts)
+    reserved_begin: "array[int]" = field(default_factory=_ints)
+    reserved_end: "array[int]" = field(default_factory=_ints)
+
+    # by kind of buffers, which all have one alignment and may go to the same pools, preferred first
+    alignment: "array[int]" = field(default_factory=_ints)
+    kind_start: "array[int]" = field(default_factory=_starts)
+    kind_pool: "array[int]" = field(default_factory=_ints)
+
+    # by buffer
+    size: "array[int]" = field(default_factory=_ints)
+    kind: "array[int]" = field(default_factory=_ints)
+    pin: "array[int]" = field(default_factory=_ints)  # an offset or NO_PIN; empty: none has one
+    accesses: "array[int]" = field(default_factory=_ints)  # empty: pools cost nothing
+    life_start: "array[int]" = field(default_factory=_starts)
+    life_begin: "array[int]" = field(default_factory=_ints)
+    life_end: "array[int]" = field(default_factory=_ints)
+
+    # pairs of buffers, with one value more for the first and the last of these
+    ties: "array[int]" = field(default_factory=_ints)  # (buffer, base, distance from it)
+    conflicts: "array[int]" = field(default_factory=_ints)
+    exclusive: "array[int]" = field(default_factory=_ints)
+    in_place: "array[int]" = field(default_factory=_ints)
+    reuse: "array[int]" = field(default_factory=_ints)  # (one, other, cost)
+
+    usable: "array[int]" = field(default_factory=_ints)  # offsets that items must be able to have
+    ranks: bool = False  # whether preferences count
+    in_bytes: bool = False  # whether the unit is one byte

@@ -1,25 +1,20 @@
-"""A problem as arrays, built from bodies with their places and the unit, and the way back.
-
-The parts of an item are its buffers, with their sizes and lifetimes.
-"""
+"""A problem as a description for native code, and a layout back in the user's terms."""
 
 from array import array
-from collections.abc import Collection, Iterable, MutableSequence, Sequence
-from itertools import accumulate, chain
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from operator import add, itemgetter
-from typing import Final
 
-from memstow.planner.model._instances import BufferColumns, pair_numbers
+from memstow.planner.model._instances import pair_numbers
 from memstow.planner.model.model_class import instances_of
-from memstow.planner.model.plan import Placement, make_placement
+from memstow.planner.model.plan import Placement, Plan, make_placement
 from memstow.planner.model.problem import (
     ALWAYS,
-    LIMIT,
     Buffer,
     Kind,
     Problem,
     access_counts,
-    allowed_pools,
+    buffer_columns,
     counts,
     end_of,
     merged,
@@ -27,19 +22,18 @@ from memstow.planner.model.problem import (
     spans,
 )
 from memstow.planner.model.records import record
-from memstow.planner.reduce.allowed_places import Body, Spot
-from memstow.solvers.instance import Instance, Layout
+from memstow.solvers import core
+from memstow.solvers.instance import NO_PIN, Description, Instance, Layout
 
 _MOST_TIME = 1 << 62
-Pair = tuple[int, int]
 
 
-def fits_64_bits(begins: Sequence[int], ends: Sequence[int]) -> bool:
+def _fits_64_bits(begins: Sequence[int], ends: Sequence[int]) -> bool:
     """Whether a solver can add these times to others."""
     return min(begins, default=0) >= -_MOST_TIME and max(ends, default=0) <= _MOST_TIME
 
 
-class Lives:
+class _Lives:
     """Lifetimes as sorted, disjoint ranges of 64-bit times."""
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:
@@ -49,7 +43,7 @@ class Lives:
             least, most = min(map(itemgetter(0), ranges)), max(map(itemgetter(1), ranges))
         self.moments: list[int] | None = None
         self._rank: dict[int, int] = {}
-        if not fits_64_bits((least,), (most,)):
+        if not _fits_64_bits((least,), (most,)):
             times = {t for buffer in buffers for life in _lifetime_ranges(buffer) for t in life}
             self.moments = sorted(times)
             self._rank = {time: rank for rank, time in enumerate(self.moments)}
@@ -75,53 +69,88 @@ def _lifetime_ranges(buffer: Buffer) -> list[tuple[int, int]]:
     return [] if lifetime is None or isinstance(lifetime, str) else [lifetime]
 
 
-class Parts:
-    """Collects the parts of the items in lists, which grow faster than arrays."""
+def describe(problem: Problem, hint: Plan | None, *, in_bytes: bool) -> tuple[Description, list[int] | None]:
+    """The problem in columns; and by time of the columns the time of the problem, where they differ."""
+    described = Description(ranks=counts(problem, Kind.PREFERENCE), in_bytes=in_bytes)
+    moments = _describe_buffers(problem, described)
+    _describe_pools(problem, described)
+    _describe_pairs(problem, described)
+    if any(pool.cost for pool in problem.pools):
+        described.accesses.extend(access_counts(problem))
+    if hint is not None:
+        not_empty = {buffer.id for buffer in problem.buffers if buffer.size}
+        described.usable.extend(place.offset for place in hint.placements if place.buffer in not_empty)
+    return described, moments
 
-    def __init__(self, problem: Problem, lives: Lives, unit: int) -> None:
-        self._buffers = problem.buffers
-        self._lives = lives
-        self._unit = unit
-        self.buffer: MutableSequence[int] = []
-        """By part, its buffer."""
-        self.item: MutableSequence[int] = []
-        """By part, its item."""
-        self._delta: MutableSequence[int] = []
-        self._size: MutableSequence[int] = []
-        self._ends: MutableSequence[int] = [0]
-        self._life_begin: MutableSequence[int] = []
-        self._life_end: MutableSequence[int] = []
-        self._life_start: MutableSequence[int] = [0]
 
-    def add(self, item: int, body: Body) -> None:
-        for index, delta in zip(body.members, body.deltas, strict=True):
-            buffer = self._buffers[index]
-            self.buffer.append(index)
-            self.item.append(item)
-            self._delta.append(delta // self._unit)
-            self._size.append(buffer.size // self._unit)
-            for begin, end in self._lives.of(buffer):
-                self._life_begin.append(begin)
-                self._life_end.append(end)
-            self._life_start.append(len(self._life_begin))
-        self._ends.append(len(self.buffer))
+def _describe_buffers(problem: Problem, to: Description) -> list[int] | None:
+    """Most large problems are in columns already."""
+    buffers, columns = problem.buffers, buffer_columns(problem)
+    if columns is not None and _fits_64_bits(columns.begins, columns.ends):
+        to.size.extend(columns.sizes)
+        to.kind.extend(columns.kinds)
+        to.life_begin.extend(columns.begins)
+        to.life_end.extend(columns.ends)
+        to.life_start.extend(range(1, len(columns.sizes) + 1))
+        first_of_kind = [buffers[index] for index in columns.largest]
+        _describe_kinds(problem, [(buffer.alignment, named_pools(buffer)) for buffer in first_of_kind], to)
+        return None
+    lives = _Lives(buffers)
+    kinds: dict[tuple[int, tuple[str, ...] | None], int] = {}
+    for buffer in buffers:
+        to.size.append(buffer.size)
+        to.kind.append(kinds.setdefault((buffer.alignment, named_pools(buffer)), len(kinds)))
+        for begin, end in lives.of(buffer):
+            to.life_begin.append(begin)
+            to.life_end.append(end)
+        to.life_start.append(len(to.life_begin))
+    if any(buffer.offset is not None for buffer in buffers):
+        to.pin.extend(NO_PIN if buffer.offset is None else buffer.offset for buffer in buffers)
+    _describe_kinds(problem, kinds, to)
+    return lives.moments
 
-    def add_columns(self, columns: BufferColumns) -> None:
-        """Add all buffers of a problem, each an item by itself."""
-        count, unit = len(columns.sizes), self._unit
-        self.buffer = self.item = array("q", range(count))
-        self._delta = array("q", bytes(8 * count))
-        self._size = columns.sizes if unit == 1 else array("q", [size // unit for size in columns.sizes])
-        self._life_begin, self._life_end = columns.begins, columns.ends
-        self._ends = self._life_start = array("q", range(count + 1))
 
-    def fill(self, arrays: Instance) -> None:
-        arrays.part_delta.extend(self._delta)
-        arrays.part_size.extend(self._size)
-        arrays.item_parts.extend(self._ends[1:])
-        arrays.life_begin.extend(self._life_begin)
-        arrays.life_end.extend(self._life_end)
-        arrays.life_start.extend(self._life_start[1:])
+def _describe_kinds(
+    problem: Problem, kinds: Iterable[tuple[int, tuple[str, ...] | None]], to: Description
+) -> None:
+    number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
+    for alignment, named in kinds:
+        to.alignment.append(alignment)
+        to.kind_pool.extend(number_of.values() if named is None else [number_of[name] for name in named])
+        to.kind_start.append(len(to.kind_pool))
+
+
+def _describe_pools(problem: Problem, to: Description) -> None:
+    for pool in problem.pools:
+        to.capacity.append(end_of(pool))
+        to.pool_alignment.append(pool.alignment)
+        to.base.append(pool.base or 0)
+        to.cost.append(pool.cost)
+        for reserved in pool.reserved:
+            to.reserved_begin.append(reserved.offset)
+            to.reserved_end.append(reserved.offset + reserved.size)
+        to.reserved_start.append(len(to.reserved_begin))
+
+
+def _describe_pairs(problem: Problem, to: Description) -> None:
+    listed = problem.conflicts or problem.exclusive or problem.in_place
+    if not (listed or problem.relative or problem.reuse_costs):
+        return
+    number_of = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
+    for target, pairs in (
+        (to.conflicts, problem.conflicts),
+        (to.exclusive, problem.exclusive),
+        (to.in_place, [(entry.input, entry.output) for entry in problem.in_place]),
+    ):
+        numbers, _ = pair_numbers(
+            number_of, [one for one, _ in pairs], [other for _, other in pairs], sorted=False
+        )
+        target.extend(chain.from_iterable(numbers))
+    for tie in problem.relative:
+        to.ties.extend((number_of[tie.buffer], number_of[tie.base], tie.offset))
+    for cost in problem.reuse_costs:
+        one, two = cost.buffers
+        to.reuse.extend((number_of[one], number_of[two], cost.cost))
 
 
 @record
@@ -167,200 +196,14 @@ class Reduction:
 
     def layout(self, placements: tuple[Placement, ...]) -> Layout:
         """The items as the placements have them; -1 where they say nothing that an item could follow."""
+        return core.layout_of(self.hint(placements))
+
+    def hint(self, placements: tuple[Placement, ...]) -> core.Hint:
+        """The same, and the places at which buffers stay where the placements have them."""
         pool_of = {pool.id: i for i, pool in enumerate(self.problem.pools)}
-        place_of = {p.buffer: p for p in placements}
-        pools: list[int] = []
-        offsets: list[int] = []
-        starts = self.instance.item_parts
-        for item in range(self.instance.item_count):
-            part = starts[item]
-            place = place_of.get(self.problem.buffers[self.part_buffer[part]].id)
-            pool = -1 if place is None else pool_of.get(place.pool, -1)
-            start = -1
-            if place is not None and pool >= 0 and place.offset % self.unit == 0:
-                start = place.offset // self.unit - self.instance.part_delta[part]
-            pools.append(pool if start >= 0 else -1)
-            offsets.append(max(start, -1))
-        return Layout(array("q", pools), array("q", offsets))
-
-
-def build(
-    problem: Problem,
-    bodies: list[Body],
-    alone: tuple[tuple[int, Placement], ...],
-    unit: int,
-    columns: BufferColumns | None = None,
-) -> Reduction:
-    """The reduction: items, parts, pools and pairs, in units.
-
-    With `columns` each buffer is an item, and there is a body for each kind of them.
-    """
-    arrays = Instance()
-    # What is in columns has one life each, as an instance has it.
-    lives = Lives(problem.buffers if columns is None else ())
-    parts = Parts(problem, lives, unit)
-    if columns is not None:
-        parts.add_columns(columns)
-    for item, body in enumerate(bodies if columns is None else ()):
-        parts.add(item, body)
-    parts.fill(arrays)
-    _add_choices(problem, bodies, unit, arrays, columns)
-    _add_pools(problem, unit, arrays)
-    _add_pairs(problem, parts, arrays)
-    return Reduction(problem, arrays, unit, array("q", parts.buffer), alone, lives.moments)
-
-
-def _add_choices(
-    problem: Problem, bodies: list[Body], unit: int, arrays: Instance, columns: BufferColumns | None
-) -> None:
-    kinds = range(len(bodies)) if columns is None else columns.kinds
-    ranks = _Ranks(problem) if counts(problem, Kind.PREFERENCE) else None
-    # The numbers of each body are a block, and most bodies have theirs in common with others.
-    alike = [(id(body.spots), body.low, body.high) for body in bodies]
-    one_of_each = dict(zip(alike, bodies, strict=True))
-    choices = {spots: _Choices(body.spots, unit) for (spots, _, _), body in one_of_each.items()}
-    blocks = {key: choices[key[0]].blocks(body.low, body.high) for key, body in one_of_each.items()}
-    joined = _joined([blocks[key] for key in alike], kinds)
-    for target, column in zip(
-        (
-            arrays.choice_pool,
-            arrays.choice_modulus,
-            arrays.choice_residue,
-            arrays.choice_low,
-            arrays.choice_high,
-        ),
-        joined,
-        strict=True,
-    ):
-        target.frombytes(column)
-    zeros = bytes(len(joined[0]))
-    has_costs = any(pool.cost for pool in problem.pools)
-    arrays.choice_cost.frombytes(_costs(problem, bodies, columns) if has_costs else zeros)
-    if ranks is None:
-        arrays.choice_rank.frombytes(zeros)
-    else:
-        members = [body.members for body in bodies] if columns is None else [(i,) for i in range(len(kinds))]
-        of_items = zip(kinds, members, strict=True)
-        arrays.choice_rank.frombytes(b"".join([ranks.of(bodies[kind].spots, own) for kind, own in of_items]))
-    counts_of_spots = [len(body.spots) for body in bodies]
-    arrays.choice_start.extend(accumulate([counts_of_spots[kind] for kind in kinds]))
-
-
-def _joined(rows: list[tuple[bytes, ...]], kinds: Sequence[int]) -> list[bytes]:
-    """The blocks of each column one after the other; `kinds`: which row is that of an item."""
-    if len(set(map(id, rows))) == 1:
-        return [block * len(kinds) for block in rows[0]]
-    columns = zip(*rows, strict=True)
-    return [b"".join([column[kind] for kind in kinds]) for column in columns] or [b""] * _BLOCKS
-
-
-def _costs(problem: Problem, bodies: list[Body], columns: BufferColumns | None) -> bytes:
-    """The costs of the accesses of each item at each of its spots."""
-    accesses = access_counts(problem)
-    costs = [[spot.cost for spot in body.spots] for body in bodies]
-    if columns is not None:
-        of_items = zip(columns.kinds, accesses, strict=True)
-        return _block([cost * moved for kind, moved in of_items for cost in costs[kind]])
-    totals = [sum([accesses[i] for i in body.members]) for body in bodies]
-    return _block([cost * moved for own, moved in zip(costs, totals, strict=True) for cost in own])
-
-
-def _block(numbers: list[int]) -> bytes:
-    """Numbers as an array holds them: blocks of many bodies are joined in no time."""
-    return array("q", numbers).tobytes()
-
-
-_BLOCKS: Final = 5
-
-
-class _Choices:
-    """The choices of items with the same spots, in units."""
-
-    def __init__(self, spots: list[Spot], unit: int) -> None:
-        grids = [spot.where for spot in spots]
-        self._unit = unit
-        self._pool = _block([spot.pool for spot in spots])
-        free = [g.modulus % unit == 0 and g.modulus <= LIMIT for g in grids]
-        self._modulus = _block([g.modulus // unit if f else 1 for g, f in zip(grids, free, strict=True)])
-        self._residue = _block([g.residue // unit if f else 0 for g, f in zip(grids, free, strict=True)])
-        # A modulus beyond the largest address leaves one offset: that is a pin.
-        self._pins = [grid.residue // unit if grid.modulus > LIMIT else None for grid in grids]
-
-    def blocks(self, low: int, high: int) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-        """By spot: pool, modulus, residue, and the limits of an item's offset."""
-        return self._pool, self._modulus, self._residue, self._limits(low), self._limits(high)
-
-    def _limits(self, limit: int) -> bytes:
-        """By spot, the limit of an item's offset: this one, or the pin of the spot. `LIMIT` is none."""
-        inside = LIMIT if limit == LIMIT else limit // self._unit
-        return _block([inside if pin is None else pin for pin in self._pins])
-
-
-class _Ranks:
-    """The preferences of bodies. Those with the same spots, allowed pools and sizes share a block."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._positions: dict[tuple[str, ...] | None, dict[str, int]] = {}
-        self._blocks: dict[tuple[object, ...], bytes] = {}
-
-    def of(self, spots: list[Spot], members: Iterable[int]) -> bytes:
-        """By spot, the preference of these buffers in its pool."""
-        buffers = [self._problem.buffers[i] for i in members]
-        key = (id(spots), *((named_pools(buffer), buffer.size) for buffer in buffers))
-        block = self._blocks.get(key)
-        if block is None:
-            names = [self._problem.pools[spot.pool].id for spot in spots]
-            ranks = [0] * len(names)
-            for buffer in buffers:
-                positions, size = self._positions_of(buffer), buffer.size
-                ranks = [rank + positions[name] * size for rank, name in zip(ranks, names, strict=True)]
-            block = self._blocks[key] = _block(ranks)
-        return block
-
-    def _positions_of(self, buffer: Buffer) -> dict[str, int]:
-        """Of each pool that the buffer may go to, its position; 0: the preferred one."""
-        named = named_pools(buffer)
-        positions = self._positions.get(named)
-        if positions is None:
-            allowed = allowed_pools(self._problem, buffer)
-            positions = self._positions[named] = {name: place for place, name in enumerate(allowed)}
-        return positions
-
-
-def _add_pools(problem: Problem, unit: int, arrays: Instance) -> None:
-    for pool in problem.pools:
-        arrays.capacity.append(end_of(pool) // unit)
-        for low, high in merged([(r.offset, r.offset + r.size) for r in pool.reserved]):
-            arrays.reserved_begin.append(low // unit)
-            arrays.reserved_end.append(high // unit)
-        arrays.reserved_start.append(len(arrays.reserved_begin))
-
-
-def _add_pairs(problem: Problem, parts: Parts, arrays: Instance) -> None:
-    """Add pairs of buffers as pairs of parts; not those within an item or with a buffer of size 0."""
-    if not (problem.conflicts or problem.exclusive or problem.in_place or problem.reuse_costs):
-        return
-    buffers, item = problem.buffers, parts.item
-    part_of = {buffers[index].id: part for part, index in enumerate(parts.buffer)}
-
-    def pairs_of(ones: list[str], others: list[str], taken: Collection[Pair]) -> list[Pair]:
-        pairs, _ = pair_numbers(part_of, ones, others, sorted=True)
-        return [pair for pair in pairs if item[pair[0]] != item[pair[1]] and pair not in taken]
-
-    conflicts = pairs_of([one for one, _ in problem.conflicts], [other for _, other in problem.conflicts], ())
-    exclusive = pairs_of(
-        [one for one, _ in problem.exclusive], [other for _, other in problem.exclusive], set(conflicts)
-    )
-    in_place = pairs_of(
-        [entry.input for entry in problem.in_place],
-        [entry.output for entry in problem.in_place],
-        set(exclusive),
-    )
-    arrays.conflicts.extend(chain.from_iterable(conflicts))
-    arrays.exempt.extend([number for a, b in exclusive for number in (a, b, 0)])
-    arrays.exempt.extend([number for a, b in in_place for number in (a, b, 1)])
-    for cost in problem.reuse_costs:
-        one, two = (part_of.get(name) for name in cost.buffers)
-        if one is not None and two is not None:
-            arrays.reuse.extend((one, two, cost.cost))
+        place_of = {p.buffer: (pool_of.get(p.pool, -1), p.offset) for p in placements}
+        nowhere = (-1, -1)
+        buffers = self.problem.buffers
+        places = [place_of.get(buffers[index].id, nowhere) for index in self.part_buffer]
+        pools, offsets = ([place[i] for place in places] for i in (0, 1))
+        return core.hint_of(self.instance, self.unit, array("q", pools), array("q", offsets))

@@ -40,7 +40,7 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.reduce.allowed_places import size_of
+from memstow.planner.reduce.explanations import size_of
 from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.one_run import Arrays, Candidate, named_in_plan, run_source
 from memstow.planner.solve.run_state import (
@@ -301,37 +301,10 @@ def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) 
     hint = options.hint
     if hint is None:
         return task, scales
-    places = hint_places(reduction, hint)
-    layout = reduction.layout(hint.placements)
-    return replace(task, hint=layout, hint_places=places.by_item, hint_buffers=places.buffers), scales
-
-
-@record
-class HintPlaces:
-    """Places of a hint by item, which the term `moves` counts from, and how many buffers it places."""
-
-    by_item: tuple[HintPlace, ...]
-    buffers: int
-
-
-def hint_places(reduction: Reduction, hint: Plan) -> HintPlaces:
-    """The places of items at which buffers stay where the hint has them."""
-    problem, instance, unit = reduction.problem, reduction.instance, reduction.unit
-    pool_of = {pool.id: i for i, pool in enumerate(problem.pools)}
-    place_of = {place.buffer: place for place in hint.placements}
-    tally: Counter[tuple[int, int, int]] = Counter()
-    buffers = 0
-    for item in range(instance.item_count):
-        for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
-            place = place_of.get(problem.buffers[reduction.part_buffer[part]].id)
-            if place is None:
-                continue
-            buffers += 1
-            offset, rest = divmod(place.offset, unit)
-            offset -= instance.part_delta[part]
-            if place.pool in pool_of and not rest and offset >= 0:
-                tally[item, pool_of[place.pool], offset] += 1
-    return HintPlaces(tuple(HintPlace(*key, count) for key, count in sorted(tally.items())), buffers)
+    native = reduction.hint(hint.placements)
+    places = tuple(HintPlace(*kept) for kept in native.kept)
+    layout = core.layout_of(native)
+    return replace(task, hint=layout, hint_places=places, hint_buffers=native.buffers), scales
 
 
 @record

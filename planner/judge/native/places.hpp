@@ -33,6 +33,7 @@ enum class Defect {
     overlap,    // two that are live at one time share a byte
     reserved,   // on a range that no buffer may use
     pin,        // elsewhere than it must be
+    tie,        // at another distance than it is tied at
 };
 
 struct Finding {
@@ -62,12 +63,20 @@ Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std
 struct Rules {
     using Range = std::pair<std::int64_t, std::int64_t>;
     using Pair = std::pair<std::int64_t, std::int64_t>;
+    struct Tie {
+        std::int64_t buffer;
+        std::int64_t base;
+        std::int64_t distance;  // of the buffer's offset from that of the base
+    };
     std::vector<Range> reserved;
     std::vector<std::int64_t> pins;         // by buffer, -1 for none; empty: none has one
     std::vector<std::vector<Range>> lives;  // by buffer, instead of begins and ends; empty: those
     std::vector<Pair> conflicts;            // may never share a byte
     std::vector<Pair> exclusive;            // are never live together, unless they conflict as well
     std::vector<Pair> in_place;             // may share bytes where they begin at one offset
+    // What is tied, through buffers without bytes as well, keeps its distances and may share bytes, unless it
+    // conflicts.
+    std::vector<Tie> ties;
 };
 
 // The first thing that is wrong with these offsets by the rules: buffers are compared two by two, so that

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "places.hpp"
@@ -23,12 +24,28 @@ class Judge {
           offsets_(offsets),
           conflicts_(in_order(rules.conflicts)),
           exclusive_(in_order(rules.exclusive)),
-          in_place_(in_order(rules.in_place)) {}
+          in_place_(in_order(rules.in_place)) {
+        if (!rules.ties.empty()) follow_ties();
+    }
 
     Finding of_places(int64_t capacity) const {
         for (int64_t i = 0; i < count(); ++i) {
             const Defect defect = of_place(i, capacity);
             if (defect != Defect::none) return {defect, i, -1};
+        }
+        return {};
+    }
+
+    // Of each group the first buffer that has bytes says where the others are.
+    Finding of_ties() const {
+        std::map<int64_t, int64_t> first_of;
+        for (int64_t i = 0; i < static_cast<int64_t>(tied_.size()); ++i) {
+            if (size(i) == 0) continue;
+            const auto [known, is_first] = first_of.try_emplace(tied(i).group, i);
+            const int64_t first = known->second;
+            if (!is_first && Wide{offset(i)} - offset(first) != tied(i).at - tied(first).at) {
+                return {Defect::tie, first, i};
+            }
         }
         return {};
     }
@@ -51,6 +68,36 @@ class Judge {
     }
 
   private:
+    struct Tied {
+        int64_t group = -1;
+        Wide at = 0;  // from the first buffer of the group
+    };
+
+    const Tied& tied(int64_t i) const { return tied_[static_cast<std::size_t>(i)]; }
+
+    // Goes from each buffer that was not yet reached through all that are tied to it.
+    void follow_ties() {
+        std::vector<std::vector<std::pair<int64_t, int64_t>>> ties(columns_.sizes.size());
+        for (const Rules::Tie& tie : rules_.ties) {
+            ties[static_cast<std::size_t>(tie.base)].emplace_back(tie.buffer, tie.distance);
+            ties[static_cast<std::size_t>(tie.buffer)].emplace_back(tie.base, -tie.distance);
+        }
+        tied_.resize(columns_.sizes.size());
+        for (int64_t first = 0; first < count(); ++first) {
+            if (tied(first).group >= 0) continue;
+            tied_[static_cast<std::size_t>(first)] = {first, 0};
+            for (std::vector<int64_t> reached{first}; !reached.empty();) {
+                const int64_t from = reached.back();
+                reached.pop_back();
+                for (const auto& [to, distance] : ties[static_cast<std::size_t>(from)]) {
+                    if (tied(to).group >= 0) continue;
+                    tied_[static_cast<std::size_t>(to)] = {first, tied(from).at + distance};
+                    reached.push_back(to);
+                }
+            }
+        }
+    }
+
     int64_t count() const { return static_cast<int64_t>(columns_.sizes.size()); }
     int64_t size(int64_t i) const { return columns_.sizes[static_cast<std::size_t>(i)]; }
     int64_t offset(int64_t i) const { return offsets_[static_cast<std::size_t>(i)]; }
@@ -76,6 +123,7 @@ class Judge {
         const Rules::Pair pair{one, other};
         if (in_place_.contains(pair) && offset(one) == offset(other)) return false;
         if (conflicts_.contains(pair)) return true;
+        if (!tied_.empty() && tied(one).group == tied(other).group) return false;
         return !exclusive_.contains(pair) && meet(one, other);
     }
 
@@ -103,6 +151,7 @@ class Judge {
     Pairs conflicts_;
     Pairs exclusive_;
     Pairs in_place_;
+    std::vector<Tied> tied_;  // by buffer; empty where nothing is tied
 };
 
 }  // namespace
@@ -114,7 +163,9 @@ Finding judge_by_rules(const Columns& columns, const Rules& rules, std::span<con
     if (offsets.size() != columns.sizes.size()) return {Defect::length, -1, -1};
     const Judge judge(columns, rules, offsets);
     const Finding of_places = judge.of_places(capacity);
-    return of_places.defect != Defect::none ? of_places : judge.of_overlaps();
+    if (of_places.defect != Defect::none) return of_places;
+    const Finding of_ties = judge.of_ties();
+    return of_ties.defect != Defect::none ? of_ties : judge.of_overlaps();
 }
 
 }  // namespace memstow::judge

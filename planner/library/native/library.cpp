@@ -13,13 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "core/arithmetic.hpp"
+#include "core/assemble.hpp"
 #include "core/bounds.hpp"
 #include "core/budget.hpp"
 #include "core/columns.hpp"
+#include "core/reduction.hpp"
 #include "core/score.hpp"
 #include "memstow.h"
 #include "places.hpp"
+#include "run/by_terms.hpp"
 #include "run/one_pool.hpp"
 #include "run/stages.hpp"
 
@@ -78,11 +80,13 @@ struct memstow_problem {
     std::vector<int64_t> sizes, begins, ends, alignments;
     int64_t capacity = kLimit;
     judge::Rules rules;
+    Distances distances;  // of what is tied
     std::string error;
 
     bool has_rules() const {
         return !rules.reserved.empty() || !rules.pins.empty() || !rules.lives.empty() ||
-               !rules.conflicts.empty() || !rules.exclusive.empty() || !rules.in_place.empty();
+               !rules.conflicts.empty() || !rules.exclusive.empty() || !rules.in_place.empty() ||
+               !rules.ties.empty();
     }
 };
 
@@ -90,6 +94,7 @@ struct memstow_plan {
     memstow_status status = MEMSTOW_UNKNOWN;
     std::vector<int64_t> offsets;
     int64_t peak = 0;
+    std::size_t moves = 0;
     int64_t bound = 0;
     memstow_proof proof = MEMSTOW_PROOF_LIVE;
     std::vector<std::size_t> members;
@@ -139,24 +144,8 @@ memstow_code change(memstow_problem* problem, Change apply) {
                    });
 }
 
-// The reserved ranges as solvers take them: sorted, disjoint, not touching.
-std::vector<Range> merged(const std::vector<judge::Rules::Range>& ranges) {
-    std::vector<judge::Rules::Range> sorted = ranges;
-    std::ranges::sort(sorted);
-    std::vector<Range> united;
-    for (const auto& [begin, end] : sorted) {
-        if (begin == end) continue;
-        if (!united.empty() && begin <= united.back().end) {
-            united.back().end = std::max(united.back().end, end);
-        } else {
-            united.push_back({begin, end});
-        }
-    }
-    return united;
-}
-
-std::vector<std::pair<Index, Index>> as_indices(const std::vector<judge::Rules::Pair>& pairs) {
-    std::vector<std::pair<Index, Index>> indices;
+Description::Pairs as_indices(const std::vector<judge::Rules::Pair>& pairs) {
+    Description::Pairs indices;
     indices.reserve(pairs.size());
     for (const auto& [one, other] : pairs) {
         indices.emplace_back(static_cast<Index>(one), static_cast<Index>(other));
@@ -164,45 +153,69 @@ std::vector<std::pair<Index, Index>> as_indices(const std::vector<judge::Rules::
     return indices;
 }
 
-Constraints constraints_of(const memstow_problem& problem) {
-    const judge::Rules& rules = problem.rules;
-    Constraints constraints;
-    constraints.reserved = merged(rules.reserved);
-    for (const int64_t pin : rules.pins) constraints.pins.push_back(pin < 0 ? kUnplaced : pin);
-    for (const auto& ranges : rules.lives) {
-        std::vector<Lifetime> lives;
-        for (const auto& [begin, end] : ranges) lives.push_back({begin, end});
-        constraints.lives.push_back(std::move(lives));
+// The union of ranges, in order, without ranges that touch.
+void add_lives(std::vector<judge::Rules::Range> lives, Lists<Lifetime>& to) {
+    std::ranges::sort(lives);
+    const std::size_t first = to.values.size();
+    for (const auto& [begin, end] : lives) {
+        if (to.values.size() > first && begin <= to.values.back().end) {
+            to.values.back().end = std::max(to.values.back().end, end);
+        } else {
+            to.values.push_back({begin, end});
+        }
     }
-    constraints.conflicts = as_indices(rules.conflicts);
-    constraints.exclusive = as_indices(rules.exclusive);
-    constraints.in_place = as_indices(rules.in_place);
-    return constraints;
+    to.close();
+}
+
+Description description_of(const memstow_problem& problem) {
+    const judge::Rules& rules = problem.rules;
+    Description description;
+    description.sizes = problem.sizes;
+    PoolDescription& pool = description.pools.emplace_back();
+    pool.capacity = problem.capacity;
+    for (const auto& [begin, end] : rules.reserved) pool.reserved.push_back({begin, end});
+    std::map<int64_t, Index> kinds;
+    for (std::size_t buffer = 0; buffer < problem.sizes.size(); ++buffer) {
+        const int64_t alignment = problem.alignments[buffer];
+        const auto [kind, is_new] = kinds.try_emplace(alignment, count_of(kinds));
+        if (is_new) description.kinds.push_back({alignment, {0}});
+        description.kind_of.push_back(kind->second);
+        if (rules.lives.empty()) {
+            description.lives.values.push_back({problem.begins[buffer], problem.ends[buffer]});
+            description.lives.close();
+        } else {
+            add_lives(rules.lives[buffer], description.lives);
+        }
+    }
+    for (const int64_t pin : rules.pins) description.pins.push_back(pin < 0 ? kUnplaced : pin);
+    for (const judge::Rules::Tie& tie : rules.ties) {
+        description.ties.push_back(
+            {static_cast<Index>(tie.buffer), static_cast<Index>(tie.base), tie.distance});
+    }
+    description.conflicts = as_indices(rules.conflicts);
+    description.exclusive = as_indices(rules.exclusive);
+    description.in_place = as_indices(rules.in_place);
+    return description;
 }
 
 // One run, from the arguments to a judged plan.
 class Call {
   public:
     Call(const memstow_problem& problem, const memstow_options& options)
-        : problem_(problem), options_(options), constraints_(constraints_of(problem)) {}
+        : problem_(problem), options_(options) {}
 
     memstow_code run(memstow_plan& plan) {
         require();
-        const std::optional<std::size_t> homeless = without_place();
-        if (homeless) {
+        const std::vector<Index> homeless = convert();
+        if (!homeless.empty()) {
             plan.status = MEMSTOW_INFEASIBLE;
-            plan.members = {*homeless};
-            plan.bound = problem_.sizes[*homeless];
+            plan.members.assign(homeless.begin(), homeless.end());
+            plan.bound = extent(homeless);
             return MEMSTOW_OK;
         }
-        const Columns columns{problem_.sizes, problem_.begins, problem_.ends, problem_.alignments};
-        const bool by_begin = !problem_.has_rules() && problem_.sizes.size() > kMostAsGiven;
-        converted_ = instance_of(columns, problem_.capacity,
-                                 by_begin ? ItemOrder::by_begin : ItemOrder::as_given, constraints_);
-        Instance& instance = converted_.instance;
-        instance.pools[0].capacity = problem_.capacity / converted_.unit;
-        if (by_begin) instance.lives = {};
-        if (!run::can_add(instance, converted_.stacked)) return MEMSTOW_TOO_LARGE;
+        const Instance& instance = converted_.instance;
+        const bool by_terms = has(MEMSTOW_FEW_MOVES);
+        if (!by_terms && !run::can_add(instance, converted_.stacked)) return MEMSTOW_TOO_LARGE;
         const Need need = need_of(instance, {true});
         if (need.height > instance.pools[0].capacity) {
             plan.status = MEMSTOW_INFEASIBLE;
@@ -210,7 +223,11 @@ class Call {
             name_live(plan, need);
             return MEMSTOW_OK;
         }
-        return searched(need, plan);
+        const std::atomic<bool>* stop = options_.stop == nullptr ? nullptr : &options_.stop->pulled;
+        Budget budget(seconds_left(), work_limit(), nullptr, stop);
+        const memstow_code code = by_terms ? moved_little(need, budget, plan) : searched(need, budget, plan);
+        plan.work = budget.work();
+        return code;
     }
 
   private:
@@ -222,39 +239,90 @@ class Call {
         }
         if (!(options_.time_limit >= 0)) throw Invalid{"time_limit must be 0 or more"};
         if (!(options_.gap >= 0)) throw Invalid{"gap must be 0 or more"};
-        if ((options_.flags & ~(MEMSTOW_DETERMINISTIC | MEMSTOW_FIT_ONLY)) != 0)
+        if ((options_.flags & ~(MEMSTOW_DETERMINISTIC | MEMSTOW_FIT_ONLY | MEMSTOW_FEW_MOVES)) != 0)
             throw Invalid{"an unknown flag"};
-        for (const Range& range : constraints_.reserved) {
-            if (range.end > problem_.capacity) {
-                throw Invalid{"a reserved range ends at " + in_text(range.end) + ", beyond the capacity of " +
+        if (has(MEMSTOW_FEW_MOVES)) require_start();
+        for (const auto& [begin, end] : problem_.rules.reserved) {
+            if (begin < end && end > problem_.capacity) {
+                throw Invalid{"a reserved range ends at " + in_text(end) + ", beyond the capacity of " +
                               in_text(problem_.capacity)};
+            }
+        }
+        if (!problem_.rules.ties.empty()) require_room_between_tied();
+    }
+
+    void require_start() const {
+        if (options_.start == nullptr && !problem_.sizes.empty()) throw Invalid{"few moves from no start"};
+        for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
+            if (options_.start[buffer] > kLimit) {
+                throw Invalid{"a start of " + in_text(options_.start[buffer]) + " of buffer " +
+                              std::to_string(buffer)};
             }
         }
     }
 
-    int64_t alignment(std::size_t buffer) const { return problem_.alignments[buffer]; }
-
-    // A buffer that has no place even alone.
-    std::optional<std::size_t> without_place() const {
-        for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
-            if (first_place(buffer) == kUnplaced) return buffer;
+    // What may share no byte is not tied so that it does.
+    void require_room_between_tied() const {
+        const judge::Rules& rules = problem_.rules;
+        Distances distances = problem_.distances;
+        for (const auto& [one, other] : rules.conflicts) {
+            const auto [group, at] = distances.find(static_cast<Index>(one));
+            const auto [other_group, other_at] = distances.find(static_cast<Index>(other));
+            if (group != other_group) continue;
+            const WideBytes apart = other_at - at;
+            const bool overlap = apart < problem_.sizes[static_cast<std::size_t>(one)] &&
+                                 -apart < problem_.sizes[static_cast<std::size_t>(other)];
+            const auto is_pair = [&](const judge::Rules::Pair& pair) {
+                return std::minmax(pair.first, pair.second) == std::minmax(one, other);
+            };
+            if (overlap && (apart != 0 || std::ranges::none_of(rules.in_place, is_pair))) {
+                throw Invalid{"buffer " + in_text(one) + " and buffer " + in_text(other) +
+                              " may share no byte, but are tied so that they do"};
+            }
         }
-        return std::nullopt;
     }
 
-    // The lowest offset at which the buffer would be alone; kUnplaced where there is none.
-    Bytes first_place(std::size_t buffer) const {
-        const Bytes size = problem_.sizes[buffer];
-        const std::vector<Bytes>& pins = constraints_.pins;
-        const bool pinned = !pins.empty() && pins[buffer] != kUnplaced;
-        Bytes start = pinned ? pins[buffer] : 0;
-        if (pinned && start % alignment(buffer) != 0) return kUnplaced;
-        for (const Range& range : constraints_.reserved) {
-            if (size == 0 || range.end <= start || start + size <= range.begin) continue;
-            if (pinned) return kUnplaced;
-            start = align_up(range.end, alignment(buffer), 0);
+    // Makes the arrays; or returns a buffer or a group that has no place even alone.
+    std::vector<Index> convert() {
+        if (problem_.has_rules() || has(MEMSTOW_FEW_MOVES)) {
+            Description description = description_of(problem_);
+            if (has(MEMSTOW_FEW_MOVES)) {
+                for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
+                    if (has_start(buffer)) description.usable.push_back(options_.start[buffer]);
+                }
+            }
+            Reduction reduction = reduced(description);
+            if (!reduction.homeless.empty()) return std::move(reduction.homeless);
+            alone_ = std::move(reduction.alone);
+            converted_.instance = std::move(reduction.instance);
+            converted_.times = assemble_rows(converted_.instance, reduction.conflicts);
+            converted_.buffers = std::move(reduction.buffers);
+            converted_.unit = reduction.unit;
+            converted_.stacked = stacked(converted_.instance);
+            return {};
         }
-        return start <= problem_.capacity - size ? start : kUnplaced;
+        for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
+            if (problem_.sizes[buffer] > problem_.capacity) return {static_cast<Index>(buffer)};
+        }
+        const Columns columns{problem_.sizes, problem_.begins, problem_.ends, problem_.alignments};
+        const bool by_begin = problem_.sizes.size() > kMostAsGiven;
+        converted_ =
+            instance_of(columns, problem_.capacity, by_begin ? ItemOrder::by_begin : ItemOrder::as_given);
+        converted_.instance.pools[0].capacity = problem_.capacity / converted_.unit;
+        if (by_begin) converted_.instance.lives = {};
+        return {};
+    }
+
+    // The bytes from the lowest of these buffers, which are tied where there are several, to the highest.
+    int64_t extent(const std::vector<Index>& buffers) const {
+        Distances distances = problem_.distances;
+        WideBytes low = kLimit, high = -low;
+        for (const Index buffer : buffers) {
+            const WideBytes at = distances.find(buffer).second;
+            low = std::min(low, at);
+            high = std::max(high, at + problem_.sizes[buffer]);
+        }
+        return static_cast<int64_t>(std::min<WideBytes>(high - low, kLimit));
     }
 
     int64_t in_bytes(WideBytes units) const {
@@ -275,7 +343,53 @@ class Call {
         }
     }
 
-    memstow_code searched(const Need& need, memstow_plan& plan) {
+    // Whether it counts as a move that the buffer is elsewhere than at its start.
+    bool has_start(std::size_t buffer) const {
+        return problem_.sizes[buffer] > 0 && options_.start[buffer] >= 0;
+    }
+
+    memstow_code moved_little(const Need& need, Budget& budget, memstow_plan& plan) {
+        run::TermsOptions options;
+        options.gap = options_.gap;
+        options.seed = options_.seed;
+        options.terms = {{TermKind::moves}};
+        options.lower_bounds = {0};
+        if (!has(MEMSTOW_FIT_ONLY)) {
+            options.terms.push_back({TermKind::peak});
+            options.lower_bounds.push_back(need.height);
+        }
+        std::vector<Place> places;
+        for (const Index buffer : converted_.buffers) {
+            const bool known = has_start(static_cast<std::size_t>(buffer));
+            places.push_back(known ? Place{0, options_.start[buffer]} : Place{});
+        }
+        options.hint = hint_of(converted_.instance, converted_.unit, places);
+        run::OnTerms better;
+        if (options_.on_better != nullptr) {
+            better = [&](const Layout& layout, const std::vector<Value>&) { offer(layout, budget); };
+        }
+        const run::TermsResult result = run::plan_by_terms(converted_.instance, options, budget, better);
+        plan.bound = in_bytes(need.height);
+        name_live(plan, need);
+        if (!result.score.fits()) return MEMSTOW_OK;
+        plan.solver = result.solver;
+        plan.offsets = offsets_of(result.layout);
+        plan.peak = pool_peaks(converted_.instance, result.layout)[0] * converted_.unit;
+        for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
+            plan.moves += has_start(buffer) && plan.offsets[buffer] != options_.start[buffer];
+        }
+        const bool is_low = has(MEMSTOW_FIT_ONLY) || plan.peak == plan.bound;
+        plan.status = plan.moves == 0 && is_low ? MEMSTOW_OPTIMAL : MEMSTOW_FEASIBLE;
+        return judged(plan);
+    }
+
+    void offer(const Layout& layout, Budget& budget) const {
+        const std::vector<int64_t> offsets = offsets_of(layout);
+        const int64_t peak = pool_peaks(converted_.instance, layout)[0] * converted_.unit;
+        if (options_.on_better(options_.context, peak, offsets.data()) != 0) budget.cancel();
+    }
+
+    memstow_code searched(const Need& need, Budget& budget, memstow_plan& plan) {
         run::OnePoolOptions options;
         options.fit_only = has(MEMSTOW_FIT_ONLY);
         options.gap = options_.gap;
@@ -283,16 +397,9 @@ class Call {
         options.deterministic = has(MEMSTOW_DETERMINISTIC);
         options.workers = options.deterministic ? 1 : std::max<int>(static_cast<int>(options_.workers), 1);
         options.start = start();
-        const std::atomic<bool>* stop = options_.stop == nullptr ? nullptr : &options_.stop->pulled;
-        Budget budget(seconds_left(), work_limit(), nullptr, stop);
         run::OnePoolEvents events;
         if (options_.on_better != nullptr) {
-            events.better = [&](const Layout& layout, Bytes height) {
-                const std::vector<int64_t> offsets = offsets_of(layout);
-                if (options_.on_better(options_.context, height * converted_.unit, offsets.data()) != 0) {
-                    budget.cancel();
-                }
-            };
+            events.better = [&](const Layout& layout, Bytes) { offer(layout, budget); };
         }
         if (options_.on_bound != nullptr) {
             events.bound = [&](Bytes bound) {
@@ -301,7 +408,6 @@ class Call {
         }
         const run::OnePoolResult result =
             run::plan_one_pool(converted_.instance, need, options, budget, events);
-        plan.work = budget.work();
         plan.bound = result.status == run::Status::infeasible ? 0 : in_bytes(result.bound);
         describe_proof(need, result, plan);
         switch (result.status) {
@@ -368,10 +474,13 @@ class Call {
             return {};
         }
         Layout layout;
-        for (const Index buffer : converted_.buffers) {
+        const Instance& instance = converted_.instance;
+        for (Index item = 0; item < instance.item_count(); ++item) {
+            const Index first = instance.item_parts[item];
+            const int64_t offset = offsets[converted_.buffers[first]];
             // Where it is no multiple of the unit, solvers have no such place.
-            if (offsets[buffer] % converted_.unit != 0) return {};
-            layout.push_back({0, offsets[buffer] / converted_.unit});
+            if (offset % converted_.unit != 0) return {};
+            layout.push_back({0, offset / converted_.unit - instance.parts[first].delta});
         }
         return layout;
     }
@@ -382,12 +491,10 @@ class Call {
 
     std::vector<int64_t> offsets_of(const Layout& layout) const {
         std::vector<int64_t> offsets(problem_.sizes.size());
-        if (!constraints_.pins.empty()) {
-            for (std::size_t i = 0; i < offsets.size(); ++i)
-                offsets[i] = std::max<Bytes>(constraints_.pins[i], 0);
-        }
-        for (std::size_t item = 0; item < layout.size(); ++item) {
-            offsets[converted_.buffers[item]] = layout[item].offset * converted_.unit;
+        for (const Reduction::Alone& alone : alone_) offsets[alone.buffer] = alone.place.offset;
+        for (Index part = 0; part < count_of(converted_.buffers); ++part) {
+            const Part& own = converted_.instance.parts[part];
+            offsets[converted_.buffers[part]] = (layout[own.item].offset + own.delta) * converted_.unit;
         }
         return offsets;
     }
@@ -407,8 +514,8 @@ class Call {
 
     const memstow_problem& problem_;
     const memstow_options& options_;
-    Constraints constraints_;
     FromColumns converted_;
+    std::vector<Reduction::Alone> alone_;
     Budget::Clock::time_point began_ = Budget::Clock::now();
 };
 
@@ -434,6 +541,8 @@ const char* text_of(judge::Defect defect) {
             return "a place in a reserved range";
         case judge::Defect::pin:
             return "an offset that is not the pinned one";
+        case judge::Defect::tie:
+            return "another distance than that of the tie";
     }
     return "";
 }
@@ -574,6 +683,22 @@ memstow_code memstow_pin(memstow_problem* problem, size_t buffer, int64_t offset
     });
 }
 
+memstow_code memstow_tie(memstow_problem* problem, size_t buffer, size_t base, int64_t distance) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pair(self, buffer, base);
+        if (distance < -kLimit || distance > kLimit) throw Invalid{"a distance of " + in_text(distance)};
+        auto& ties = self.rules.ties;
+        ties.reserve(ties.size() + 1);
+        const std::optional<WideBytes> known =
+            self.distances.tie({static_cast<Index>(buffer), static_cast<Index>(base), distance});
+        if (known && *known != distance) {
+            throw Invalid{"buffer " + std::to_string(buffer) + " is tied to buffer " + std::to_string(base) +
+                          " at another distance already"};
+        }
+        if (!known) ties.push_back({static_cast<int64_t>(buffer), static_cast<int64_t>(base), distance});
+    });
+}
+
 memstow_code memstow_keep_apart(memstow_problem* problem, size_t one, size_t other) {
     return change(problem, [&](memstow_problem& self) {
         require_pair(self, one, other);
@@ -641,6 +766,8 @@ const int64_t* memstow_plan_offsets(const memstow_plan* plan) {
 }
 
 int64_t memstow_plan_peak(const memstow_plan* plan) { return plan->peak; }
+
+size_t memstow_plan_moves(const memstow_plan* plan) { return plan->moves; }
 
 int64_t memstow_plan_bound(const memstow_plan* plan) { return plan->bound; }
 

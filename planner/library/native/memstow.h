@@ -43,7 +43,7 @@ typedef enum memstow_code {
 } memstow_code;
 
 typedef enum memstow_status {
-    MEMSTOW_OPTIMAL = 0,    /* proven: no plan has a lower peak */
+    MEMSTOW_OPTIMAL = 0,    /* proven: no plan has a lower peak, or fewer moves where those count */
     MEMSTOW_FEASIBLE = 1,   /* a plan; the least peak is between the bound and its peak */
     MEMSTOW_INFEASIBLE = 2, /* proven: no plan fits into the capacity */
     MEMSTOW_UNKNOWN = 3     /* the limits ended the search before a plan that fits, or a proof */
@@ -62,6 +62,9 @@ typedef struct memstow_stop memstow_stop;
 /* Flags of memstow_options. */
 #define MEMSTOW_DETERMINISTIC 1u /* work is limited and not time: the same input gives the same plan */
 #define MEMSTOW_FIT_ONLY 2u      /* any plan within the capacity will do */
+/* As few buffers as possible are elsewhere than in `start`, and then the peak counts, unless any plan will
+ * do. A buffer that has no place there, since it is new, is at -1. */
+#define MEMSTOW_FEW_MOVES 4u
 
 typedef struct memstow_options {
     size_t struct_size; /* sizeof(memstow_options), so that later versions know what is there */
@@ -108,6 +111,9 @@ MEMSTOW_API memstow_code memstow_add_lifetime(memstow_problem* problem, size_t b
                                               int64_t end);
 /* The buffer must be at this offset. */
 MEMSTOW_API memstow_code memstow_pin(memstow_problem* problem, size_t buffer, int64_t offset);
+/* The buffer is in one piece with the base, this far above it, or below where it is less than 0: a view, or
+ * one of a row. The two may share bytes. */
+MEMSTOW_API memstow_code memstow_tie(memstow_problem* problem, size_t buffer, size_t base, int64_t distance);
 /* The two may share no byte, whenever they are live. */
 MEMSTOW_API memstow_code memstow_keep_apart(memstow_problem* problem, size_t one, size_t other);
 /* The two are never live together, whatever their lifetimes: two branches of an `if`. */
@@ -128,6 +134,8 @@ MEMSTOW_API memstow_status memstow_plan_status(const memstow_plan* plan);
 /* By buffer; NULL where no plan is known that fits. */
 MEMSTOW_API const int64_t* memstow_plan_offsets(const memstow_plan* plan);
 MEMSTOW_API int64_t memstow_plan_peak(const memstow_plan* plan);
+/* How many buffers that have bytes are elsewhere than in the start that moves were counted from; else 0. */
+MEMSTOW_API size_t memstow_plan_moves(const memstow_plan* plan);
 /* No plan has a lower peak. Where nothing fits: the bytes that are needed, as far as that is known. */
 MEMSTOW_API int64_t memstow_plan_bound(const memstow_plan* plan);
 MEMSTOW_API memstow_proof memstow_plan_proof(const memstow_plan* plan);

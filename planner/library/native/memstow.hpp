@@ -34,6 +34,7 @@ struct Options {
     std::uint32_t workers = 1;
     bool deterministic = false;
     bool fit_only = false;
+    bool few_moves = false;           // from the start, in which a buffer that is new is at -1
     std::vector<std::int64_t> start;  // by buffer; empty: none
     const memstow_stop* stop = nullptr;
     // Returns whether the run goes on. Nothing may be thrown.
@@ -52,6 +53,7 @@ class Plan {
     }
     std::int64_t peak() const { return memstow_plan_peak(plan_.get()); }
     std::int64_t bound() const { return memstow_plan_bound(plan_.get()); }
+    std::size_t moves() const { return memstow_plan_moves(plan_.get()); }
     std::string solver() const { return memstow_plan_solver(plan_.get()); }
     // For the calls of memstow.h.
     const memstow_plan* get() const { return plan_.get(); }
@@ -104,6 +106,9 @@ class Problem {
         check(memstow_add_lifetime(problem_.get(), buffer, begin, end));
     }
     void pin(std::size_t buffer, std::int64_t offset) { check(memstow_pin(problem_.get(), buffer, offset)); }
+    void tie(std::size_t buffer, std::size_t base, std::int64_t distance) {
+        check(memstow_tie(problem_.get(), buffer, base, distance));
+    }
     void keep_apart(std::size_t one, std::size_t other) {
         check(memstow_keep_apart(problem_.get(), one, other));
     }
@@ -127,8 +132,8 @@ class Problem {
         raw.gap = options.gap;
         raw.seed = options.seed;
         raw.workers = options.workers;
-        raw.flags =
-            (options.deterministic ? MEMSTOW_DETERMINISTIC : 0u) | (options.fit_only ? MEMSTOW_FIT_ONLY : 0u);
+        raw.flags = (options.deterministic ? MEMSTOW_DETERMINISTIC : 0u) |
+                    (options.fit_only ? MEMSTOW_FIT_ONLY : 0u) | (options.few_moves ? MEMSTOW_FEW_MOVES : 0u);
         if (!options.start.empty() && options.start.size() != calls.buffers) {
             throw Error(MEMSTOW_INVALID, "the start has another number of buffers");
         }

@@ -20,6 +20,7 @@ void bind_reuse(nb::module_& m);
 void bind_order(nb::module_& m);
 void bind_stripes(nb::module_& m);
 void bind_columns(nb::module_& m);
+void bind_reduction(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_recompute(nb::module_& m);
 void bind_shapes(nb::module_& m);

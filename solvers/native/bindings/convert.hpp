@@ -25,6 +25,9 @@ inline bool is_any(PyObject*) { return true; }
 struct InstanceObject : nb::object {
     NB_OBJECT_DEFAULT(InstanceObject, nb::object, "memstow.solvers.instance.Instance", is_any)
 };
+struct DescriptionObject : nb::object {
+    NB_OBJECT_DEFAULT(DescriptionObject, nb::object, "memstow.solvers.instance.Description", is_any)
+};
 struct LayoutObject : nb::object {
     NB_OBJECT_DEFAULT(LayoutObject, nb::object, "memstow.solvers.instance.Layout", is_any)
 };

@@ -21,6 +21,7 @@ NB_MODULE(_native, m) {
     bind_order(m);
     bind_stripes(m);
     bind_columns(m);
+    bind_reduction(m);
     bind_run(m);
     bind_recompute(m);
     bind_shapes(m);

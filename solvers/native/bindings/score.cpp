@@ -1,10 +1,12 @@
 #include "core/score.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <stdexcept>
+#include <tuple>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
@@ -77,7 +79,20 @@ void bind_score(nb::module_& m) {
             "__init__",
             [](Hint* self, const NativeInstance& instance, LayoutObject places, KeptObjects kept,
                std::int64_t buffers) { new (self) Hint(make_hint(instance, places, kept, buffers)); },
-            nb::arg("instance"), nb::arg("places").none(), nb::arg("kept"), nb::arg("buffers"));
+            nb::arg("instance"), nb::arg("places").none(), nb::arg("kept"), nb::arg("buffers"))
+        .def_prop_ro(
+            "places", [](const Hint& self) { return Placed{self.places}; }, "By item, where it is wished.")
+        .def_prop_ro(
+            "kept",
+            [](const Hint& self) {
+                std::vector<std::tuple<Index, Index, Bytes, std::int64_t>> kept;
+                for (const Kept& one : self.kept) {
+                    kept.emplace_back(one.item, one.place.pool, one.place.offset, one.count);
+                }
+                return kept;
+            },
+            "Item, pool and offset at which so many buffers are where the hint has them.")
+        .def_ro("buffers", &Hint::buffers);
     nb::class_<Placed>(m, "Placed", "By item, its place: bytes of arrays of 64-bit integers, -1 for none.")
         .def_prop_ro("pools", &pools_of)
         .def_prop_ro("offsets", &offsets_of);

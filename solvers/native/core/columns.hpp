@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/bounds.hpp"
@@ -11,23 +10,12 @@
 
 namespace memstow {
 
-// One entry a buffer, whose numbers the constraints below have; `alignments` has one entry for each buffer,
-// or one for all of them.
+// One entry a buffer; `alignments` has one entry for each buffer, or one for all of them.
 struct Columns {
     std::span<const std::int64_t> sizes;
     std::span<const std::int64_t> begins;
     std::span<const std::int64_t> ends;
     std::span<const std::int64_t> alignments;
-};
-
-// What else may hold of the buffers and their pool.
-struct Constraints {
-    std::vector<Range> reserved;               // sorted, disjoint, not touching, within the capacity
-    std::vector<Bytes> pins;                   // by buffer, its offset, or kUnplaced; empty: none has one
-    std::vector<std::vector<Lifetime>> lives;  // by buffer, instead of begins and ends; empty: one life each
-    std::vector<std::pair<Index, Index>> conflicts;  // may never share a byte
-    std::vector<std::pair<Index, Index>> exclusive;  // are never live together
-    std::vector<std::pair<Index, Index>> in_place;   // may share bytes where they begin at one offset
 };
 
 // The buffers that have bytes as items, with sizes and alignments in units.
@@ -42,8 +30,7 @@ struct FromColumns {
 // With many buffers those that are live at one time should be neighbours in memory.
 enum class ItemOrder { as_given, by_begin };
 
-// The columns are valid, and so are the constraints; capacity is kLimit for a pool without an end.
-FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order,
-                        const Constraints& constraints = {});
+// The columns are valid; capacity is kLimit for a pool without an end.
+FromColumns instance_of(const Columns& columns, Bytes capacity, ItemOrder order);
 
 }  // namespace memstow

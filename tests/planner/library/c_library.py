@@ -10,7 +10,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.problem import Problem, end_of, spans
 
 OK, INVALID, OUT_OF_MEMORY, TOO_LARGE, INTERNAL = range(5)
-DETERMINISTIC, FIT_ONLY = 1, 2
+DETERMINISTIC, FIT_ONLY, FEW_MOVES = 1, 2, 4
 STATUSES: Final = (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN)
 BETTER: Final = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
@@ -46,6 +46,7 @@ class Solved:
     status: Status
     offsets: tuple[int, ...] | None
     peak: int
+    moves: int
     bound: int
     solver: str
     work: int
@@ -80,6 +81,7 @@ def load() -> ctypes.CDLL:
         ("reserve", code, (pointer, number, number)),
         ("add_lifetime", code, (pointer, size, number, number)),
         ("pin", code, (pointer, size, number)),
+        ("tie", code, (pointer, size, size, number)),
         ("keep_apart", code, (pointer, size, size)),
         ("never_together", code, (pointer, size, size)),
         ("allow_in_place", code, (pointer, size, size)),
@@ -89,6 +91,7 @@ def load() -> ctypes.CDLL:
         ("plan_status", code, (pointer,)),
         ("plan_offsets", integers, (pointer,)),
         ("plan_peak", number, (pointer,)),
+        ("plan_moves", size, (pointer,)),
         ("plan_bound", number, (pointer,)),
         ("plan_proof", code, (pointer,)),
         ("plan_proof_buffers", size, (pointer, pointer)),
@@ -183,6 +186,7 @@ class Native:
                 STATUSES[LIBRARY.memstow_plan_status(plan)],
                 tuple(places[:count]) if places else None,
                 LIBRARY.memstow_plan_peak(plan),
+                LIBRARY.memstow_plan_moves(plan),
                 LIBRARY.memstow_plan_bound(plan),
                 LIBRARY.memstow_plan_solver(plan).decode(),
                 LIBRARY.memstow_plan_work(plan),
@@ -222,6 +226,8 @@ def native_of(problem: Problem) -> Native:
     for number, buffer in enumerate(problem.buffers):
         if buffer.offset is not None:
             native.call("pin", number, buffer.offset)
+    for tie in problem.relative:
+        native.call("tie", number_of[tie.buffer], number_of[tie.base], tie.offset)
     for one, other in problem.conflicts:
         native.call("keep_apart", number_of[one], number_of[other])
     for one, other in problem.exclusive:

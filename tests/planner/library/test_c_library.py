@@ -13,10 +13,12 @@ import memstow
 from memstow.planner.check import find_issues
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import ALWAYS, Buffer, InPlace, Pool, Problem, Reserved
+from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.problem import ALWAYS, Buffer, InPlace, Pool, Problem, Relative, Reserved
 from memstow.planner.solve.engine import plan
 from tests.planner.library.c_library import (
     DETERMINISTIC,
+    FEW_MOVES,
     FIT_ONLY,
     INVALID,
     LIBRARY,
@@ -57,6 +59,10 @@ def constrained(rng: Random, count: int) -> Problem:
         drawn = (rng.sample(range(count), 2) for _ in range(int(count * share)))
         return tuple((f"b{one}", f"b{other}") for one, other in drawn) if count > 1 else ()
 
+    relative = tuple(
+        Relative(buffer=one, base=other, offset=rng.choice((-8, -4, 0, 1, 4, 8, 16)))
+        for one, other in pairs(rng.choice((0.0, 0.15)))
+    )
     reserved = [
         Reserved(offset=rng.randint(0, 60), size=rng.randint(1, 9)) for _ in range(rng.choice((0, 0, 1, 2)))
     ]
@@ -68,9 +74,67 @@ def constrained(rng: Random, count: int) -> Problem:
         pools=(Pool(id="memory", capacity=capacity, reserved=tuple(reserved)),),
         conflicts=pairs(rng.choice((0.0, 0.2))),
         exclusive=pairs(rng.choice((0.0, 0.2))),
+        relative=relative,
         in_place=tuple(InPlace(input=one, output=other) for one, other in pairs(rng.choice((0.0, 0.2)))),
         objective=() if rng.random() < 0.1 else None,
     )
+
+
+def earlier(rng: Random, problem: Problem, found: Plan) -> list[int]:
+    """By buffer its place in an earlier plan, which this one is like; -1 for those that it did not have."""
+    places = [place.offset for place in found.placements] or [0] * len(problem.buffers)
+    return [rng.choice((place, place, place, place + 4, rng.randint(0, 90), -1)) for place in places]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_few_moves_are_those_of_the_package(seed: int) -> None:
+    rng = Random(seed)
+    for _ in range(4):
+        while find_issues(problem := constrained(rng, rng.choice((1, 3, 8, 20, 60)))):
+            pass
+        options = Options(deterministic=True, work_limit=WORK, seed=seed)
+        start = earlier(rng, problem, plan(problem, options))
+        placements = tuple(
+            Placement(buffer=buffer.id, pool="memory", offset=offset)
+            for buffer, offset in zip(problem.buffers, start, strict=True)
+            if offset >= 0
+        )
+        terms = ("moves", "peak") if problem.terms() else ("moves",)
+        hint = Plan(status=Status.FEASIBLE, placements=placements)
+        wanted = plan(replace(problem, objective=terms), replace(options, hint=hint))
+        flags = DETERMINISTIC | FEW_MOVES | (0 if problem.terms() else FIT_ONLY)
+        ours = native_of(problem).solve(flags=flags, work_limit=WORK, seed=seed, start=start)
+        assert ours.status == wanted.status
+        if wanted.status in PLANNED:
+            assert ours.offsets == tuple(place.offset for place in wanted.placements)
+            assert (ours.moves, ours.peak) == (wanted.objective[0].value, wanted.pools[0].peak)
+            assert (ours.solver, ours.work) == (wanted.solver, wanted.work)
+
+
+def test_a_buffer_that_has_grown_moves_what_is_in_its_way() -> None:
+    native = Native()
+    native.add([(8, 0, 9, 1), (12, 0, 9, 1), (8, 0, 9, 1), (8, 0, 9, 1)])
+    better = list[int]()
+
+    def note(peak: int, _: list[int]) -> bool:
+        better.append(peak)
+        return True
+
+    solved = native.solve(flags=FEW_MOVES, start=(0, 8, 16, 24), on_better=note)
+    assert (solved.status, solved.moves, solved.peak) == (Status.FEASIBLE, 1, 40)
+    assert solved.offsets == (0, 8, 32, 24)
+    assert better[-1] == 40
+    native.call("set_capacity", 36)
+    assert native.solve(flags=FEW_MOVES, start=(0, 8, 16, 24)).moves == 2
+    kept = native.solve(flags=FEW_MOVES | FIT_ONLY, start=(0, 8, -1, 20))
+    assert (kept.status, kept.moves, kept.offsets) == (Status.OPTIMAL, 0, (0, 8, 28, 20))
+
+
+def test_moves_need_a_start() -> None:
+    for start in (None, (0, 8, (1 << 62) + 1)):
+        with pytest.raises(LibraryError, match="start") as refused:
+            three().solve(flags=FEW_MOVES, start=start)
+        assert refused.value.code == INVALID
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -95,7 +159,7 @@ def test_tiny_problems_are_solved_as_brute_force_does() -> None:
     statuses = set()
     for _ in range(1200):
         problem = random_problem(rng)
-        if len(problem.pools) > 1 or problem.relative or problem.pools[0].base is not None:
+        if len(problem.pools) > 1 or problem.pools[0].base is not None:
             continue
         if problem.pools[0].alignment != 1 or any(
             buffer.lifetime in (None, ALWAYS) and not buffer.lifetimes for buffer in problem.buffers
@@ -126,6 +190,8 @@ def three() -> Native:
         ("add_lifetime", (0, 4, 4), "it must end after its begin"),
         ("pin", (0, -8), "an offset of -8"),
         ("pin", (7, 0), "there is no buffer 7"),
+        ("tie", (0, 3, 8), "there is no buffer 3"),
+        ("tie", (0, 1, -(1 << 62) - 1), "a distance of -46"),
         ("keep_apart", (1, 1), "buffer 1 twice in one pair"),
         ("never_together", (0, 9), "there is no buffer 9"),
         ("allow_in_place", (9, 0), "there is no buffer 9"),
@@ -336,6 +402,65 @@ def test_the_judge_knows_each_rule() -> None:
             native.judge((0, 0, 8))
         native.call(call, 0, 1)
         assert native.judge((0, 0, 8)) == 16
+
+
+def tied() -> Native:
+    """Two views of one buffer, the second through a buffer without bytes, and one that is live with them."""
+    native = Native()
+    native.add([(16, 0, 2, 8), (8, 0, 2, 4), (0, 0, 1, 1), (4, 1, 3, 1), (8, 1, 2, 1)])
+    native.call("tie", 1, 0, 8)
+    native.call("tie", 2, 0, -4)
+    native.call("tie", 3, 2, 8)
+    return native
+
+
+def test_what_is_tied_lies_in_one_piece() -> None:
+    solved = tied().solve()
+    assert (solved.status, solved.peak) == (Status.OPTIMAL, 24)
+    whole, half, _, inner, _ = solved.offsets or ()
+    assert (half - whole, inner - whole) == (8, 4)
+    native = tied()
+    native.call("pin", 3, 20)
+    assert (native.solve().offsets or ())[:2] == (16, 24)
+
+
+def test_ties_that_contradict_each_other_are_refused() -> None:
+    native = tied()
+    native.call("tie", 3, 1, -4)
+    with pytest.raises(LibraryError, match="buffer 3 is tied to buffer 1 at another distance already"):
+        native.call("tie", 3, 1, 0)
+    native.call("keep_apart", 0, 1)
+    with pytest.raises(LibraryError, match="buffer 0 and buffer 1 may share no byte, but are tied so"):
+        native.solve()
+
+
+def test_a_group_without_a_place_is_named() -> None:
+    for call, arguments in (("set_capacity", (15,)), ("pin", (3, 0)), ("tie", (4, 0, 1))):
+        native = tied()
+        native.call(call, *arguments)
+        if call == "tie":
+            native.call("pin", 4, 8)
+        solved = native.solve()
+        members = (0, 1, 3, 4) if call == "tie" else (0, 1, 3)
+        assert (solved.status, solved.members, solved.bound) == (Status.INFEASIBLE, members, 16)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [
+        ((0, 4, 0, 4, 16), "another distance than that of the tie: buffer 0 and buffer 1"),
+        ((0, 8, 0, 0, 16), "another distance than that of the tie: buffer 0 and buffer 3"),
+        ((0, 8, 0, 4, 8), "an overlap: buffer 0 and buffer 4"),
+    ],
+)
+def test_the_judge_measures_ties(offsets: tuple[int, ...], message: str) -> None:
+    assert tied().judge((0, 8, 40, 4, 16)) == 24
+    with pytest.raises(LibraryError, match=message):
+        tied().judge(offsets)
+    native = tied()
+    native.call("keep_apart", 0, 3)
+    with pytest.raises(LibraryError, match="an overlap: buffer 0 and buffer 3"):
+        native.judge((0, 8, 0, 4, 16))
 
 
 def test_versions_are_those_of_the_package() -> None:

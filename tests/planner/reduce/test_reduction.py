@@ -1,11 +1,8 @@
 """From places to items and back: only what an item could really follow is taken."""
 
-from memstow.planner.model import Status
-from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.plan import Placement
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.solve.problem_plans import hint_places
-from memstow.solvers.solver import HintPlace
 
 TIED = parse_problem(
     {
@@ -51,12 +48,10 @@ def test_a_buffer_that_is_nowhere_or_in_no_pool_says_nothing() -> None:
 
 
 def test_what_is_kept_is_counted_by_where_the_item_would_be() -> None:
-    def places(*placements: Placement) -> tuple[HintPlace, ...]:
-        return hint_places(reduced(), Plan(status=Status.FEASIBLE, placements=placements)).by_item
+    def places(*placements: Placement) -> list[tuple[int, int, int, int]]:
+        return reduced().hint(placements).kept
 
-    assert places(*at(a=4, b=12)) == (HintPlace(0, 0, 1, 2),), "both would be where they were"
-    assert places(*at(a=4, b=16)) == (HintPlace(0, 0, 1, 1), HintPlace(0, 0, 2, 1)), (
-        "one of the two at a time"
-    )
-    assert places(*at(b=4)) == (), "the item would begin below zero"
-    assert places(*at(c=25)) == (), "no item is there"
+    assert places(*at(a=4, b=12)) == [(0, 0, 1, 2)], "both would be where they were"
+    assert places(*at(a=4, b=16)) == [(0, 0, 1, 1), (0, 0, 2, 1)], "one of the two at a time"
+    assert places(*at(b=4)) == [], "the item would begin below zero"
+    assert places(*at(c=25)) == [], "no item is there"

@@ -69,6 +69,7 @@ mod raw {
         pub fn memstow_reserve(problem: *mut Problem, offset: i64, size: i64) -> c_int;
         pub fn memstow_add_lifetime(problem: *mut Problem, buffer: usize, begin: i64, end: i64) -> c_int;
         pub fn memstow_pin(problem: *mut Problem, buffer: usize, offset: i64) -> c_int;
+        pub fn memstow_tie(problem: *mut Problem, buffer: usize, base: usize, distance: i64) -> c_int;
         pub fn memstow_keep_apart(problem: *mut Problem, one: usize, other: usize) -> c_int;
         pub fn memstow_never_together(problem: *mut Problem, one: usize, other: usize) -> c_int;
         pub fn memstow_allow_in_place(problem: *mut Problem, input: usize, output: usize) -> c_int;
@@ -79,6 +80,7 @@ mod raw {
         pub fn memstow_plan_offsets(plan: *const Plan) -> *const i64;
         pub fn memstow_plan_peak(plan: *const Plan) -> i64;
         pub fn memstow_plan_bound(plan: *const Plan) -> i64;
+        pub fn memstow_plan_moves(plan: *const Plan) -> usize;
         pub fn memstow_plan_solver(plan: *const Plan) -> *const c_char;
         pub fn memstow_judge(
             problem: *const Problem,
@@ -98,6 +100,7 @@ const ABI_VERSION: c_int = 1;
 const MESSAGE_SIZE: usize = 256;
 const DETERMINISTIC: u32 = 1;
 const FIT_ONLY: u32 = 2;
+const FEW_MOVES: u32 = 4;
 
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +146,8 @@ pub struct Plan {
     pub peak: i64,
     /// No plan has a lower peak.
     pub bound: i64,
+    /// How many buffers are elsewhere than in the start, where moves count.
+    pub moves: usize,
     /// Who found the plan, such as `exact`.
     pub solver: String,
 }
@@ -196,6 +201,8 @@ pub struct Options<'a> {
     pub deterministic: bool,
     /// Any plan within the capacity will do.
     pub fit_only: bool,
+    /// As few buffers as possible are elsewhere than in the start, in which those that are new are at -1.
+    pub few_moves: bool,
     /// By buffer: offsets to start from.
     pub start: Option<&'a [i64]>,
     pub stop: Option<&'a Stop>,
@@ -258,6 +265,11 @@ impl Problem {
         self.checked(unsafe { raw::memstow_pin(self.0, buffer, offset) })
     }
 
+    /// The buffer is this far above the base, or below it, in one piece; the two may share bytes.
+    pub fn tie(&mut self, buffer: usize, base: usize, distance: i64) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_tie(self.0, buffer, base, distance) })
+    }
+
     /// The two may share no byte, whenever they are live.
     pub fn keep_apart(&mut self, one: usize, other: usize) -> Result<(), Error> {
         self.checked(unsafe { raw::memstow_keep_apart(self.0, one, other) })
@@ -292,7 +304,8 @@ impl Problem {
             raw.seed = options.seed;
             raw.workers = options.workers;
             raw.flags = if options.deterministic { DETERMINISTIC } else { 0 }
-                | if options.fit_only { FIT_ONLY } else { 0 };
+                | if options.fit_only { FIT_ONLY } else { 0 }
+                | if options.few_moves { FEW_MOVES } else { 0 };
             raw.start = options.start.map_or(ptr::null(), <[i64]>::as_ptr);
             raw.stop = options.stop.map_or(ptr::null(), |stop| stop.0);
             raw.message = message.as_mut_ptr();
@@ -314,6 +327,7 @@ impl Problem {
                     .then(|| std::slice::from_raw_parts(offsets, self.len()).to_vec()),
                 peak: raw::memstow_plan_peak(plan),
                 bound: raw::memstow_plan_bound(plan),
+                moves: raw::memstow_plan_moves(plan),
                 solver: text(raw::memstow_plan_solver(plan)),
             };
             raw::memstow_plan_destroy(plan);

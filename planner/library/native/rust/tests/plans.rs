@@ -27,9 +27,19 @@ fn each_rule_is_followed() {
     assert_eq!(plan.offsets.as_ref().unwrap()[1], 24);
     assert_eq!(problem.judge(plan.offsets.as_ref().unwrap()), Ok(32));
     problem.never_together(0, 1).unwrap();
+    let view = problem.add(4, 2..4, 1).unwrap();
+    problem.tie(view, 2, 4).unwrap();
+    assert!(problem.tie(view, 2, 0).is_err());
     problem.add_lifetime(0, 9..10).unwrap();
     problem.allow_in_place(1, 2).unwrap();
     assert_eq!(problem.solve(&Options::default()).unwrap().status, Status::Optimal);
+}
+
+#[test]
+fn few_buffers_move_from_a_start() {
+    let options = Options { start: Some(&[8, 0, -1]), few_moves: true, ..Options::default() };
+    let plan = three().solve(&options).unwrap();
+    assert_eq!((plan.status, plan.moves, plan.offsets), (Status::Optimal, 0, Some(vec![8, 0, 8])));
 }
 
 #[test]
