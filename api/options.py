@@ -14,13 +14,15 @@ from memstow.planner.model import LONGEST_RUN
 
 WRITABLE: Final = ("json", "csv", "structured")
 """Formats of problems and plans."""
-PLANS: Final = (*WRITABLE, "executorch", "usmp")
-"""Formats of plans."""
-READABLE: Final = PLANS
+READABLE: Final = (*WRITABLE, "executorch", "usmp")
 """Formats of problems that can be read and written."""
+PROGRAMS: Final = "programs"
+"""Several programs that take turns; as the format of a plan: one for each of them."""
+PLANS: Final = (*READABLE, PROGRAMS)
+"""Formats of plans."""
 RECORDED: Final = ("torch-snapshot", "torch-trace", "stalloc")
 """Formats of what an allocator did."""
-READ_ONLY: Final = ("xla", *RECORDED)
+READ_ONLY: Final = ("xla", *RECORDED, PROGRAMS)
 OF_GRAPHS: Final = ("graph", "tflite", "onnx", "pt2")
 ORDERS: Final = ("given", "free", "lpmf", "dfs")
 GENERATORS: Final = ("stripes", "recompute", "spill", "channels")
@@ -261,6 +263,21 @@ AT: Final = Option(
     is_repeated=True,
     more=" ([shapes.md](shapes.md))",
 )
+THEN: Final = Option(
+    "then",
+    "another program, which runs after the first, in the same memories",
+    Text(),
+    "FILE",
+    is_repeated=True,
+    more=" ([programs.md](programs.md))",
+)
+KEEP: Final = Option(
+    "keep",
+    "of several programs: the buffers with this id are one, which keeps its address and what is in it",
+    Text(),
+    "BUFFER",
+    is_repeated=True,
+)
 TARGET: Final = Option(
     "target",
     "use the pools of this target: a file, or a name from `memstow targets`",
@@ -452,7 +469,10 @@ REPLAN: Final = Option("replan", "write a plan in the place of the one that the 
 
 # What is written.
 
-SUFFIXES: Final = ".json, .csv, .h, .c, .check.c, .ld, .rs, .replay, .loops.json (.txt, .h, .svg) or .tflite"
+SUFFIXES: Final = (
+    ".json, .csv, .programs.json, .h, .c, .check.c, .ld, .rs, .replay, .loops.json (.txt, .h, .svg) or "
+    ".tflite"
+)
 """How the names of files end to which a plan is written."""
 OUTPUT: Final = Option(
     "output",

@@ -94,6 +94,9 @@ if TYPE_CHECKING:
         ReuseCost as ReuseCost,
         Target as Target,
     )
+    from memstow.planner.model.programs import Kept as Kept, Program as Program, Programs as Programs
+    from memstow.planner.formats.programs_format import read_programs as read_programs
+    from memstow.planner.programs import joint_problem as joint_problem, program_plans as program_plans
     from memstow.planner.model.symbolic import (
         Order as Order,
         OrderedPlacement as OrderedPlacement,
@@ -152,6 +155,7 @@ if TYPE_CHECKING:
         judge as judge,
         verify as verify,
     )
+    from memstow.planner.verify.program_plans import verify_programs as verify_programs
     from memstow.planner.verify.tiling_verdict import (
         TilingVerdict as TilingVerdict,
         verify_tiling as verify_tiling,
@@ -289,6 +293,9 @@ _HOMES: Final = {
         "write_symbolic",
         "write_symbolic_plan",
     ),
+    "memstow.planner.model.programs": ("Kept", "Program", "Programs"),
+    "memstow.planner.formats.programs_format": ("read_programs",),
+    "memstow.planner.programs": ("joint_problem", "program_plans"),
     "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
     "memstow.planner.shapes.symbolic_layout": (
         "Layout",
@@ -323,6 +330,7 @@ _HOMES: Final = {
         "judge",
         "verify",
     ),
+    "memstow.planner.verify.program_plans": ("verify_programs",),
     "memstow.planner.verify.tiling_verdict": (
         "TilingVerdict",
         "verify_tiling",

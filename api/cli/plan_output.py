@@ -23,7 +23,7 @@ from memstow.api.cli.output_files import (
 from memstow.api.cli.parser import add_options
 from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
-from memstow.api.options import EXPORTS, LOOPS, MODEL, STEP_TABLE, SUFFIXES
+from memstow.api.options import EXPORTS, LOOPS, MODEL, PROGRAMS, STEP_TABLE, SUFFIXES
 from memstow.planner.graph.documents import labels_in, problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
@@ -224,6 +224,8 @@ def _told_by(path: str) -> str | None:
     """The format that the suffix of the name tells."""
     if (form := loops_told_by(path)) is not None:
         return form
+    if path.lower().endswith(f".{PROGRAMS}.json"):
+        return PROGRAMS
     suffix = suffix_of(path)
     if suffix in ("", ".json", ".csv", f".{STEP_TABLE}", f".{MODEL}"):
         return suffix[1:] or None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem, Target
+    from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
     from memstow.planner.plain._columns import Columns
     from memstow.planner.recorded.recording import Recording
@@ -42,7 +43,7 @@ def add_problem(parser: argparse.ArgumentParser, name: str = "file") -> None:
         name, metavar=name.upper(), help="the problem or the graph; - reads it from standard input"
     )
     add_option(parser, options.FORMAT)
-    add_options(parser, options.DEVICE, options.AT)
+    add_options(parser, options.DEVICE, options.AT, options.THEN, options.KEEP)
 
 
 def values_of(args: argparse.Namespace) -> dict[str, int]:
@@ -124,21 +125,25 @@ def recording_in(data: bytes, path: str, args: argparse.Namespace) -> "Recording
     """What an allocator did, if the bytes say that; None also for options that recordings do not have."""
     from memstow.planner import formats
 
-    if args.at or args.dim:
+    if args.at or args.dim or args.then:
         return None
     with naming_file(path), naming_option("device", options.DEVICE.spelling):
         return formats.read_recording(data, args.format, args.device)
 
 
 def document_in(
-    data: bytes, path: str, args: argparse.Namespace, recording: "Recording | None" = None
+    data: bytes,
+    path: str,
+    args: argparse.Namespace,
+    source: "Recording | Programs | None" = None,
 ) -> "Problem | Graph":
-    """The problem or the graph in these bytes, or of their recording, changed as the arguments say."""
+    """The problem or the graph in these bytes, or of what they were read as, changed as the arguments say."""
     from memstow.planner import formats
     from memstow.planner.model.problem import Problem
 
-    if recording is not None:
-        return _changed_problem(recording.problem, args)
+    programs = programs_in(data, path, args) if source is None else source
+    if programs is not None:
+        return _changed_problem(problem_of(programs), args)
     data = _with_live_ranges(path, data)
     if getattr(args, "at", None):
         return _changed_problem(_at_values(data, path, args), args)
@@ -158,6 +163,66 @@ def document_in(
             raise InputError.single("not_a_model", "--in-place", message)
         return _changed_graph(document, path, args)
     return _changed_problem(document, args)
+
+
+def programs_in(data: bytes, path: str, args: argparse.Namespace) -> "Programs | None":
+    """The programs that the bytes describe, or that the arguments name; None where there is but one."""
+    from memstow.planner import formats
+
+    files, names = getattr(args, "then", None) or (), getattr(args, "keep", None) or ()
+    is_json = formats.looks_like_json(data) and b'"programs"' in data
+    raw = parse_json(data) if is_json and not files else None
+    if not files and not formats.is_programs(raw):
+        if names:
+            message = (
+                "it is of several programs, and this is one; name the next one by --then, or leave it out"
+            )
+            raise InputError.single("no_programs", "--keep", message)
+        return None
+    option = first_named(args, (options.DEVICE, options.AT, *(() if files else (options.KEEP,))))
+    if option is not None:
+        message = "it is not for a document of several programs; leave it out, or write it into the document"
+        raise InputError.single("not_for_programs", option.spelling, message)
+    from memstow.planner.formats.programs_format import problem_of_program
+    from memstow.planner.programs import parse_programs, programs_of
+
+    def read(name: str) -> "Problem":
+        # As seen from the document.
+        return _problem_in(os.path.join("" if files or path == STDIN else os.path.dirname(path), name))
+
+    if not files:
+        with naming_file(path):
+            return parse_programs(raw, problem_of_program, read)
+    with changing_issues(
+        lambda issue: replace(issue, path="--keep") if issue.path.startswith("$") else issue
+    ):
+        return programs_of([(_stem(name), _problem_in(name)) for name in (path, *files)], names)
+
+
+def _problem_in(path: str) -> "Problem":
+    """The problem of one program, in this file."""
+    from memstow.planner import formats
+    from memstow.planner.formats.programs_format import problem_as_listed
+
+    data = read_bytes_of(path)
+    with naming_file(path):
+        return problem_as_listed(formats.read_document(_with_live_ranges(path, data)))
+
+
+def _stem(path: str) -> str:
+    """What the program in a file is called."""
+    return os.path.basename(path).partition(".")[0] or "program"
+
+
+def problem_of(source: "Recording | Programs") -> "Problem":
+    """The problem of what is more than a problem."""
+    from memstow.planner.model.programs import Programs
+
+    if not isinstance(source, Programs):
+        return source.problem
+    from memstow.planner.programs import joint_problem
+
+    return joint_problem(source)
 
 
 def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
@@ -357,6 +422,8 @@ def warn_if_terminal(path: str | None) -> None:
 NEED_OBJECTS: Final = (
     options.DEVICE,
     options.AT,
+    options.THEN,
+    options.KEEP,
     options.TARGET,
     options.ORDER,
     options.DIM,
@@ -409,6 +476,8 @@ _NOT_OF_SYMBOLS: Final = (
     options.FORMAT,
     options.PLAN_FORMAT,
     options.DEVICE,
+    options.THEN,
+    options.KEEP,
     *options.CHANGES,
     options.ORDER,
     options.DIM,

@@ -29,6 +29,7 @@ MEDIA_TYPES: Final = {
     "torch-snapshot": f"{_VENDOR}torch-snapshot",
     "torch-trace": f"{_VENDOR}torch-trace",
     "stalloc": f"{_VENDOR}stalloc",
+    "programs": f"{_VENDOR}programs+json",
 }
 SOURCE_CODE: Final = "text/plain; charset=utf-8"
 """The media type of plans as source code."""

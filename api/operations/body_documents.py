@@ -19,7 +19,7 @@ from memstow.api.operations.envelope import (
 from memstow.api.operations.request_types import BodyForm, Limits
 from memstow.api.options import RECORDED
 from memstow.planner import formats
-from memstow.planner.formats import is_graph, looks_like_json
+from memstow.planner.formats import is_graph, is_programs, looks_like_json
 from memstow.planner.graph.documents import retarget
 from memstow.planner.model.errors import InputError, Issue, changing_issues
 from memstow.planner.model.printable import shown
@@ -155,7 +155,7 @@ def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
         _refuse_symbolic(json_value(text, limits))
         return _document_within(formats.read_document(text), limits)
     _refuse_symbolic(raw)
-    if is_graph(raw):
+    if is_graph(raw) or is_programs(raw):
         return _document_within(formats.document_of(raw), limits)
     return _document_within(parse_problem(raw), limits)
 

@@ -269,12 +269,14 @@ def _to_judge(request: VerifyRequest, content: object) -> "tuple[Problem | Graph
 def _plan_of(
     issues: list[Issue], raw: Mapping[str, Any], member: str, problem: "Problem | Graph | None"
 ) -> Plan | None:
-    """The plan in this member of an envelope: native, or a text in another format."""
+    """The plan in this member of an envelope: native, one for each program, or a text in another format."""
 
     def read() -> Plan:
         value = raw[member]
         if isinstance(value, str) and problem is not None:
             return formats.read_plan(value.encode("utf-8", "surrogatepass"), problem_of(problem))
+        if problem is not None and formats.is_programs(value):
+            return formats.read_plan(json.dumps(value).encode(), problem_of(problem), "programs")
         return parse_plan(value)
 
     return collect(issues, member, read) if member in raw else None

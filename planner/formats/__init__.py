@@ -33,6 +33,7 @@ _READ_ONLY: Final = {
     "torch-snapshot": "torch_recordings:SNAPSHOT_FORMAT",
     "torch-trace": "torch_recordings:TRACE_FORMAT",
     "stalloc": "torch_recordings:STALLOC_FORMAT",
+    "programs": "programs_format",
 }
 RECORDED: Final = ("torch-snapshot", "torch-trace", "stalloc")
 """Formats of what an allocator did, on one device or several."""
@@ -43,7 +44,7 @@ _OF_GRAPHS: Final = {
     "onnx": "onnx.models",
     "pt2": "torch_program",
 }
-_WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp")
+_WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp", "programs")
 # Plans that other programs run and nobody reads back.
 _PLANS_ONLY: Final = {"replay": "step_table", "stalloc": "stalloc_plan"}
 _NO_PROBLEM: Final = Problem(buffers=())
@@ -350,6 +351,8 @@ def problem_format(raw: Any) -> str:
         if not raw:
             raise InputError.single("no_problem", "$", _EMPTY_LIST)
         return "usmp" if isinstance(raw[0], list) else "executorch"
+    if is_programs(raw):
+        return "programs"
     if isinstance(raw, dict) and not ("buffers" in raw or "version" in raw):
         if "schema_version" in raw or "problem" in raw:
             return "structured"
@@ -381,6 +384,12 @@ def is_graph(raw: Any) -> bool:
     return isinstance(raw, dict) and "operators" in raw and not ("buffers" in raw or "placements" in raw)
 
 
+def is_programs(raw: Any) -> bool:
+    """Whether it is of several programs: the problem of each, or the plan of each."""
+    others = {"buffers", "operators", "placements"}
+    return isinstance(raw, dict) and "programs" in raw and not raw.keys() & others
+
+
 def is_symbolic(raw: Any) -> bool:
     """Whether it is a problem or a graph whose sizes are formulas."""
     return isinstance(raw, dict) and "symbols" in raw and ("buffers" in raw or "operators" in raw)
@@ -396,6 +405,9 @@ def is_plan(raw: Any) -> bool:
     """Whether it is a plan, of ours or in the form of somebody else."""
     if isinstance(raw, list):
         return bool(raw) and isinstance(raw[0], dict) and "mem_offset" in raw[0]
+    if is_programs(raw):
+        entries = raw["programs"] if isinstance(raw["programs"], list) else []
+        return any(isinstance(entry, dict) and "plan" in entry for entry in entries)
     return isinstance(raw, dict) and ("placements" in raw or _USMP_PLAN in raw) and "buffers" not in raw
 
 
@@ -405,4 +417,6 @@ def plan_format(raw: Any) -> str:
         return "executorch"
     if isinstance(raw, dict) and _USMP_PLAN in raw:
         return "usmp"
+    if is_programs(raw):
+        return "programs"
     return "structured" if isinstance(raw, dict) and "placements" in raw and "status" not in raw else "json"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model import Status
-from memstow.planner.model.plan import Arena, Arenas, Explanation, Plan, PoolUse, gap_of
+from memstow.planner.model.plan import Arena, Arenas, Explanation, Plan, PoolUse, gap_of, peaks
 from memstow.planner.model.problem import PEAK, Problem, parse_term
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import PlainPlan, plan_of, problem_of
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memstow.planner.explain.needs import Kind, Need, Needs
     from memstow.planner.explain.shortfall import Change, Shortfall
     from memstow.planner.graph.graph_document import Label
+    from memstow.planner.model.programs import Programs
 
 PICTURE_ROWS: Final = 12
 MOST_RELEASES: Final = 20
@@ -54,6 +55,22 @@ def plan_report(
             drawn = maps(problem, plan, width, PICTURE_ROWS, glyphs, labels)
             lines = plan_lines(plan, len(plan.placements), bases, drawn)
     return "\n".join(lines)
+
+
+def use_by_program(programs: "Programs", problem: Problem, plan: Plan) -> str:
+    """Up to where each program needs each pool, of the plan of all."""
+    from memstow.planner.programs import program_plans
+
+    cells = []
+    own = program_plans(plan)
+    for program in programs.programs:
+        highest = peaks(program.problem, own[program.id].placements) if program.id in own else {}
+        cells += [
+            (plain(program.id, most=60), plain(pool.id, most=60), count(highest[pool.id]))
+            for pool in problem.pools
+            if pool.id in highest
+        ]
+    return "\n".join(table(("program", "pool", "bytes"), cells))
 
 
 def plan_lines(plan: Plan, placed: int, bases: dict[str, int], drawn: list[str]) -> list[str]:

@@ -134,6 +134,9 @@ PROBLEMS: Final = (
     json.dumps(_CADENCE).encode(),
     json.dumps(_USMP).encode(),
     json.dumps(_TARGET).encode(),
+    b'{"version": 1, "programs": [{"id": "p", "problem": {"version": 1, '
+    b'"buffers": [{"id": "a", "size": 2, "lifetime": [0, 1]}]}}], '
+    b'"kept": [{"buffers": [["p", "a"]], "life": "used"}]}',
     b'id,start,end,size,gaps,offset\na,0,9,8,2-3 4-5@2:6,16\n"b",-4,9,8,,\r\n',
     b'{"sizes": {"a": 3, "b": 4}, "edges": [["a", "b"]], "pools": [{"name": "m", "size": null}]}',
     b"[[0, 159, 2048], [0, 13, 7904]]",
@@ -143,4 +146,12 @@ PROBLEMS: Final = (
     training(layers=1, batches=1, carried=1).data(),
     with_experts().data(),
 )
-PLANS: Final = tuple(formats.write_plan(PROBLEM, PLAN, name) for name in formats.plan_names())
+PLANS: Final = (
+    *(formats.write_plan(PROBLEM, PLAN, name) for name in formats.plan_names() if name != "programs"),
+    json.dumps(
+        {
+            "version": 1,
+            "programs": [{"id": "p", "plan": json.loads(formats.write_plan(PROBLEM, PLAN, "json"))}],
+        }
+    ).encode(),
+)

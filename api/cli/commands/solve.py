@@ -29,6 +29,7 @@ from memstow.api.cli.problem_input import (
     columns_in,
     document_in,
     naming_file,
+    programs_in,
     read_bytes_of,
     recording_in,
     refuse_two_stdins,
@@ -56,6 +57,7 @@ from memstow.api.cli.tflite_output import (
     with_model,
     written_model,
 )
+from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.options import Event, Listener, Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
     from memstow.planner.plain._columns import Columns
     from memstow.planner.recorded.recording import Recording
@@ -237,26 +240,27 @@ def run(args: argparse.Namespace) -> int:
     if columns is not None:
         del data
         return _solve_columns(args, columns)
-    symbolic = None if args.at else symbolic_in(data, args.file)
+    symbolic = None if args.at or args.then else symbolic_in(data, args.file)
     if symbolic is not None:
         return _solve_symbolic(args, symbolic)
     if args.shapes is not None:
         message = "it is for problems with symbols, and this has none; leave it out"
         raise InputError.single("not_symbolic", "--shapes", message)
     recording = recording_in(data, args.file, args)
-    document = document_in(data, args.file, args, recording)
+    programs = programs_in(data, args.file, args) if recording is None else None
+    document = document_in(data, args.file, args, recording or programs)
     check_names(args, document)
     model = read_model(args, document, data)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
-    return _solve_document(args, with_model(document, model), model, recording, size, began)
+    return _solve_document(args, with_model(document, model), model, recording or programs, size, began)
 
 
 def _solve_document(
     args: argparse.Namespace,
     document: "Problem | Graph",
     model: "Model | None",
-    recording: "Recording | None",
+    source: "Recording | Programs | None",
     size: int,
     began: float,
 ) -> int:
@@ -277,13 +281,24 @@ def _solve_document(
         # Measured after the outputs are written, which may take long, unless one of them has it.
         plan = plan if plan.arena is not None else with_arenas(model, written, document, plan)
         show_arena(args, model, plan, written is not None)
-    if shows and recording is not None and plan.status in PLANNED:
-        from memstow.planner.show.recording_report import saving
-
-        print(saving(recording.usage, plan))
+    if shows and source is not None and plan.status in PLANNED:
+        print(_of_source(source, document, plan))
     if shows:
         _tell_of_fronts(document, plan)
     return _told(plan.status, interrupted)
+
+
+def _of_source(source: "Recording | Programs", document: "Problem | Graph", plan: "Plan") -> str:
+    """What the plan means to the recording or the programs that it is for."""
+    from memstow.planner.model.programs import Programs
+
+    if isinstance(source, Programs):
+        from memstow.planner.show.report import use_by_program
+
+        return use_by_program(source, problem_of(document), plan)
+    from memstow.planner.show.recording_report import saving
+
+    return saving(source.usage, plan)
 
 
 def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:

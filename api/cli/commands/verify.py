@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memstow.api import options
@@ -29,6 +30,7 @@ from memstow.api.cli.problem_input import (
     add_problem,
     columns_in,
     document_in,
+    programs_in,
     read_bytes_of,
     read_plan,
     read_symbolic_plan_of,
@@ -47,9 +49,10 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
     from memstow.planner.model.tiling import Tiling, Tilings
-    from memstow.planner.verify import Verdict
+    from memstow.planner.verify import Verdict, Violation
 
 RECHECK_SECONDS = 10.0
 MOST_SHOWN = 100
@@ -109,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     data = read_bytes_of(args.problem)
     if (code := _in_columns(args, data)) is not None:
         return code
-    symbolic = None if args.at else symbolic_in(data, args.problem)
+    symbolic = None if args.at or args.then else symbolic_in(data, args.problem)
     return _run_ordinary(args, data) if symbolic is None else _run_symbolic(args, symbolic)
 
 
@@ -142,7 +145,8 @@ def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
 
 def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     """Check the plan of a problem, a graph or a model."""
-    document = document_in(data, args.problem, args)
+    programs = programs_in(data, args.problem, args)
+    document = document_in(data, args.problem, args, programs)
     form = _output_form(args)
     plan_data = data if args.plan is None else read_bytes_of(args.plan)
     tilings = None if args.plan is None else tilings_in(args, plan_data)
@@ -186,6 +190,8 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     )
 
     verdict, interrupted = judge(document, plan, hint), False
+    if programs is not None and plan.placements and verdict.valid:
+        verdict = replace(verdict, violations=_apart(programs, document, plan))
     if args.recheck:
         verdict, interrupted = _rechecked(args, document, plan, verdict, hint)
     verdict = with_point_verdict(verdict, chosen, args.point, hint)
@@ -204,6 +210,14 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
         print_error("interrupted: claims that were not decided yet stay unchecked")
         return Exit.INTERRUPTED
     return code
+
+
+def _apart(programs: "Programs", document: "Problem | Graph", plan: "Plan") -> "tuple[Violation, ...]":
+    """What is wrong with the plan of each program by itself, in the pools in force, or with what is kept."""
+    from memstow.planner.programs import program_plans
+    from memstow.planner.verify.program_plans import verify_programs
+
+    return tuple(verify_programs(replace(programs, pools=document.pools), program_plans(plan)))
 
 
 def _tell(args: argparse.Namespace, verdict: "Verdict", say_valid: Callable[[], None]) -> Exit:

@@ -34,7 +34,7 @@ from tests.api.cli.conftest import Cli
         (
             "solve x --format jsn",
             "--format: 'jsn' is not one of json, csv, structured, executorch, usmp, xla, torch-snapshot, "
-            "torch-trace, stalloc, graph, tflite, onnx, pt2; did you mean json?",
+            "torch-trace, stalloc, programs, graph, tflite, onnx, pt2; did you mean json?",
             "memstow solve",
         ),
         (

@@ -91,7 +91,11 @@ def test_what_a_format_takes_means_the_same_through_it_and_on_to_any_other(name:
     assert all(kept[other] > 10 for other in formats.names() if other != "usmp" and name != "usmp"), kept
 
 
-@pytest.mark.parametrize("name", formats.plan_names())
+# The plans of several programs need names that say which program: tests/planner/programs writes these.
+PLANS_OF_ONE = [name for name in formats.plan_names() if name != "programs"]
+
+
+@pytest.mark.parametrize("name", PLANS_OF_ONE)
 def test_a_plan_means_the_same_in_every_form_it_takes(name: str) -> None:
     for seed in range(TRIES):
         rng = Random(seed)
@@ -103,7 +107,7 @@ def test_a_plan_means_the_same_in_every_form_it_takes(name: str) -> None:
         plan = Plan(status=Status.FEASIBLE, placements=tuple(placements))
         there = formats.read_plan(formats.write_plan(problem, plan, name), problem)
         assert set(there.placements) == set(placements), seed
-        for other in formats.plan_names():
+        for other in PLANS_OF_ONE:
             back = formats.read_plan(formats.write_plan(problem, there, other), problem)
             assert set(back.placements) == set(placements), (seed, other)
 

@@ -140,11 +140,12 @@ def test_a_document_that_was_packed_is_no_program_of_pytorch() -> None:
 def test_only_formats_that_would_do_are_listed() -> None:
     problem, plan = Problem(buffers=()), Plan(status=Status.UNKNOWN)
     both_ways = "json, csv, structured, executorch, usmp"
-    written = f"{both_ways}, replay, stalloc"
+    with_plans = f"{both_ways}, programs"
+    written = f"{with_plans}, replay, stalloc"
     for call, listed in (
         (lambda: formats.write_problem(problem, "tflite"), both_ways),
         (lambda: formats.write_plan(problem, plan, "tflite"), written),
-        (lambda: formats.read_plan(b"[]", problem, "tflite"), both_ways),
+        (lambda: formats.read_plan(b"[]", problem, "tflite"), with_plans),
     ):
         assert refusal(call)[0].message == f"the format 'tflite' is one of graphs; use {listed}"
     assert refusal(lambda: formats.write_plan(problem, plan, "xml"))[0].message == (

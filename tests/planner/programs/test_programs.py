@@ -1,0 +1,277 @@
+"""Programs that take turns: their plan against all offsets, and both judges against each other."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations, product
+from random import Random
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memstow.planner.model import Status
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Placement, Plan
+from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem
+from memstow.planner.model.programs import Kept, Program, Programs, name_in_all
+from memstow.planner.programs import joint_problem, plan_of_all, program_plans, programs_of
+from memstow.planner.solve.engine import plan
+from memstow.planner.verify import judge, verify
+from memstow.planner.verify.program_plans import verify_programs
+from tests.problems import random_problem
+
+PREFILL = Problem(
+    buffers=[
+        Buffer(id="tokens", size=64, lifetime=(0, 1)),
+        Buffer(id="scores", size=256, lifetime=(1, 2)),
+        Buffer(id="cache", size=128, lifetime=(1, 2)),
+    ]
+)
+DECODE = Problem(
+    buffers=[
+        Buffer(id="cache", size=128, lifetime=(0, 1)),
+        Buffer(id="token", size=16, lifetime=(0, 2)),
+        Buffer(id="logits", size=192, lifetime=(1, 3)),
+    ]
+)
+BOTH = programs_of([("prefill", PREFILL), ("decode", DECODE)], ["cache"])
+
+
+def places(**offsets: int) -> Plan:
+    """Offsets by names, in which `__` stands for the slash."""
+    return Plan(
+        status=Status.FEASIBLE,
+        placements=[
+            Placement(buffer=name.replace("__", "/"), pool="memory", offset=offset)
+            for name, offset in offsets.items()
+        ],
+    )
+
+
+def test_what_is_kept_has_one_address_and_the_rest_shares_bytes() -> None:
+    joint = joint_problem(BOTH)
+    found = plan(joint, Options(deterministic=True))
+    # 256 + 128 in prefill; in decode the cache stays although its life is over there.
+    assert (found.status, found.pools[0].peak) == (Status.OPTIMAL, 384)
+    own = program_plans(found)
+    offset_of = {name: {it.buffer: it.offset for it in entry.placements} for name, entry in own.items()}
+    assert offset_of["prefill"]["cache"] == offset_of["decode"]["cache"]
+    assert list(own) == ["prefill", "decode"]
+    assert verify_programs(BOTH, own) == []
+    assert judge(joint, found).unchecked == ()
+
+
+def test_without_anything_kept_the_largest_program_decides() -> None:
+    apart = replace(BOTH, kept=())
+    assert plan(joint_problem(apart)).pools[0].peak == 384
+    smaller = programs_of([("a", DECODE), ("b", DECODE), ("c", DECODE)])
+    assert [program.id for program in smaller.programs] == ["a", "b", "c"]
+    assert plan(joint_problem(smaller)).pools[0].peak == 208
+
+
+def test_programs_of_one_name_get_numbers() -> None:
+    same = programs_of([("net", DECODE), ("net", DECODE), ("net-2", DECODE)])
+    assert [program.id for program in same.programs] == ["net", "net-2", "net-2-2"]
+
+
+GOOD = {
+    "prefill__tokens": 128,
+    "prefill__scores": 128,
+    "prefill__cache": 0,
+    "decode__cache": 0,
+    "decode__token": 128,
+    "decode__logits": 144,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({}, None),
+        ({"decode__cache": 400}, "relative_distance"),
+        ({"decode__logits": 0}, "overlap"),
+        ({"prefill__tokens": 64}, "overlap"),
+        ({"prefill__scores": 64}, "overlap"),
+        ({"decode__token": 200}, "overlap"),
+    ],
+)
+def test_the_judge_of_programs_knows_what_must_survive(changes: dict[str, int], code: str | None) -> None:
+    changed = places(**{**GOOD, **changes})
+    expected = set() if code is None else {code}
+    assert {it.code.value for it in verify_programs(BOTH, program_plans(changed))} == expected
+    assert bool(verify(joint_problem(BOTH), changed)) == bool(expected)
+
+
+def test_a_program_without_a_plan_or_one_too_many_is_no_plan_of_all() -> None:
+    own = program_plans(places(**GOOD))
+    assert {it.code.value for it in verify_programs(BOTH, {"prefill": own["prefill"]})} == {"missing"}
+    assert {it.code.value for it in verify_programs(BOTH, {**own, "other": own["decode"]})} == {
+        "unknown_buffer"
+    }
+
+
+def test_what_is_used_lives_from_the_first_program_to_the_last_that_has_it() -> None:
+    encoder = Problem(
+        buffers=[
+            Buffer(id="image", size=100, lifetime=(0, 2)),
+            Buffer(id="code", size=10, lifetime=(2, 3)),
+        ]
+    )
+    between = Problem(buffers=[Buffer(id="x", size=95, lifetime=(0, 1))])
+    decoder = Problem(
+        buffers=[
+            Buffer(id="code", size=10, lifetime=(0, 1)),
+            Buffer(id="sound", size=100, lifetime=(1, 2)),
+        ]
+    )
+    handed = programs_of([("enc", encoder), ("mid", between), ("dec", decoder)], ["code"])
+    assert plan(joint_problem(handed)).pools[0].peak == 110
+    once = replace(handed, kept=(replace(handed.kept[0], life="used"),))
+    found = plan(joint_problem(once))
+    assert found.pools[0].peak == 105
+    assert verify_programs(once, program_plans(found)) == []
+    assert verify_programs(handed, program_plans(found)) != []
+
+
+def test_buffers_without_lifetimes_are_kept_apart_from_what_survives() -> None:
+    graph = Problem(
+        buffers=[Buffer(id="a", size=8), Buffer(id="b", size=8), Buffer(id="state", size=4)],
+        conflicts=[("a", "b")],
+    )
+    weights = Problem(
+        buffers=[Buffer(id="w", size=3, lifetime=ALWAYS), Buffer(id="t", size=5, lifetime=(0, 1))]
+    )
+    both = Programs(
+        programs=[Program(id="g", problem=graph), Program(id="n", problem=weights)],
+        kept=[Kept(buffers=[("g", "state")])],
+    )
+    found = plan(joint_problem(both))
+    assert found.pools[0].peak == 8 + 8 + 4 + 3
+    assert verify_programs(both, program_plans(found)) == []
+
+
+def test_pairs_do_not_lift_what_is_kept() -> None:
+    one = Problem(
+        buffers=[Buffer(id="s", size=4, lifetime=(0, 1)), Buffer(id="t", size=4, lifetime=(0, 1))],
+        exclusive=[("s", "t")],
+    )
+    kept = Programs(programs=[Program(id="p", problem=one)], kept=[Kept(buffers=[("p", "s")])])
+    assert plan(one).pools[0].peak == 4
+    assert plan(joint_problem(kept)).pools[0].peak == 8
+
+
+def offsets_of(programs: Programs, most: int) -> Iterator[dict[str, int]]:
+    """All offsets up to this one, of what is kept once."""
+    alike = {
+        name_in_all(*pair): name_in_all(*kept.buffers[0]) for kept in programs.kept for pair in kept.buffers
+    }
+    names = [
+        name_in_all(program.id, buffer.id)
+        for program in programs.programs
+        for buffer in program.problem.buffers
+    ]
+    free = list(dict.fromkeys(alike.get(name, name) for name in names))
+    for chosen in product(range(most), repeat=len(free)):
+        offset = dict(zip(free, chosen, strict=True))
+        yield {name: offset[alike.get(name, name)] for name in names}
+
+
+def least_peak(programs: Programs) -> int:
+    """By trying all offsets: what lives together, or has to survive, is apart."""
+    kept = {pair for entry in programs.kept for pair in entry.buffers}
+    every = [(program.id, buffer) for program in programs.programs for buffer in program.problem.buffers]
+    entry_of = {pair: number for number, entry in enumerate(programs.kept) for pair in entry.buffers}
+
+    def apart(one: tuple[str, Buffer], other: tuple[str, Buffer]) -> bool:
+        keys = (one[0], one[1].id), (other[0], other[1].id)
+        if all(key in kept for key in keys) and entry_of[keys[0]] == entry_of[keys[1]]:
+            return False
+        if any(key in kept for key in keys):
+            return True
+        lives = one[1].lifetime, other[1].lifetime
+        assert isinstance(lives[0], tuple)
+        assert isinstance(lives[1], tuple)
+        return one[0] == other[0] and max(lives[0][0], lives[1][0]) < min(lives[0][1], lives[1][1])
+
+    pairs = [pair for pair in combinations(every, 2) if apart(*pair)]
+    best = sum(buffer.size for _, buffer in every)
+    for offset in offsets_of(programs, best):
+        ends = [offset[name_in_all(program, buffer.id)] + buffer.size for program, buffer in every]
+        if max(ends) < best and all(
+            offset[name_in_all(one[0], one[1].id)] + one[1].size <= offset[name_in_all(other[0], other[1].id)]
+            or offset[name_in_all(other[0], other[1].id)] + other[1].size
+            <= offset[name_in_all(one[0], one[1].id)]
+            for one, other in pairs
+        ):
+            best = max(ends)
+    return best
+
+
+def tiny_programs(rng: Random) -> Programs:
+    """Two or three programs of up to two buffers each, one of which may be kept."""
+    programs = []
+    for name in "pqr"[: rng.randint(2, 3)]:
+        buffers = []
+        for number in range(rng.randint(1, 2)):
+            begin = rng.randint(0, 2)
+            life = (begin, begin + rng.randint(1, 2))
+            buffers.append(Buffer(id=f"b{number}", size=rng.randint(1, 2), lifetime=life))
+        programs.append((name, Problem(buffers=buffers)))
+    return programs_of(programs, ["b0"] if rng.random() < 0.6 else [])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_offsets_need_less(seed: int) -> None:
+    programs = tiny_programs(Random(seed))
+    found = plan(joint_problem(programs), Options(deterministic=True))
+    assert found.status is Status.OPTIMAL
+    assert found.pools[0].peak == least_peak(programs)
+    assert verify_programs(programs, program_plans(found)) == []
+
+
+def any_programs(rng: Random) -> Programs:
+    """Programs with every kind of constraint, in the pools of the first."""
+    problems: list[Problem] = []
+    while len(problems) < rng.randint(2, 3):
+        problem = random_problem(rng, 3)
+        if problems and len(problem.pools) < len(problems[0].pools):
+            continue
+        problems.append(problem)
+    pools = [Pool(id=name) for name in ("fast", "slow", "far")]
+    programs = [Program(id=f"p{at}", problem=problem) for at, problem in enumerate(problems)]
+    free = [(program.id, buffer.id) for program in programs for buffer in program.problem.buffers]
+    kept: list[Kept] = []
+    for program, buffer in rng.sample(free, rng.randint(0, min(3, len(free)))):
+        life: Literal["always", "used"] = "always" if rng.random() < 0.5 else "used"
+        if kept and rng.random() < 0.5 and program not in dict(kept[-1].buffers):
+            kept[-1] = replace(kept[-1], buffers=(*kept[-1].buffers, (program, buffer)))
+        else:
+            kept.append(Kept(buffers=[(program, buffer)], life=life))
+    return Programs(programs=programs, kept=kept, pools=pools, objective=["peak"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_both_judges_agree_on_any_places(rng: Random) -> None:
+    programs = any_programs(rng)
+    try:
+        joint = joint_problem(programs)
+    except InputError:
+        return
+    limits = Options(deterministic=True, work_limit=20_000, solver="greedy")
+    found = plan(joint, limits)
+    if found.status is Status.FEASIBLE or found.status is Status.OPTIMAL:
+        assert verify_programs(programs, program_plans(found)) == []
+    start = found.placements or tuple(
+        Placement(buffer=buffer.id, pool=(buffer.pools or ("fast",))[0], offset=0) for buffer in joint.buffers
+    )
+    for _ in range(10):
+        moved = [
+            replace(place, offset=rng.randint(0, 12)) if rng.random() < 0.3 else place for place in start
+        ]
+        bare = Plan(status=Status.FEASIBLE, placements=moved)
+        own = program_plans(bare)
+        assert plan_of_all(own.items()).placements == bare.placements
+        assert (verify(joint, bare) == []) == (verify_programs(programs, own) == []), (programs, bare)
