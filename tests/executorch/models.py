@@ -19,6 +19,33 @@ class Mlp(nn.Module):
         return torch.softmax(self.second(torch.relu(self.first(x))), -1)
 
 
+class Prefill(nn.Module):
+    """Writes a cache that another method reads."""
+
+    def __init__(self, cache: Any) -> None:
+        super().__init__()
+        self.register_buffer("cache", cache)
+        self.first, self.second = nn.Linear(16, 64), nn.Linear(64, 16)
+
+    def forward(self, x: Any) -> Any:
+        self.cache.copy_(self.second(torch.relu(self.first(x))))
+        return self.cache.sum(1)
+
+
+class Decode(nn.Module):
+    """Reads the cache, and changes it."""
+
+    def __init__(self, cache: Any) -> None:
+        super().__init__()
+        self.register_buffer("cache", cache)
+        self.head = nn.Linear(16, 32)
+
+    def forward(self, x: Any) -> Any:
+        last = self.head(self.cache + x)
+        self.cache.add_(x)
+        return last
+
+
 class Inverted(nn.Module):
     """A block as in MobileNet V2: wide in the middle, and its input is added at the end."""
 
