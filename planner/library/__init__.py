@@ -1,7 +1,7 @@
 """Plans without Python: libmemstow, a library with a C interface, and the command `memstow-plan`.
 
 `native/memstow.h` says what each call does. `make -C planner/library/native` and CMake build it without
-Python; an installed memstow has a copy, whose place this says.
+Python; an installed memstow has a copy, whose place this says. `mlir` is a pass plugin over it.
 """
 
 from pathlib import Path
