@@ -144,9 +144,14 @@ class _Writer:
         self.statements(inside, depth + 1)
         return inside
 
+    def forget(self, scope: _Scope) -> None:
+        """Some memory is not used again in this scope: what an inner one did was the last of it."""
+        scope.memories = [memory for memory in scope.memories if self.rng.random() < 0.5]
+
     def branch(self, scope: _Scope, depth: int) -> None:
         flag = self.flag(scope)
         sides = [self.inner(scope, depth) for _ in range(2)]
+        self.forget(scope)
         gives = self.rng.random() < 0.6
         head = f"scf.if {flag} {{"
         if gives:
@@ -163,11 +168,13 @@ class _Writer:
         kind = self.rng.random()
         if kind < 0.4:
             inside = self.inner(scope, depth)
+            self.forget(scope)
             scope.lines += [f"scf.for {index} = %zero to {trips} step %one {{", *inside.lines, "}"]
             return
         carried, made = [self.name(), self.name()], self.name()
         start = [self.pick(scope), self.pick(scope)]
         inside = self.inner(scope, depth, carried)
+        self.forget(scope)
         given = [self.pick(inside) if self.rng.random() < 0.5 else self.rng.choice(carried) for _ in carried]
         types = "memref<?xi64>, memref<?xi64>"
         if kind < 0.8:
@@ -202,7 +209,7 @@ class _Writer:
             kind = self.rng.random()
             if kind < 0.3:
                 self.allocate(scope)
-            elif kind < 0.55:
+            elif kind < 0.45:
                 self.add(scope)
             elif kind < 0.65:
                 self.add(scope, "%total")
