@@ -1,0 +1,1234 @@
+// memstow-check: reads a problem, a plan and a proof, and says whether the plan is right and its peak the
+// least.
+//
+// Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
+//
+// Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. What it does not
+// know in a problem it refuses. It keeps the problem and those lemmas that a proof has not forgotten, nothing
+// else.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Bytes = std::int64_t;    // an offset, a size or an end: 0 to kLimit, so that a sum of two fits
+using Index = std::uint32_t;   // of a buffer, in the order of the problem
+using Number = std::uint64_t;  // as a proof has it
+
+constexpr Bytes kLimit = Bytes{1} << 62;
+
+struct Wrong {  // the plan or the proof is not right
+    std::string why;
+};
+struct NotChecked {  // this program cannot say
+    std::string why;
+};
+
+[[noreturn]] void wrong(std::string why) { throw Wrong{std::move(why)}; }
+[[noreturn]] void not_checked(std::string why) { throw NotChecked{std::move(why)}; }
+
+// ---------------------------------------------------------------------------------------------------------------
+// SHA-256 (FIPS 180-4)
+
+class Sha256 {
+  public:
+    static std::array<std::uint8_t, 32> of(std::string_view data) {
+        Sha256 hash;
+        std::string rest(data.substr(data.size() / 64 * 64));
+        rest.push_back(static_cast<char>(0x80));
+        while (rest.size() % 64 != 56) rest.push_back('\0');
+        const std::uint64_t bits = std::uint64_t{data.size()} * 8;
+        for (int shift = 56; shift >= 0; shift -= 8)
+            rest.push_back(static_cast<char>((bits >> shift) & 0xff));
+        for (std::size_t at = 0; at + 64 <= data.size(); at += 64) hash.take(data.substr(at, 64));
+        for (std::size_t at = 0; at < rest.size(); at += 64) hash.take(std::string_view(rest).substr(at, 64));
+        std::array<std::uint8_t, 32> digest{};
+        for (std::size_t i = 0; i < 32; ++i) {
+            digest[i] = static_cast<std::uint8_t>((hash.state_[i / 4] >> (24 - 8 * (i % 4))) & 0xff);
+        }
+        return digest;
+    }
+
+  private:
+    static std::uint32_t turn(std::uint32_t word, int by) { return (word >> by) | (word << (32 - by)); }
+
+    // The first 32 bits of the fractional parts of the square (or cube) roots of the first primes.
+    static std::uint32_t fraction_of_root(std::uint32_t prime, bool cube) {
+        __extension__ using Wide = unsigned __int128;
+        std::uint64_t low = 0, high = std::uint64_t{1} << 37;  // root * 2^32, rounded down
+        while (high - low > 1) {
+            const std::uint64_t middle = low + (high - low) / 2;
+            const Wide square = Wide{middle} * middle;
+            const bool below = cube ? square * middle <= Wide{prime} << 96 : square <= Wide{prime} << 64;
+            (below ? low : high) = middle;
+        }
+        return static_cast<std::uint32_t>(low & 0xffffffffU);
+    }
+
+    static const std::array<std::uint32_t, 64>& constants(bool cube) {
+        static const auto make = [](bool of_cubes) {
+            std::array<std::uint32_t, 64> all{};
+            std::uint32_t prime = 2;
+            for (std::uint32_t& one : all) {
+                one = fraction_of_root(prime, of_cubes);
+                for (bool is_prime = false; !is_prime;) {
+                    ++prime;
+                    is_prime = true;
+                    for (std::uint32_t d = 2; d * d <= prime; ++d) is_prime = is_prime && prime % d != 0;
+                }
+            }
+            return all;
+        };
+        static const std::array<std::uint32_t, 64> squares = make(false), cubes = make(true);
+        return cube ? cubes : squares;
+    }
+
+    Sha256() { std::copy_n(constants(false).begin(), 8, state_.begin()); }
+
+    void take(std::string_view block) {
+        std::array<std::uint32_t, 64> words{};
+        for (std::size_t i = 0; i < 64; ++i) {
+            if (i < 16) {
+                for (std::size_t k = 0; k < 4; ++k) {
+                    words[i] = (words[i] << 8) | static_cast<std::uint8_t>(block[i * 4 + k]);
+                }
+            } else {
+                const std::uint32_t a = words[i - 15], b = words[i - 2];
+                words[i] = words[i - 16] + words[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ (a >> 3)) +
+                           (turn(b, 17) ^ turn(b, 19) ^ (b >> 10));
+            }
+        }
+        auto s = state_;
+        for (std::size_t i = 0; i < 64; ++i) {
+            const std::uint32_t first = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) +
+                                        ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants(true)[i] + words[i];
+            const std::uint32_t second = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
+                                         ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+            s = {first + second, s[0], s[1], s[2], s[3] + first, s[4], s[5], s[6]};
+        }
+        for (std::size_t i = 0; i < 8; ++i) state_[i] += s[i];
+    }
+
+    std::array<std::uint32_t, 8> state_{};
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// JSON (RFC 8259), strict: UTF-8, no key twice in an object. Numbers stay texts until somebody wants an
+// integer.
+
+struct Json {
+    enum class Kind { null, boolean, number, text, list, object };
+    Kind kind = Kind::null;
+    bool truth = false;
+    std::string text;               // of a text or a number
+    std::vector<Json> items;        // of a list or an object
+    std::vector<std::string> keys;  // of an object, one for each item
+
+    const Json* find(std::string_view name) const {
+        for (std::size_t k = 0; k < keys.size(); ++k) {
+            if (keys[k] == name) return &items[k];
+        }
+        return nullptr;
+    }
+};
+
+class JsonReader {
+  public:
+    JsonReader(std::string_view data, std::string what) : data_(data), what_(std::move(what)) {}
+
+    Json document() {
+        if (data_.starts_with("\xef\xbb\xbf")) at_ = 3;
+        Json value = read(0);
+        skip_blanks();
+        if (at_ != data_.size()) fail("something follows its end");
+        return value;
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& why) const {
+        not_checked(what_ + " is no JSON: " + why + ", at byte " + std::to_string(at_));
+    }
+    bool ended() const { return at_ >= data_.size(); }
+    char next() const { return ended() ? '\0' : data_[at_]; }
+    void skip_blanks() {
+        while (!ended() && (next() == ' ' || next() == '\t' || next() == '\n' || next() == '\r')) ++at_;
+    }
+    bool take(char wanted) {
+        skip_blanks();
+        if (ended() || next() != wanted) return false;
+        ++at_;
+        return true;
+    }
+    void word(std::string_view wanted) {
+        if (data_.substr(at_, wanted.size()) != wanted) fail("an unknown word");
+        at_ += wanted.size();
+    }
+
+    Json read(int depth) {
+        constexpr int kDeepest = 100;
+        if (depth > kDeepest) fail("too deep");
+        skip_blanks();
+        if (ended()) fail("it ends too early");
+        Json value;
+        const char first = next();
+        if (first == '{') {
+            read_object(value, depth);
+        } else if (first == '[') {
+            ++at_;
+            value.kind = Json::Kind::list;
+            if (take(']')) return value;
+            do value.items.push_back(read(depth + 1));
+            while (take(','));
+            if (!take(']')) fail("a list without its end");
+        } else if (first == '"') {
+            value.kind = Json::Kind::text;
+            value.text = text();
+        } else if (first == 't' || first == 'f') {
+            value.kind = Json::Kind::boolean;
+            value.truth = first == 't';
+            word(value.truth ? "true" : "false");
+        } else if (first == 'n') {
+            word("null");
+        } else {
+            value.kind = Json::Kind::number;
+            value.text = number();
+        }
+        return value;
+    }
+
+    void read_object(Json& value, int depth) {
+        ++at_;
+        value.kind = Json::Kind::object;
+        std::unordered_set<std::string> seen;
+        if (take('}')) return;
+        do {
+            skip_blanks();
+            if (next() != '"') fail("a key is missing");
+            std::string key = text();
+            if (!seen.insert(key).second) fail("a key twice");
+            if (!take(':')) fail("a colon is missing");
+            value.keys.push_back(std::move(key));
+            value.items.push_back(read(depth + 1));
+        } while (take(','));
+        if (!take('}')) fail("an object without its end");
+    }
+
+    bool digits() {
+        const std::size_t from = at_;
+        while (next() >= '0' && next() <= '9') ++at_;
+        return at_ > from;
+    }
+
+    std::string number() {
+        const std::size_t from = at_;
+        if (next() == '-') ++at_;
+        const bool zero = next() == '0';
+        const std::size_t whole = at_;
+        if (!digits() || (zero && at_ - whole > 1)) fail("no value");
+        if (next() == '.') {
+            ++at_;
+            if (!digits()) fail("no digits after a point");
+        }
+        if (next() == 'e' || next() == 'E') {
+            ++at_;
+            if (next() == '+' || next() == '-') ++at_;
+            if (!digits()) fail("no digits in an exponent");
+        }
+        return std::string(data_.substr(from, at_ - from));
+    }
+
+    std::uint32_t four_digits() {
+        std::uint32_t code = 0;
+        for (int k = 0; k < 4; ++k, ++at_) {
+            const char c = next();
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
+            if (digit < 0) fail("a wrong escape");
+            code = code * 16 + static_cast<std::uint32_t>(digit);
+        }
+        return code;
+    }
+
+    static void append(std::string& text, std::uint32_t code) {
+        const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte & 0xff)); };
+        if (code < 0x80) return put(code);
+        if (code < 0x800) {
+            put(0xc0 | (code >> 6));
+        } else {
+            if (code < 0x10000) {
+                put(0xe0 | (code >> 12));
+            } else {
+                put(0xf0 | (code >> 18));
+                put(0x80 | ((code >> 12) & 0x3f));
+            }
+            put(0x80 | ((code >> 6) & 0x3f));
+        }
+        put(0x80 | (code & 0x3f));
+    }
+
+    // One character of several bytes; every other form of UTF-8 is wrong.
+    void copy_character(std::string& text) {
+        const auto byte = [&](std::size_t k) -> std::uint32_t {
+            return at_ + k < data_.size() ? static_cast<std::uint8_t>(data_[at_ + k]) : 0U;
+        };
+        const std::uint32_t lead = byte(0);
+        const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+        if (lead < 0xc2 || lead > 0xf4) fail("no UTF-8");
+        std::uint32_t code = lead & (0xffU >> (length + 1));
+        for (std::size_t k = 1; k < length; ++k) {
+            if ((byte(k) & 0xc0) != 0x80) fail("no UTF-8");
+            code = (code << 6) | (byte(k) & 0x3f);
+        }
+        const std::uint32_t least = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80;
+        if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) fail("no UTF-8");
+        text.append(data_.substr(at_, length));
+        at_ += length;
+    }
+
+    void escape(std::string& text) {
+        const char kind = next();
+        ++at_;
+        constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+        const std::size_t known = kNames.find(kind);
+        if (kind != 'u' && known == std::string_view::npos) fail("a wrong escape");
+        if (kind != 'u') return text.push_back(kMeant[known]);
+        std::uint32_t code = four_digits();
+        if (code >= 0xd800 && code < 0xe000) {
+            if (code >= 0xdc00 || next() != '\\') fail("half a character");
+            ++at_;
+            if (next() != 'u') fail("half a character");
+            ++at_;
+            const std::uint32_t second = four_digits();
+            if (second < 0xdc00 || second >= 0xe000) fail("half a character");
+            code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+        }
+        append(text, code);
+    }
+
+    std::string text() {
+        std::string result;
+        ++at_;
+        for (;;) {
+            if (ended()) fail("a text without its end");
+            const auto byte = static_cast<std::uint8_t>(next());
+            if (byte == '"') break;
+            if (byte < 0x20) fail("a control character in a text");
+            if (byte >= 0x80) {
+                copy_character(result);
+                continue;
+            }
+            ++at_;
+            if (byte == '\\') {
+                escape(result);
+            } else {
+                result.push_back(static_cast<char>(byte));
+            }
+        }
+        ++at_;
+        return result;
+    }
+
+    std::string_view data_;
+    std::string what_;
+    std::size_t at_ = 0;
+};
+
+std::int64_t integer(const Json& value, const std::string& where) {
+    if (value.kind != Json::Kind::number) not_checked(where + " is no number");
+    const bool negative = value.text[0] == '-';
+    std::uint64_t amount = 0;
+    for (const char c : value.text.substr(negative ? 1 : 0)) {
+        if (c < '0' || c > '9') not_checked(where + " is no integer");
+        amount = amount * 10 + static_cast<std::uint64_t>(c - '0');
+        // Twice the largest is still far from an overflow of the next turn.
+        if (amount > static_cast<std::uint64_t>(kLimit)) not_checked(where + " is beyond 2^62");
+    }
+    return negative ? -static_cast<std::int64_t>(amount) : static_cast<std::int64_t>(amount);
+}
+
+Bytes bytes(const Json& value, const std::string& where, Bytes least = 0) {
+    const Bytes amount = integer(value, where);
+    if (amount < least) not_checked(where + " is below " + std::to_string(least));
+    return amount;
+}
+
+const std::string& text_of(const Json& value, const std::string& where) {
+    if (value.kind != Json::Kind::text) not_checked(where + " is no text");
+    return value.text;
+}
+
+const std::vector<Json>& list_of(const Json& value, const std::string& where) {
+    if (value.kind != Json::Kind::list) not_checked(where + " is no list");
+    return value.items;
+}
+
+// Every field that is not listed is refused.
+void known_fields(const Json& object, const std::string& where,
+                  std::initializer_list<std::string_view> known) {
+    if (object.kind != Json::Kind::object) not_checked(where + " is no object");
+    for (const std::string& key : object.keys) {
+        if (std::find(known.begin(), known.end(), key) == known.end()) {
+            not_checked(where + " has the field '" + key + "', which this program does not know");
+        }
+    }
+}
+
+// A field that may be left out; null means the same where the format allows it.
+const Json* given(const Json& object, std::string_view name, bool may_be_null) {
+    const Json* value = object.find(name);
+    return value != nullptr && may_be_null && value->kind == Json::Kind::null ? nullptr : value;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The problem
+
+struct Range {
+    std::int64_t begin, end;
+};
+
+struct Buffer {
+    std::string id;
+    Bytes size = 0;
+    Bytes alignment = 1;  // with the pool's
+    std::optional<Bytes> pin;
+    bool always = false;
+    std::vector<Range> lives;
+    // Where it may be, by "The grid" of the page: offsets that leave `residue` when divided by `modulus`.
+    Bytes modulus = 1, residue = 0;
+};
+
+class Problem {
+  public:
+    explicit Problem(const Json& document) {
+        known_fields(document, "the problem",
+                     {"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative", "in_place",
+                      "reuse_costs", "objective"});
+        if (const Json* version = document.find("version")) {
+            if (integer(*version, "the version") != 1) not_checked("the version is not 1");
+        }
+        read_pool(given(document, "pools", false));
+        const Json* list = document.find("buffers");
+        if (list == nullptr) not_checked("the problem has no buffers");
+        for (const Json& one : list_of(*list, "buffers")) read_buffer(one);
+        read_pairs(document, "conflicts", conflicts_);
+        read_pairs(document, "exclusive", exclusive_);
+        read_in_place(document);
+        if (const Json* relative = document.find("relative")) {
+            if (!list_of(*relative, "relative").empty())
+                not_checked("the problem has rigid groups (`relative`)");
+        }
+        if (const Json* costs = document.find("reuse_costs")) list_of(*costs, "reuse_costs");
+        read_objective(given(document, "objective", true));
+        lay_grid();
+    }
+
+    std::vector<Buffer> buffers;
+    std::string pool = "memory";
+    std::optional<Bytes> capacity;
+    Bytes base = 0;
+    std::vector<Range> reserved;  // sorted, disjoint
+
+    Bytes end() const { return capacity.value_or(kLimit); }
+
+    std::optional<Index> index_of(const std::string& id) const {
+        const auto known = index_.find(id);
+        return known == index_.end() ? std::nullopt : std::optional(known->second);
+    }
+
+    bool may_tie(Index i, Index j) const { return in_place_.contains(key(i, j)); }
+
+    // Whether the two may not share a byte, unless they tie.
+    bool meet(Index i, Index j) const {
+        if (i == j || buffers[i].size == 0 || buffers[j].size == 0) return false;
+        if (!conflicts_.empty() && conflicts_.contains(key(i, j))) return true;
+        if (!live_together(buffers[i], buffers[j])) return false;
+        return exclusive_.empty() || !exclusive_.contains(key(i, j));
+    }
+
+    // Whether a proof may take it that the two share no byte.
+    bool conflict(Index i, Index j) const { return meet(i, j) && (in_place_.empty() || !may_tie(i, j)); }
+
+    // Whether no two of these can be anything but in conflict: all are live at one time, and nothing is
+    // exempt.
+    bool all_conflict(const std::vector<Index>& some) const {
+        if (exclusive_.empty() && in_place_.empty()) {
+            std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+            std::int64_t first = std::numeric_limits<std::int64_t>::max();
+            bool plain = true;
+            for (const Index i : some) {
+                const Buffer& one = buffers[i];
+                plain = plain && one.size != 0 && !one.always && one.lives.size() == 1;
+                if (!plain) break;
+                latest = std::max(latest, one.lives[0].begin);
+                first = std::min(first, one.lives[0].end);
+            }
+            if (plain && latest < first) return true;
+        }
+        for (std::size_t a = 0; a < some.size(); ++a) {
+            for (std::size_t b = 0; b < a; ++b) {
+                if (!conflict(some[a], some[b])) return false;
+            }
+        }
+        return true;
+    }
+
+    // The least offset from `from` on at which the buffer may be, if there is one that ends within the limit.
+    std::optional<Bytes> at_or_above(Index i, Bytes from) const {
+        const Buffer& one = buffers[i];
+        if (one.pin) return *one.pin >= from && pin_stands(one) ? one.pin : std::nullopt;
+        for (Bytes at = std::max(from, Bytes{0});;) {
+            const Bytes rest = (at % one.modulus + one.modulus - one.residue) % one.modulus;
+            const Bytes up = rest == 0 ? 0 : one.modulus - rest;
+            if (at > kLimit - one.size || up > kLimit - one.size - at) return std::nullopt;
+            at += up;
+            const auto next = std::upper_bound(reserved.begin(), reserved.end(), at,
+                                               [](Bytes x, const Range& range) { return x < range.end; });
+            if (next == reserved.end() || next->begin >= at + one.size) return at;
+            at = next->end;
+        }
+    }
+
+    // The greatest one up to `to`.
+    std::optional<Bytes> at_or_below(Index i, Bytes to) const {
+        const Buffer& one = buffers[i];
+        if (one.pin) return *one.pin <= to && pin_stands(one) ? one.pin : std::nullopt;
+        for (Bytes at = std::min(to, kLimit - one.size);;) {
+            if (at < 0) return std::nullopt;
+            const Bytes down = (at % one.modulus + one.modulus - one.residue) % one.modulus;
+            if (down > at) return std::nullopt;
+            at -= down;
+            const auto after = std::lower_bound(reserved.begin(), reserved.end(), at + one.size,
+                                                [](const Range& range, Bytes x) { return range.begin < x; });
+            if (after == reserved.begin() || std::prev(after)->end <= at) return at;
+            at = std::prev(after)->begin - one.size;
+        }
+    }
+
+    // Whether the rules of the problem allow the offset, whatever the grid.
+    bool aligned(const Buffer& one, Bytes offset) const {
+        return (base % one.alignment + offset % one.alignment) % one.alignment == 0;
+    }
+    bool in_reserved(const Buffer& one, Bytes offset) const {
+        return one.size != 0 && std::any_of(reserved.begin(), reserved.end(), [&](const Range& range) {
+                   return range.begin < offset + one.size && offset < range.end;
+               });
+    }
+
+  private:
+    static std::uint64_t key(Index i, Index j) {
+        return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
+    }
+
+    static bool live_together(const Buffer& a, const Buffer& b) {
+        if (a.always || b.always) return (a.always || !a.lives.empty()) && (b.always || !b.lives.empty());
+        for (const Range& one : a.lives) {
+            for (const Range& other : b.lives) {
+                if (one.begin < other.end && other.begin < one.end) return true;
+            }
+        }
+        return false;
+    }
+
+    bool pin_stands(const Buffer& one) const {
+        return *one.pin <= kLimit - one.size && aligned(one, *one.pin) && !in_reserved(one, *one.pin);
+    }
+
+    void read_pool(const Json* pools) {
+        if (pools == nullptr) return;
+        if (list_of(*pools, "pools").size() != 1)
+            not_checked("the problem has not one pool, but several or none");
+        const Json& only = pools->items[0];
+        known_fields(only, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
+        const Json* id = only.find("id");
+        if (id == nullptr) not_checked("the pool has no id");
+        pool = text_of(*id, "the id of the pool");
+        if (const Json* value = given(only, "capacity", true)) capacity = bytes(*value, "the capacity");
+        if (const Json* value = given(only, "alignment", false))
+            alignment_ = bytes(*value, "the alignment", 1);
+        if (const Json* value = given(only, "base", true)) base = bytes(*value, "the base");
+        if (const Json* value = given(only, "reserved", false)) {
+            for (const Json& one : list_of(*value, "reserved")) read_reserved(one);
+        }
+        std::sort(reserved.begin(), reserved.end(),
+                  [](const Range& a, const Range& b) { return a.begin < b.begin; });
+        std::vector<Range> merged;
+        for (const Range& range : reserved) {
+            if (!merged.empty() && range.begin <= merged.back().end) {
+                merged.back().end = std::max(merged.back().end, range.end);
+            } else {
+                merged.push_back(range);
+            }
+        }
+        reserved = merged;
+    }
+
+    void read_reserved(const Json& one) {
+        known_fields(one, "a reserved range", {"offset", "size"});
+        const Json *offset = one.find("offset"), *size = one.find("size");
+        if (offset == nullptr || size == nullptr) not_checked("a reserved range lacks its offset or size");
+        const Bytes begin = bytes(*offset, "a reserved offset"), length = bytes(*size, "a reserved size", 1);
+        if (length > end() || begin > end() - length) not_checked("a reserved range ends beyond the pool");
+        reserved.push_back({begin, begin + length});
+    }
+
+    void read_life(Buffer& buffer, const Json& life) const {
+        const std::string where = "a lifetime of '" + buffer.id + "'";
+        if (list_of(life, where).size() != 2) not_checked(where + " has not two times");
+        const Range range{integer(life.items[0], where), integer(life.items[1], where)};
+        if (range.begin >= range.end) not_checked(where + " is empty");
+        buffer.lives.push_back(range);
+    }
+
+    void read_buffer(const Json& one) {
+        known_fields(one, "a buffer",
+                     {"id", "size", "lifetime", "lifetimes", "alignment", "pools", "accesses", "pool",
+                      "offset", "group"});
+        Buffer buffer;
+        const Json *id = one.find("id"), *size = one.find("size");
+        if (id == nullptr || size == nullptr) not_checked("a buffer lacks its id or size");
+        buffer.id = text_of(*id, "the id of a buffer");
+        const std::string of = " of '" + buffer.id + "'";
+        buffer.size = bytes(*size, "the size" + of);
+        const Json *life = given(one, "lifetime", true), *lives = given(one, "lifetimes", true);
+        if (life != nullptr && lives != nullptr) not_checked("'" + buffer.id + "' has its lifetime twice");
+        if (life != nullptr && life->kind == Json::Kind::text) {
+            if (life->text != "always") not_checked("the lifetime" + of + " is unknown");
+            buffer.always = true;
+        } else if (life != nullptr) {
+            read_life(buffer, *life);
+        }
+        if (lives != nullptr) {
+            if (list_of(*lives, "the lifetimes" + of).empty())
+                not_checked("the lifetimes" + of + " are empty");
+            for (const Json& range : lives->items) read_life(buffer, range);
+        }
+        Bytes own = 1;
+        if (const Json* value = given(one, "alignment", false)) own = bytes(*value, "the alignment" + of, 1);
+        const Bytes part = own / std::gcd(own, alignment_);
+        if (alignment_ > kLimit / part) not_checked("the alignment" + of + " is beyond 2^62");
+        buffer.alignment = alignment_ * part;
+        if (const Json* pools = given(one, "pools", true)) {
+            if (list_of(*pools, "the pools" + of).size() != 1 ||
+                text_of(pools->items[0], "a pool" + of) != pool) {
+                not_checked("the pools" + of + " are not the one pool");
+            }
+        }
+        const Json *pin = given(one, "pool", true), *offset = given(one, "offset", true);
+        if (pin != nullptr && text_of(*pin, "the pool" + of) != pool)
+            not_checked("the pool" + of + " is unknown");
+        if (offset != nullptr && pin == nullptr)
+            not_checked("'" + buffer.id + "' has an offset without a pool");
+        if (offset != nullptr) buffer.pin = bytes(*offset, "the offset" + of);
+        constexpr std::size_t kMostBuffers = 100'000'000;
+        if (buffers.size() >= kMostBuffers) not_checked("the problem has too many buffers");
+        if (!index_.emplace(buffer.id, static_cast<Index>(buffers.size())).second) {
+            not_checked("two buffers are called '" + buffer.id + "'");
+        }
+        buffers.push_back(std::move(buffer));
+    }
+
+    Index named(const Json& value, const std::string& where) const {
+        const auto known = index_of(text_of(value, where));
+        if (!known) not_checked(where + " names '" + value.text + "', which is no buffer");
+        return *known;
+    }
+
+    void read_pairs(const Json& document, const std::string& name, std::unordered_set<std::uint64_t>& pairs) {
+        const Json* list = document.find(name);
+        if (list == nullptr) return;
+        for (const Json& pair : list_of(*list, name)) {
+            if (list_of(pair, name).size() != 2) not_checked(name + " has something that is no pair");
+            const Index i = named(pair.items[0], name), j = named(pair.items[1], name);
+            if (i == j) not_checked(name + " has a buffer paired with itself");
+            pairs.insert(key(i, j));
+        }
+    }
+
+    void read_in_place(const Json& document) {
+        const Json* list = document.find("in_place");
+        if (list == nullptr) return;
+        for (const Json& pair : list_of(*list, "in_place")) {
+            known_fields(pair, "in_place", {"input", "output"});
+            const Json *input = pair.find("input"), *output = pair.find("output");
+            if (input == nullptr || output == nullptr) not_checked("in_place lacks its input or output");
+            const Index i = named(*input, "in_place"), j = named(*output, "in_place");
+            if (i == j) not_checked("in_place has a buffer paired with itself");
+            in_place_.insert(key(i, j));
+        }
+    }
+
+    void read_objective(const Json* objective) const {
+        if (objective == nullptr) return;
+        const auto& terms = list_of(*objective, "the objective");
+        const std::string first = terms.empty() ? "" : text_of(terms[0], "the objective");
+        if (first != "peak" && first != "max_peak" && first != "peak:" + pool) {
+            not_checked("the objective does not begin with the peak");
+        }
+    }
+
+    // "The grid" of the page.
+    void lay_grid() {
+        Bytes grid = 0;
+        for (const Range& range : reserved) grid = std::gcd(grid, range.end);
+        for (const Buffer& one : buffers) {
+            if (one.size == 0) continue;
+            grid = std::gcd(grid, one.size);
+            if (one.pin) grid = std::gcd(grid, *one.pin);
+        }
+        if (grid == 0) return;
+        const auto free = [&](const Buffer& one) {
+            return grid % one.alignment == 0 && base % one.alignment == 0;
+        };
+        for (Bytes before = 0; before != grid;) {
+            before = grid;
+            for (const Buffer& one : buffers) {
+                if (one.size != 0 && !free(one)) grid = std::gcd(grid, std::gcd(one.alignment, base));
+            }
+        }
+        for (Buffer& one : buffers) {
+            one.modulus = free(one) ? grid : one.alignment;
+            one.residue = free(one) ? 0 : (one.alignment - base % one.alignment) % one.alignment;
+        }
+    }
+
+    Bytes alignment_ = 1;
+    std::unordered_map<std::string, Index> index_;
+    std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// The plan
+
+struct Plan {
+    bool infeasible = false;
+    Bytes peak = 0;
+};
+
+Plan checked_plan(const Problem& problem, const Json& document) {
+    if (document.kind != Json::Kind::object) not_checked("the plan is no object");
+    const Json *status = document.find("status"), *placements = document.find("placements");
+    if (status == nullptr) not_checked("the plan has no status");
+    Plan plan;
+    const std::string& state = text_of(*status, "the status");
+    if (state == "infeasible") {
+        plan.infeasible = true;
+        return plan;
+    }
+    if (state != "optimal" && state != "feasible")
+        not_checked("the status is '" + state + "': there is no plan");
+    if (placements == nullptr) not_checked("the plan has no placements");
+    const std::size_t count = problem.buffers.size();
+    std::vector<std::optional<Bytes>> offsets(count);
+    for (const Json& one : list_of(*placements, "placements")) {
+        known_fields(one, "a placement", {"buffer", "pool", "offset"});
+        const Json *id = one.find("buffer"), *pool = one.find("pool"), *offset = one.find("offset");
+        if (id == nullptr || pool == nullptr || offset == nullptr) not_checked("a placement lacks a field");
+        const auto index = problem.index_of(text_of(*id, "the buffer of a placement"));
+        if (!index) wrong("the plan places '" + id->text + "', which is no buffer");
+        if (text_of(*pool, "the pool of a placement") != problem.pool) wrong("the plan names another pool");
+        if (offsets[*index]) wrong("the plan places '" + id->text + "' twice");
+        offsets[*index] = bytes(*offset, "the offset of '" + id->text + "'");
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const Buffer& one = problem.buffers[i];
+        if (!offsets[i]) wrong("the plan does not place '" + one.id + "'");
+        const Bytes at = *offsets[i];
+        if (one.size > problem.end() || at > problem.end() - one.size)
+            wrong("'" + one.id + "' ends beyond the pool");
+        if (!problem.aligned(one, at)) wrong("'" + one.id + "' is not aligned");
+        if (one.pin && *one.pin != at) wrong("'" + one.id + "' is not where it is pinned");
+        if (problem.in_reserved(one, at)) wrong("'" + one.id + "' is in a reserved range");
+        if (one.size != 0) plan.peak = std::max(plan.peak, at + one.size);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const Bytes begin = *offsets[i], end = begin + problem.buffers[i].size;
+        for (std::size_t j = 0; j < i; ++j) {
+            if (*offsets[j] >= end || begin >= *offsets[j] + problem.buffers[j].size) continue;
+            const auto a = static_cast<Index>(i), b = static_cast<Index>(j);
+            if (!problem.meet(a, b) || (begin == *offsets[j] && problem.may_tie(a, b))) continue;
+            wrong("'" + problem.buffers[i].id + "' and '" + problem.buffers[j].id + "' overlap");
+        }
+    }
+    return plan;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The proof
+
+struct Bound {
+    Index item;
+    Bytes low, high;
+};
+
+// Some buffers, each with the least and the greatest offset that it may have. Dead once a range is empty.
+class Context {
+  public:
+    explicit Context(const Problem& problem) : problem_(problem), slot_(problem.buffers.size(), kNone) {}
+
+    void clear() {
+        for (const Bound& one : bounds) slot_[one.item] = kNone;
+        bounds.clear();
+        dead = false;
+    }
+
+    void add(Index item, Bytes low, Bytes high) {
+        slot_[item] = static_cast<Index>(bounds.size());
+        bounds.push_back({item, 0, 0});
+        const auto least = problem_.at_or_above(item, low), most = problem_.at_or_below(item, high);
+        if (!least || !most || *least > *most) {
+            dead = true;
+        } else {
+            bounds.back() = {item, *least, *most};
+        }
+    }
+
+    // The ranges that the same buffers had before, none of them empty.
+    void restore(const std::vector<Bound>& before) {
+        bounds = before;
+        dead = false;
+    }
+
+    bool has(Index item) const { return slot_[item] != kNone; }
+    Bound& operator[](Index item) { return bounds[slot_[item]]; }
+    const Bound& operator[](Index item) const { return bounds[slot_[item]]; }
+
+    void raise(Index item, Bytes to) {
+        if (dead || to <= (*this)[item].low) return;
+        const auto least = problem_.at_or_above(item, to);
+        if (!least || *least > (*this)[item].high) {
+            dead = true;
+        } else {
+            (*this)[item].low = *least;
+        }
+    }
+
+    void lower(Index item, Bytes to) {
+        if (dead || to >= (*this)[item].high) return;
+        const auto most = problem_.at_or_below(item, to);
+        if (!most || *most < (*this)[item].low) {
+            dead = true;
+        } else {
+            (*this)[item].high = *most;
+        }
+    }
+
+    std::vector<Bound> bounds;
+    bool dead = false;
+
+  private:
+    static constexpr Index kNone = std::numeric_limits<Index>::max();
+    const Problem& problem_;
+    std::vector<Index> slot_;
+};
+
+class Proof {
+  public:
+    Proof(const Problem& problem, const std::array<std::uint8_t, 32>& digest, std::istream& file, bool shows)
+        : problem_(problem), digest_(digest), file_(*file.rdbuf()), shows_(shows), now_(problem) {}
+
+    // The greatest height at most which no layout is, if the proof shows one.
+    std::optional<Bytes> checked() {
+        constexpr std::string_view kMagic = "memstow proof 1\n";
+        for (const char c : kMagic) {
+            if (file_.sbumpc() != static_cast<std::uint8_t>(c))
+                not_checked("the proof is none of this format");
+        }
+        for (const std::uint8_t wanted : digest_) {
+            if (byte() != wanted) wrong("the proof is for another problem");
+        }
+        std::optional<Bytes> refuted;
+        for (;; ++step_) {
+            const Number kind = number();
+            if (kind == 0) break;
+            if (kind == 1) {
+                lemma();
+            } else if (kind == 2) {
+                const Number which = reference();
+                if (shows_) std::cout << "forget lemma " << which << '\n';
+                lemmas_.erase(which);
+            } else if (kind == 3) {
+                refuted = std::max(refuted.value_or(0), conclusion());
+            } else {
+                fail("an unknown kind of step, " + std::to_string(kind));
+            }
+        }
+        if (number() != step_) fail("the number of steps at the end is another");
+        if (file_.sgetc() != std::char_traits<char>::eof()) fail("something follows the end");
+        return refuted;
+    }
+
+    Number steps() const { return step_; }
+
+  private:
+    [[noreturn]] void fail(const std::string& why) const {
+        wrong("step " + std::to_string(step_) + " of the proof: " + why);
+    }
+
+    std::uint8_t byte() {
+        const auto next = file_.sbumpc();
+        if (next == std::char_traits<char>::eof()) fail("the proof is cut off");
+        return static_cast<std::uint8_t>(next);
+    }
+
+    Number number() {
+        Number value = 0;
+        for (int shift = 0;; shift += 7) {
+            const Number next = byte();
+            if (shift == 63 && next > 1) fail("a number beyond 64 bits");
+            value |= (next & 0x7f) << shift;
+            if (next < 0x80) return value;
+        }
+    }
+
+    Bytes amount() {
+        const Number value = number();
+        if (value > static_cast<Number>(kLimit)) fail("a number beyond 2^62");
+        return static_cast<Bytes>(value);
+    }
+
+    // A buffer of the context.
+    Index item() {
+        const Number value = number();
+        if (value >= problem_.buffers.size() || !now_.has(static_cast<Index>(value))) {
+            fail("buffer " + std::to_string(value) + " is not in question here");
+        }
+        return static_cast<Index>(value);
+    }
+
+    Number reference() {
+        const Number back = number();
+        if (back == 0 || back > made_ || !lemmas_.contains(made_ - back)) fail("there is no such lemma");
+        return made_ - back;
+    }
+
+    // Buffers in ascending order, as gaps.
+    template <typename Take>
+    void ascending(Take take) {
+        const Number count = number();
+        if (count == 0 || count > problem_.buffers.size())
+            fail("a list of " + std::to_string(count) + " buffers");
+        Number at = 0;
+        for (Number k = 0; k < count; ++k) {
+            const Number gap = number();
+            if (gap >= problem_.buffers.size() - at) fail("a buffer that there is not");
+            at += gap;
+            take(static_cast<Index>(at));
+            ++at;
+        }
+    }
+
+    const std::string& id(Index item) const { return problem_.buffers[item].id; }
+    Bytes size(Index item) const { return problem_.buffers[item].size; }
+
+    void lemma() {
+        now_.clear();
+        ascending([&](Index one) {
+            const Bytes low = amount(), high = amount();
+            if (size(one) == 0) fail("a buffer without bytes");
+            now_.add(one, low, high);
+        });
+        if (now_.dead) fail("a lemma whose ranges are empty");
+        const std::vector<Bound> stated = now_.bounds;
+        if (shows_) {
+            std::cout << "lemma " << made_ << ": no layout of";
+            for (const Bound& one : stated)
+                std::cout << "  " << id(one.item) << " in " << one.low << ".." << one.high;
+            std::cout << '\n';
+        }
+        justify();
+        lemmas_.emplace(made_++, stated);
+    }
+
+    // The rule of a lemma, and a derivation for each of its cases.
+    void justify() {
+        const Number rule = number();
+        if (rule == 0) return derive("  because");
+        if (rule == 1 || rule == 2) {
+            const Index one = item();
+            const Bytes at = amount();
+            saved_ = now_.bounds;
+            rule == 1 ? split_low(one, at) : split_high(one, at);
+        } else if (rule == 3) {
+            const Index one = item(), other = item();
+            if (!problem_.conflict(one, other)) fail("an order of two that do not conflict");
+            saved_ = now_.bounds;
+            put_below(one, other);
+            derive("  if " + id(one) + " is below " + id(other));
+            now_.restore(saved_);
+            put_below(other, one);
+            derive("  if " + id(other) + " is below " + id(one));
+        } else if (rule == 4) {
+            const Index one = item(), other = item();
+            check_twins(one, other);
+            put_below(one, other);
+            derive("  if " + id(one) + " is below its twin " + id(other));
+        } else {
+            fail("an unknown rule, " + std::to_string(rule));
+        }
+    }
+
+    void split_low(Index one, Bytes at) {
+        if (at < now_[one].low) fail("a split below the range");
+        now_.lower(one, at);
+        derive("  if " + id(one) + " is at most at " + std::to_string(at));
+        now_.restore(saved_);
+        // Some layout has it on top of another, since it is not at its least offset.
+        std::optional<Bytes> least;
+        for (const Bound& other : saved_) {
+            if (!problem_.conflict(one, other.item)) continue;
+            const auto highest = problem_.at_or_above(one, other.high + size(other.item));
+            if (highest && *highest <= at) continue;
+            const auto lowest = problem_.at_or_above(one, other.low + size(other.item));
+            if (lowest) least = std::min(least.value_or(kLimit), *lowest);
+        }
+        if (least) {
+            now_.raise(one, std::max(*least, at + 1));
+        } else {
+            now_.dead = true;
+        }
+        derive("  if " + id(one) + " is above that, on top of another");
+    }
+
+    void split_high(Index one, Bytes at) {
+        if (at > now_[one].high) fail("a split above the range");
+        now_.raise(one, at);
+        derive("  if " + id(one) + " is at least at " + std::to_string(at));
+        now_.restore(saved_);
+        std::optional<Bytes> most;
+        for (const Bound& other : saved_) {
+            if (!problem_.conflict(one, other.item)) continue;
+            const auto lowest = problem_.at_or_below(one, other.low - size(one));
+            if (lowest && *lowest >= at) continue;
+            const auto highest = problem_.at_or_below(one, other.high - size(one));
+            if (highest) most = std::max(most.value_or(0), *highest);
+        }
+        if (most) {
+            now_.lower(one, std::min(*most, at - 1));
+        } else {
+            now_.dead = true;
+        }
+        derive("  if " + id(one) + " is below that, under another");
+    }
+
+    void put_below(Index lower, Index upper) {
+        const Bytes top = now_[upper].high, bottom = now_[lower].low;
+        now_.lower(lower, top - size(lower));
+        now_.raise(upper, bottom + size(lower));
+    }
+
+    void check_twins(Index one, Index other) const {
+        const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
+        if (!problem_.conflict(one, other)) fail("twins that do not conflict");
+        if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.pin || b.pin ||
+            now_[one].low != now_[other].low || now_[one].high != now_[other].high) {
+            fail("twins that are not alike");
+        }
+        for (const Bound& third : now_.bounds) {
+            if (third.item == one || third.item == other) continue;
+            if (problem_.conflict(one, third.item) != problem_.conflict(other, third.item)) {
+                fail("twins whose conflicts differ");
+            }
+        }
+    }
+
+    // What must hold of the others, wherever this one is in its range.
+    void push(Index from) {
+        if (now_.dead) return;
+        const Bound by = now_[from];
+        for (const Bound& other : now_.bounds) {
+            if (!problem_.conflict(from, other.item)) continue;
+            const Index k = other.item;
+            const bool above = other.low + size(k) > by.high;  // it cannot end at or below the other
+            const bool below = by.low + size(from) > other.high;
+            if (above) now_.raise(k, by.low + size(from));
+            if (below) now_.lower(k, by.high - size(k));
+            if (now_.dead) return;
+        }
+    }
+
+    // Pushes, and what closes the case.
+    void derive(const std::string& when) {
+        if (shows_) std::cout << when << ':';
+        for (;;) {
+            const Number kind = number();
+            if (kind == 1) {
+                const Index from = item();
+                if (shows_) std::cout << " push " << id(from) << ',';
+                push(from);
+                continue;
+            }
+            if (kind == 2) {
+                if (!now_.dead) fail("no range is empty");
+                if (shows_) std::cout << " a range is empty\n";
+            } else if (kind == 3) {
+                overfull();
+            } else if (kind == 4) {
+                const Number which = reference();
+                if (shows_) std::cout << " lemma " << which << '\n';
+                check_within(lemmas_.at(which));
+            } else {
+                fail("an unknown part of a derivation, " + std::to_string(kind));
+            }
+            return;
+        }
+    }
+
+    void check_within(const std::vector<Bound>& stated) const {
+        if (now_.dead) return;
+        for (const Bound& one : stated) {
+            if (!now_.has(one.item))
+                fail("the lemma is about '" + id(one.item) + "', which is not in question here");
+            if (now_[one.item].low < one.low || now_[one.item].high > one.high) {
+                fail("the lemma says less: '" + id(one.item) + "' may be elsewhere");
+            }
+        }
+    }
+
+    // "Overfull" of the page.
+    void overfull() {
+        const Bytes begin = amount(), end = amount();
+        std::vector<Index> some;
+        Bytes grid = 0;
+        ascending([&](Index one) {
+            if (!now_.has(one)) fail("'" + id(one) + "' is not in question here");
+            some.push_back(one);
+        });
+        if (shows_) {
+            std::cout << " overfull from " << begin << " to " << end << ':';
+            for (const Index one : some) std::cout << ' ' << id(one);
+            std::cout << '\n';
+        }
+        if (now_.dead) return;
+        if (begin > end) fail("a stretch that ends before it begins");
+        if (!problem_.all_conflict(some)) fail("two that do not conflict are in one stretch");
+        const Buffer& first = problem_.buffers[some[0]];
+        for (const Index one : some) {
+            if (now_[one].low < begin || now_[one].high + size(one) > end)
+                fail("'" + id(one) + "' may be elsewhere");
+            const Buffer& buffer = problem_.buffers[one];
+            grid = std::gcd(grid, std::gcd(buffer.modulus, std::max(buffer.residue, first.residue) -
+                                                               std::min(buffer.residue, first.residue)));
+        }
+        const Bytes rest = (begin % grid + grid - first.residue % grid) % grid;
+        const Bytes up = rest == 0 ? 0 : grid - rest;  // nothing begins before the first cell
+        if (up > end - begin) return;
+        Bytes room = end - begin - up;
+        std::size_t gaps = 1;  // stretches that end at a reserved range, or at the end
+        for (const Range& range : problem_.reserved) {
+            const Bytes from = std::max(range.begin, begin + up), to = std::min(range.end, end);
+            if (from >= to) continue;
+            room -= to - from;
+            ++gaps;
+        }
+        // Whole cells; but what is last before a reserved range, or the end, may leave a cell half full.
+        std::vector<Bytes> spared;
+        for (const Index one : some) {
+            if (room < size(one)) return;
+            room -= size(one);
+            spared.push_back((grid - size(one) % grid) % grid);
+        }
+        std::sort(spared.begin(), spared.end());
+        for (std::size_t k = 0; k + gaps < spared.size(); ++k) {
+            if (room < spared[k]) return;
+            room -= spared[k];
+        }
+        fail("the stretch is not overfull");
+    }
+
+    Bytes conclusion() {
+        const Bytes height = amount(), end = std::min(height, problem_.end());
+        if (shows_) std::cout << "no layout has a peak of at most " << height << '\n';
+        now_.clear();
+        for (Index i = 0; i < problem_.buffers.size(); ++i) {
+            if (size(i) == 0) continue;
+            now_.add(i, 0, end - size(i));
+        }
+        derive("  because");
+        return height;
+    }
+
+    const Problem& problem_;
+    const std::array<std::uint8_t, 32>& digest_;
+    std::streambuf& file_;
+    const bool shows_;
+    Context now_;
+    std::vector<Bound> saved_;  // of the lemma at hand, before its cases
+    std::unordered_map<Number, std::vector<Bound>> lemmas_;
+    Number made_ = 0, step_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+
+std::string content_of(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) not_checked(std::string("cannot read ") + path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
+
+Exit run(const char* problem_path, const char* plan_path, const char* proof_path) {
+    const std::string text = content_of(problem_path);
+    const Problem problem(JsonReader(text, "the problem").document());
+    std::optional<Plan> plan;
+    if (plan_path != nullptr)
+        plan = checked_plan(problem, JsonReader(content_of(plan_path), "the plan").document());
+    std::ifstream file(proof_path, std::ios::binary);
+    if (!file) not_checked(std::string("cannot read ") + proof_path);
+    const auto digest = Sha256::of(text);
+    Proof proof(problem, digest, file, plan_path == nullptr);
+    const std::optional<Bytes> refuted = proof.checked();
+    if (!plan) return verified;
+    if (plan->infeasible) {
+        if (!refuted || *refuted < problem.end())
+            wrong("the plan says infeasible, but the proof does not show it");
+        std::cout << "verified: no layout fits into " << problem.end() << " bytes\n";
+        return verified;
+    }
+    if (refuted && *refuted >= plan->peak) wrong("the proof contradicts the plan");
+    if (plan->peak == 0 || (refuted && *refuted == plan->peak - 1)) {
+        std::cout << "verified: peak " << plan->peak << " is least\n";
+        return verified;
+    }
+    std::cout << "the plan is right, but its peak " << plan->peak
+              << " is not proven least: only that none is below " << (refuted ? *refuted + 1 : 0) << '\n';
+    return weaker;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    try {
+        if (count == 4 && std::string_view(words[1]) == "--text") return run(words[2], nullptr, words[3]);
+        if (count == 4) return run(words[1], words[2], words[3]);
+        std::cerr << "usage: memstow-check PROBLEM PLAN PROOF\n"
+                     "       memstow-check --text PROBLEM PROOF\n";
+        return unchecked;
+    } catch (const Wrong& error) {
+        std::cout << "wrong: " << error.why << '\n';
+        return is_wrong;
+    } catch (const NotChecked& error) {
+        std::cout << "not checked: " << error.why << '\n';
+        return unchecked;
+    } catch (const std::exception& error) {
+        std::cout << "not checked: " << error.what() << '\n';
+        return unchecked;
+    }
+}
