@@ -507,6 +507,13 @@ OPEN: Final = Option(
     Flag(),
     more=", with the course of the search ([page.md](page.md))",
 )
+PROOF: Final = Option(
+    "proof",
+    "write to this file why no plan is better, for `memstow-check`",
+    Text(),
+    "FILE",
+    more=" ([proofs.md](proofs.md)). The problem is in JSON, with one pool",
+)
 JSON: Final = Option("json", "print only the plan, as JSON", Flag())
 QUIET: Final = Option("quiet", "print no table and no picture", Flag())
 PREFIX: Final = Option("prefix", "how the names in source code begin", Text(), "NAME", otherwise="plan")

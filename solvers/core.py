@@ -17,6 +17,8 @@ from memstow.solvers._native import (
     Occupied,
     OnePoolStages,
     Reduction,
+    WrittenProof,
+    write_proof,
 )
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Description, Instance, Layout
@@ -30,6 +32,7 @@ __all__ = [
     "Occupied",
     "OnePoolStages",
     "Reduction",
+    "WrittenProof",
     "hint_of",
     "instance_of",
     "layout_of",
@@ -40,6 +43,7 @@ __all__ = [
     "pool_peaks",
     "reduced",
     "unplaceable",
+    "write_proof",
 ]
 
 

@@ -36,6 +36,7 @@ from memstow.api.cli.problem_input import (
     symbolic_in,
     warn_if_terminal,
 )
+from memstow.api.cli.proof_output import check_proof, provable, write_proof
 from memstow.api.cli.search_arguments import (
     add_limits,
     add_search,
@@ -88,6 +89,7 @@ _NOT_FOR_SYMBOLS: Final = (
     options.SOLVER,
     options.LOCK,
     options.PICTURE,
+    options.PROOF,
     options.SECTION,
     options.SCRATCH,
     options.ORDER_ONLY,
@@ -224,6 +226,7 @@ memstow solve model.json --server http://localhost:8080
     models = parser.add_argument_group("TensorFlow Lite Micro (.tflite)")
     add_options(models, options.SCRATCH, options.ORDER_ONLY, options.REPLAN)
     add_results(parser)
+    add_options(parser.add_argument_group("proof"), options.PROOF)
     parser.set_defaults(run=run)
 
 
@@ -233,10 +236,11 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     refuse_unused_key(args)
     check_results(args)
+    check_proof(args)
     warn_if_terminal(args.file)
     data = read_bytes_of(args.file)
     began = time.monotonic()
-    columns = columns_in(args, data) if wants_columns_only(args) else None
+    columns = columns_in(args, data) if args.proof is None and wants_columns_only(args) else None
     if columns is not None:
         del data
         return _solve_columns(args, columns)
@@ -251,9 +255,39 @@ def run(args: argparse.Namespace) -> int:
     document = document_in(data, args.file, args, recording or programs)
     check_names(args, document)
     model = read_model(args, document, data)
+    if args.proof is not None:
+        return _solve_and_prove(args, provable(document, data), data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)
+
+
+def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, began: float) -> int:
+    """Solve a problem that was read from these bytes from the time `began` on, and write a proof as well."""
+    options, search = options_of(args, problem), SearchRecord()
+    plan, interrupted = _planned(args, problem, options, search, len(data), began)
+    shows = write_results(args, problem, plan, None)
+    if args.open:
+        show_page(page_of(problem, plan, args.file, search.steps()), None)
+    if not interrupted:
+        what = write_proof(args, problem, plan, data, options, began)
+        if shows and what:
+            print(what)
+    return _told(plan.status, interrupted)
+
+
+def _planned(
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    options: "Options",
+    search: SearchRecord,
+    size: int,
+    began: float,
+) -> "tuple[Plan, bool]":
+    """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that."""
+    if args.lock is None:
+        return _plan(args, document, less_reading(args, options, size, began), search)
+    return _locked_plan(args, document, options, search)
 
 
 def _solve_document(
@@ -267,10 +301,7 @@ def _solve_document(
     """Solve a problem or a graph; its document of this size was read from the time `began` on."""
     options = options_of(args, document)
     search = SearchRecord()
-    if args.lock is None:
-        plan, interrupted = _plan(args, document, less_reading(args, options, size, began), search)
-    else:
-        plan, interrupted = _locked_plan(args, document, options, search)
+    plan, interrupted = _planned(args, document, options, search, size, began)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     if model is not None and wants_json(args):
         plan = with_arenas(model, written, document, plan)

@@ -24,5 +24,6 @@ void bind_reduction(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_recompute(nb::module_& m);
 void bind_shapes(nb::module_& m);
+void bind_proof(nb::module_& m);
 
 }  // namespace memstow::bindings

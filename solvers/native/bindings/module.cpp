@@ -25,4 +25,5 @@ NB_MODULE(_native, m) {
     bind_run(m);
     bind_recompute(m);
     bind_shapes(m);
+    bind_proof(m);
 }

@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""A second checker, slow and simple: check.py PROBLEM PLAN PROOF. Written from docs/proofs.md alone.
+
+Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
+
+Exit codes are those of memstow-check. It needs Python 3.11 and shares nothing with memstow or memstow-check.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import combinations
+from math import gcd, lcm
+from pathlib import Path
+
+LIMIT = 1 << 62
+Lemma = dict[int, tuple[int, int]]
+
+
+class WrongError(Exception):
+    """The plan or the proof is wrong."""
+
+
+class NotCheckedError(Exception):
+    """Something is here that this program does not know."""
+
+
+def require(truth: bool, why: str) -> None:
+    """What a proof or a plan must satisfy."""
+    if not truth:
+        raise WrongError(why)
+
+
+def know(truth: bool, why: str) -> None:
+    """What a problem must be for this program to say anything."""
+    if not truth:
+        raise NotCheckedError(why)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    know(len({key for key, _ in pairs}) == len(pairs), "a key twice")
+    return dict(pairs)
+
+
+def _constant(name: str) -> object:
+    raise NotCheckedError(f"{name} is no JSON")
+
+
+def read_json(data: bytes) -> object:
+    """A document, strictly."""
+    try:
+        document: object = json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_constant
+        )
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise NotCheckedError(f"no JSON: {error}") from None
+    return document
+
+
+def fields(value: object, known: str) -> dict[str, object]:
+    """The fields of an object, which are all known."""
+    if not isinstance(value, dict):
+        raise NotCheckedError("no object")
+    for key in value:
+        know(key in known.split(), f"the field {key!r} is unknown")
+    return value
+
+
+def items(value: object) -> list[object]:
+    """The items of a list."""
+    if not isinstance(value, list):
+        raise NotCheckedError("no list")
+    return value
+
+
+def text(value: object) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise NotCheckedError("no text")
+    return value
+
+
+def number(value: object, least: int = 0) -> int:
+    """An integer up to the limit."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LIMIT:
+        raise NotCheckedError(f"no number from {least} to 2^62")
+    return value
+
+
+@dataclass
+class Buffer:
+    """A buffer, and the offsets that the grid allows it."""
+
+    name: str
+    size: int
+    alignment: int
+    pin: int | None
+    always: bool = False
+    lives: list[tuple[int, int]] = field(default_factory=list)
+    modulus: int = 1
+    residue: int = 0
+
+
+class Problem:
+    """What the problem says, and what follows from it."""
+
+    def __init__(self, document: object) -> None:
+        root = fields(
+            document,
+            "version name pools buffers conflicts exclusive relative in_place reuse_costs objective",
+        )
+        know(number(root.get("version", 1)) == 1, "another version")
+        pools = items(root.get("pools", [{"id": "memory"}]))
+        know(len(pools) == 1, "not one pool")
+        pool = fields(pools[0], "id capacity alignment reserved base cost")
+        self.pool = text(pool.get("id"))
+        self.end = LIMIT if pool.get("capacity") is None else number(pool["capacity"])
+        self.alignment = number(pool.get("alignment", 1), 1)
+        self.base = 0 if pool.get("base") is None else number(pool["base"])
+        self.reserved = self._reserved(items(pool.get("reserved", [])))
+        self.buffers = [self._buffer(one) for one in items(root.get("buffers"))]
+        self.index = {one.name: i for i, one in enumerate(self.buffers)}
+        know(len(self.index) == len(self.buffers), "two buffers with one id")
+        self.conflicts = {self._pair(items(one)) for one in items(root.get("conflicts", []))}
+        self.exclusive = {self._pair(items(one)) for one in items(root.get("exclusive", []))}
+        ties = [fields(one, "input output") for one in items(root.get("in_place", []))]
+        self.ties = {self._pair([one.get("input"), one.get("output")]) for one in ties}
+        know(not items(root.get("relative", [])), "rigid groups")
+        items(root.get("reuse_costs", []))
+        terms = ["peak"] if root.get("objective") is None else items(root["objective"])
+        know(terms[:1] in (["peak"], ["max_peak"], [f"peak:{self.pool}"]), "another objective")
+        self._grid()
+
+    def _reserved(self, ranges: list[object]) -> list[tuple[int, int]]:
+        union: list[tuple[int, int]] = []
+        known = [fields(one, "offset size") for one in ranges]
+        for begin, size in sorted((number(one.get("offset")), number(one.get("size"), 1)) for one in known):
+            know(begin + size <= self.end, "a reserved range beyond the pool")
+            if union and begin <= union[-1][1]:
+                union[-1] = (union[-1][0], max(union[-1][1], begin + size))
+            else:
+                union.append((begin, begin + size))
+        return union
+
+    def _buffer(self, value: object) -> Buffer:
+        one = fields(value, "id size lifetime lifetimes alignment pools accesses pool offset group")
+        life, lives = one.get("lifetime"), one.get("lifetimes")
+        know(life is None or lives is None, "a lifetime twice")
+        alignment = lcm(number(one.get("alignment", 1), 1), self.alignment)
+        know(alignment <= LIMIT, "an alignment beyond 2^62")
+        know(one.get("pools") in (None, [self.pool]), "other pools")
+        know(one.get("pool") in (None, self.pool), "another pool")
+        pin = None if one.get("offset") is None else number(one["offset"])
+        know(pin is None or one.get("pool") is not None, "an offset without a pool")
+        buffer = Buffer(text(one.get("id")), number(one.get("size")), alignment, pin)
+        if life == "always":
+            buffer.always = True
+            return buffer
+        know(lives != [], "no lifetimes")
+        for span in items(lives) if lives is not None else [life] if life is not None else []:
+            times = items(span)
+            know(len(times) == 2, "no two times")
+            begin, end = (number(time, -LIMIT) for time in times)
+            know(begin < end, "an empty lifetime")
+            buffer.lives.append((begin, end))
+        return buffer
+
+    def _pair(self, names: list[object]) -> frozenset[int]:
+        know(all(text(name) in self.index for name in names), "an unknown buffer")
+        pair = frozenset(self.index[text(name)] for name in names)
+        know(len(names) == 2 and len(pair) == 2, "no pair")
+        return pair
+
+    def _grid(self) -> None:
+        sized = [one for one in self.buffers if one.size]
+        pins = (one.pin for one in sized if one.pin is not None)
+        unit = gcd(*(one.size for one in sized), *pins, *(end for _, end in self.reserved))
+        changed = bool(sized)
+        while changed:
+            changed = False
+            for one in sized:
+                if unit % one.alignment or self.base % one.alignment:
+                    finer = gcd(unit, one.alignment, self.base)
+                    changed, unit = changed or finer != unit, finer
+        for one in sized:
+            is_free = not (unit % one.alignment or self.base % one.alignment)
+            one.modulus = unit if is_free else one.alignment
+            one.residue = 0 if is_free else -self.base % one.alignment
+
+    def meet(self, i: int, j: int) -> bool:
+        """Whether the two must not overlap, unless they tie."""
+        one, other, pair = self.buffers[i], self.buffers[j], frozenset((i, j))
+        if i == j or not one.size or not other.size:
+            return False
+        if pair in self.conflicts:
+            return True
+        if pair in self.exclusive:
+            return False
+        if one.always or other.always:
+            return all(each.always or each.lives for each in (one, other))
+        return any(a < d and c < b for a, b in one.lives for c, d in other.lives)
+
+    def conflict(self, i: int, j: int) -> bool:
+        """Whether the two conflict, in proofs."""
+        return self.meet(i, j) and frozenset((i, j)) not in self.ties
+
+    def permits(self, i: int, offset: int) -> bool:
+        """Whether a buffer may be there, as far as its alignment and reserved ranges go."""
+        one = self.buffers[i]
+        hits = one.size and any(a < offset + one.size and offset < b for a, b in self.reserved)
+        return (self.base + offset) % one.alignment == 0 and not hits
+
+    def up(self, i: int, least: int) -> int | None:
+        """The least allowed offset from there on."""
+        one = self.buffers[i]
+        if one.pin is not None:
+            allowed = one.pin >= least and self.permits(i, one.pin) and one.pin + one.size <= LIMIT
+            return one.pin if allowed else None
+        offset = max(least, 0)
+        while True:
+            offset += (one.residue - offset) % one.modulus
+            hit = [b for a, b in self.reserved if a < offset + one.size and offset < b]
+            if not hit:
+                return offset if offset + one.size <= LIMIT else None
+            offset = hit[0]
+
+    def down(self, i: int, most: int) -> int | None:
+        """The greatest allowed offset up to there."""
+        one = self.buffers[i]
+        if one.pin is not None:
+            allowed = one.pin <= most and self.permits(i, one.pin) and one.pin + one.size <= LIMIT
+            return one.pin if allowed else None
+        offset = min(most, LIMIT - one.size)
+        while True:
+            offset -= (offset - one.residue) % one.modulus
+            hit = [a for a, b in self.reserved if a < offset + one.size and offset < b]
+            if offset < 0 or not hit:
+                return offset if offset >= 0 else None
+            offset = hit[-1] - one.size
+
+
+def peak_of(problem: Problem, document: object) -> int | None:
+    """The peak of a plan that is right; None if it says infeasible."""
+    if not isinstance(document, dict):
+        raise NotCheckedError("no plan")
+    if text(document.get("status")) == "infeasible":
+        return None
+    know(document["status"] in ("optimal", "feasible"), "no plan")
+    offsets = dict[int, int]()
+    for value in items(document.get("placements")):
+        one = fields(value, "buffer pool offset")
+        i = problem.index.get(text(one.get("buffer")))
+        offset = number(one.get("offset"))
+        if i is None or i in offsets:
+            raise WrongError("an unknown buffer, or one twice")
+        require(text(one.get("pool")) == problem.pool, "another pool")
+        offsets[i] = offset
+    require(len(offsets) == len(problem.buffers), "a buffer without a place")
+    for i, offset in offsets.items():
+        one = problem.buffers[i]
+        require(
+            offset + one.size <= problem.end and one.pin in (None, offset),
+            "beyond the end, or not at the pin",
+        )
+        require(problem.permits(i, offset), "not aligned, or in a reserved range")
+    for i, j in combinations(offsets, 2):
+        a, b = offsets[i], offsets[j]
+        if a < b + problem.buffers[j].size and b < a + problem.buffers[i].size and problem.meet(i, j):
+            require(a == b and frozenset((i, j)) in problem.ties, "two overlap")
+    return max(
+        (at + problem.buffers[i].size for i, at in offsets.items() if problem.buffers[i].size), default=0
+    )
+
+
+class Context:
+    """Buffers with ranges; dead if one is empty."""
+
+    def __init__(self, problem: Problem, ranges: Iterable[tuple[int, int, int]]) -> None:
+        self.problem = problem
+        self.ranges: Lemma = {}
+        self.dead = False
+        for i, low, high in ranges:
+            self.ranges[i] = (0, 0)
+            least, most = problem.up(i, low), problem.down(i, high)
+            if least is None or most is None or least > most:
+                self.dead = True
+            else:
+                self.ranges[i] = (least, most)
+
+    def copy(self) -> "Context":
+        """The same, to change."""
+        other = Context(self.problem, ())
+        other.ranges, other.dead = dict(self.ranges), self.dead
+        return other
+
+    def narrow(self, i: int, low: int | None = None, high: int | None = None) -> None:
+        """Bounds that hold as well."""
+        if self.dead:
+            return
+        before = self.ranges[i]
+        least = before[0] if low is None or low <= before[0] else self.problem.up(i, low)
+        most = before[1] if high is None or high >= before[1] else self.problem.down(i, high)
+        if least is None or most is None or least > most:
+            self.dead = True
+        else:
+            self.ranges[i] = (least, most)
+
+    def push(self, j: int) -> None:
+        """What follows for the others."""
+        if self.dead:
+            return
+        low, high = self.ranges[j]
+        size = self.problem.buffers[j].size
+        for k, (least, most) in list(self.ranges.items()):
+            if not self.problem.conflict(j, k):
+                continue
+            own = self.problem.buffers[k].size
+            if least + own > high:
+                self.narrow(k, low=low + size)
+            if low + size > most:
+                self.narrow(k, high=high - own)
+
+
+class Proof:
+    """The steps of a proof, one after the other."""
+
+    def __init__(self, problem: Problem, data: bytes) -> None:
+        self.problem, self.data, self.at = problem, data, 0
+        self.lemmas: dict[int, Lemma] = {}
+        self.made = 0
+
+    def number(self, limit: int = 1 << 64) -> int:
+        """The next number, which is below the limit."""
+        value = shift = 0
+        while True:
+            require(self.at < len(self.data), "cut off")
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            require(value < limit and shift <= 70, "a number too large")
+            if byte < 128:
+                return value
+
+    def amount(self) -> int:
+        """An offset."""
+        return self.number(LIMIT + 1)
+
+    def ascending(self, read: Callable[[int], None]) -> None:
+        """Buffers in ascending order, each followed by what `read` takes."""
+        count, next_one = self.number(), 0
+        require(0 < count <= len(self.problem.buffers), "a list that is empty or too long")
+        for _ in range(count):
+            i = next_one + self.number()
+            require(i < len(self.problem.buffers), "no such buffer")
+            next_one = i + 1
+            read(i)
+
+    def member(self, context: Context) -> int:
+        """A buffer of the context."""
+        i = self.number()
+        require(i in context.ranges, "not in the context")
+        return i
+
+    def back(self) -> int:
+        """An earlier lemma."""
+        which = self.made - self.number()
+        require(which in self.lemmas and which < self.made, "no such lemma")
+        return which
+
+    def check(self, digest: bytes) -> int:
+        """The strongest height that is refuted; -1 if there is none."""
+        head = b"memstow proof 1\n"
+        know(self.data.startswith(head), "no proof")
+        self.at = len(head) + 32
+        require(self.data[len(head) : self.at] == digest, "for another problem")
+        steps, refuted = 0, -1
+        while kind := self.number():
+            steps += 1
+            if kind == 1:
+                self.lemma()
+            elif kind == 2:
+                del self.lemmas[self.back()]
+            else:
+                require(kind == 3, "an unknown step")
+                height = self.amount()
+                end = min(height, self.problem.end)
+                sized = ((i, one.size) for i, one in enumerate(self.problem.buffers) if one.size)
+                self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
+                refuted = max(refuted, height)
+        require(self.number() == steps and self.at == len(self.data), "another end")
+        return refuted
+
+    def lemma(self) -> None:
+        """A lemma with its rule."""
+        ranges: list[tuple[int, int, int]] = []
+        self.ascending(lambda i: ranges.append((i, self.amount(), self.amount())))
+        require(all(self.problem.buffers[i].size for i, _, _ in ranges), "a buffer without bytes")
+        context = Context(self.problem, ranges)
+        require(not context.dead, "a lemma with an empty range")
+        stated, rule = dict(context.ranges), self.number()
+        if rule == 0:
+            self.derive(context)
+        elif rule in (1, 2):
+            self.split(context, rule == 1)
+        else:
+            require(rule in (3, 4), "an unknown rule")
+            i, j = self.member(context), self.member(context)
+            require(self.problem.conflict(i, j), "no conflict")
+            if rule == 4:
+                self.require_twins(context, i, j)
+            for lower, upper in [(i, j), (j, i)][: 1 if rule == 4 else 2]:
+                case = context.copy()
+                high = context.ranges[upper][1] - self.problem.buffers[lower].size
+                low = context.ranges[lower][0] + self.problem.buffers[lower].size
+                case.narrow(lower, high=high)
+                case.narrow(upper, low=low)
+                self.derive(case)
+        self.lemmas[self.made] = stated
+        self.made += 1
+
+    def split(self, context: Context, from_below: bool) -> None:
+        """The two cases of a split."""
+        problem = self.problem
+        i, v = self.member(context), self.amount()
+        low, high = context.ranges[i]
+        require(v >= low if from_below else v <= high, "a split outside of the range")
+        case = context.copy()
+        case.narrow(i, low=None if from_below else v, high=v if from_below else None)
+        self.derive(case)
+        supports: list[int] = []
+        for j, (least, most) in context.ranges.items():
+            if not problem.conflict(i, j):
+                continue
+            if from_below:
+                size = problem.buffers[j].size
+                last, first = problem.up(i, most + size), problem.up(i, least + size)
+                is_out = last is not None and last <= v
+            else:
+                size = problem.buffers[i].size
+                last, first = problem.down(i, least - size), problem.down(i, most - size)
+                is_out = last is not None and last >= v
+            if not is_out and first is not None:
+                supports.append(first)
+        case = context.copy()
+        if not supports:
+            case.dead = True
+        elif from_below:
+            case.narrow(i, low=max(v + 1, min(supports)))
+        else:
+            case.narrow(i, high=min(v - 1, max(supports)))
+        self.derive(case)
+
+    def require_twins(self, context: Context, i: int, j: int) -> None:
+        """Whether the two can change places."""
+        one, other = self.problem.buffers[i], self.problem.buffers[j]
+        alike = (one.size, one.modulus, one.residue) == (other.size, other.modulus, other.residue)
+        require(alike and one.pin is None and other.pin is None, "no twins")
+        require(context.ranges[i] == context.ranges[j], "no twins here")
+        for k in context.ranges:
+            same = self.problem.conflict(i, k) == self.problem.conflict(j, k)
+            require(k in (i, j) or same, "twins with other conflicts")
+
+    def derive(self, context: Context) -> None:
+        """Pushes, and what closes the case."""
+        while (kind := self.number()) == 1:
+            context.push(self.member(context))
+        if kind == 2:
+            require(context.dead, "no range is empty")
+        elif kind == 3:
+            self.overfull(context)
+        else:
+            require(kind == 4, "an unknown part")
+            for i, (low, high) in self.lemmas[self.back()].items():
+                if not context.dead:
+                    require(i in context.ranges, "a lemma about others")
+                    least, most = context.ranges[i]
+                    require(low <= least and most <= high, "outside of the lemma")
+
+    def overfull(self, context: Context) -> None:
+        """Whether the listed ones do not fit."""
+        begin, end = self.amount(), self.amount()
+        some: list[int] = []
+        self.ascending(some.append)
+        require(all(i in context.ranges for i in some), "not in the context")
+        if context.dead:
+            return
+        require(begin <= end, "a stretch that ends before it begins")
+        buffers = [self.problem.buffers[i] for i in some]
+        for i, one in zip(some, buffers, strict=True):
+            low, high = context.ranges[i]
+            require(begin <= low and high + one.size <= end, "it may be elsewhere")
+        require(all(self.problem.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
+        residue = buffers[0].residue
+        grid = gcd(*(one.modulus for one in buffers), *(one.residue - residue for one in buffers))
+        begin += (residue - begin) % grid
+        within = [max(min(b, end) - max(a, begin), 0) for a, b in self.problem.reserved]
+        gaps = 1 + sum(size > 0 for size in within)
+        waste = sorted(-one.size % grid for one in buffers)[: max(len(some) - gaps, 0)]
+        taken = sum(one.size for one in buffers) + sum(waste)
+        require(taken > end - begin - sum(within), "not overfull")
+
+
+def run(problem_path: str, plan_path: str, proof_path: str) -> int:
+    """Check the three files and print the verdict."""
+    data = Path(problem_path).read_bytes()
+    problem = Problem(read_json(data))
+    peak = peak_of(problem, read_json(Path(plan_path).read_bytes()))
+    refuted = Proof(problem, Path(proof_path).read_bytes()).check(sha256(data).digest())
+    if peak is None:
+        require(refuted >= problem.end, "the proof does not show that nothing fits")
+        print(f"verified: no layout fits into {problem.end} bytes")
+        return 0
+    require(refuted < peak, "the proof contradicts the plan")
+    if refuted == peak - 1 or peak == 0:
+        print(f"verified: peak {peak} is least")
+        return 0
+    print(
+        f"the plan is right, but its peak {peak} is not proven least: only that none is below {refuted + 1}"
+    )
+    return 3
+
+
+def main(words: list[str]) -> int:
+    """The exit code."""
+    if len(words) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        return run(*words)
+    except WrongError as error:
+        print(f"wrong: {error}")
+        return 1
+    except (NotCheckedError, OSError) as error:
+        print(f"not checked: {error}")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,195 @@
+"""A proof of what a plan says of its peak, for the checker that stands alone.
+
+What the proof is about is the problem as its rules see it: buffers in one pool, the offsets that each may
+have on the grid, and the pairs that conflict. Most bounds need few of the buffers, which the certificate
+names: they are tried before all.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from math import gcd, lcm
+from typing import Final
+
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.plan import Exhausted, ExhaustedWindow, LiveBytes, Plan
+from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Problem, Range, end_of, merged
+from memstow.planner.model.records import record
+from memstow.solvers.core import Budget, write_proof
+
+MOST_BUFFERS: Final = 4096
+"""More are not searched; a sum of live bytes may have more."""
+_LATEST: Final = LIMIT  # The checker reads no later times.
+
+
+@record
+class Proof:
+    """What a proof that was written shows: no plan has a peak below the bound."""
+
+    bound: int
+    steps: int
+    size: int
+
+
+def why_not(problem: Problem) -> str | None:
+    """What the problem has that proofs have no rule for; None if they cover it."""
+    if len(problem.pools) != 1:
+        return "it has several pools"
+    if problem.relative:
+        return "it has rigid groups (`relative`)"
+    (pool,) = problem.pools
+    if next(iter(problem.terms()), None) not in ("peak", "max_peak", f"peak:{pool.id}"):
+        return "its objective does not begin with the peak"
+    lives = (time for buffer in problem.buffers for life in _lives(buffer) for time in life)
+    if any(not -_LATEST <= time <= _LATEST for time in lives):
+        return "its times are beyond 2^62"
+    if any(lcm(buffer.alignment, pool.alignment) > LIMIT for buffer in problem.buffers):
+        return "an alignment is beyond 2^62"
+    return None
+
+
+def prove(problem: Problem, plan: Plan, document: bytes, path: str, budget: Budget) -> Proof | None:
+    """Write to `path` why no plan is better, or as much of it as can be shown within the budget.
+
+    `document` is the file of the problem, byte for byte, and `why_not` has no objection. None, and no file,
+    where nothing was shown.
+    """
+    claims = _claims(problem, plan)
+    draft = f"{path}.unfinished"
+    try:
+        for height, buffers in claims:
+            proof = _attempt(problem, buffers, height, sha256(document).digest(), draft, budget)
+            if proof is not None:
+                os.replace(draft, path)
+                return proof
+    finally:
+        if os.path.exists(draft):
+            os.remove(draft)
+    return None
+
+
+def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:
+    """Heights that no layout may have, and the buffers that may show it: the strongest claim first."""
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    everything = range(len(problem.buffers))
+    (pool,) = problem.pools
+    if plan.status is Status.INFEASIBLE:
+        named = () if plan.explanation is None else plan.explanation.buffers
+        yield end_of(pool), sorted(index_of[name] for name in named if name in index_of)
+        yield end_of(pool), everything
+        return
+    if plan.status not in PLANNED or not plan.objective:
+        return
+    first = plan.objective[0]
+    certificate = first.certificate
+    if isinstance(certificate, LiveBytes | ExhaustedWindow):
+        yield first.bound - 1, sorted(index_of[name] for name in certificate.buffers)
+    if not isinstance(certificate, LiveBytes) or first.bound == first.value:
+        yield first.bound - 1, everything
+    if isinstance(certificate, Exhausted | ExhaustedWindow) or first.bound < first.value:
+        fullest = _fullest(problem)
+        yield sum(problem.buffers[i].size for i in fullest) - 1, fullest
+
+
+def _attempt(
+    problem: Problem, chosen: Sequence[int], height: int, digest: bytes, path: str, budget: Budget
+) -> Proof | None:
+    """A proof that these buffers alone do not fit below the height."""
+    (pool,) = problem.pools
+    kept = [index for index in chosen if problem.buffers[index].size]
+    if not kept or height < 0:
+        return None
+    if len(kept) > MOST_BUFFERS and len(kept) == sum(bool(buffer.size) for buffer in problem.buffers):
+        return None
+    place = _grid(problem)
+    items = [(index, problem.buffers[index].size, *place(problem.buffers[index])) for index in kept]
+    reserved = merged((one.offset, one.offset + one.size) for one in pool.reserved)
+    at = {problem.buffers[index].id: number for number, index in enumerate(kept)}
+    ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
+    listed = {frozenset(pair) for pair in problem.conflicts} - ties
+    exempt = ({frozenset(pair) for pair in problem.exclusive} | ties) - listed
+
+    def numbers(pairs: Iterable[frozenset[str]]) -> list[tuple[int, int]]:
+        known = (sorted(at[name] for name in pair) for pair in pairs if all(name in at for name in pair))
+        return sorted((one, other) for one, other in known)
+
+    written = write_proof(
+        path,
+        digest,
+        items,
+        reserved,
+        _moments([problem.buffers[index] for index in kept]),
+        numbers(exempt),
+        numbers(listed),
+        min(height, end_of(pool)),
+        budget,
+    )
+    if not written.proven:
+        return None
+    return Proof(height + 1, written.steps, os.path.getsize(path))
+
+
+def _grid(problem: Problem) -> "Callable[[Buffer], tuple[int, int, int]]":
+    """By buffer, modulus and residue of the offsets that it may have without loss, and its pin or -1."""
+    (pool,) = problem.pools
+    base = pool.base or 0
+    sized = [buffer for buffer in problem.buffers if buffer.size]
+    ends = [one[1] for one in merged((one.offset, one.offset + one.size) for one in pool.reserved)]
+    pins = [buffer.offset for buffer in sized if buffer.offset is not None]
+    grid = gcd(*ends, *(buffer.size for buffer in sized), *pins)
+    alignments = {lcm(buffer.alignment, pool.alignment) for buffer in sized}
+    before = None
+    while before != grid:
+        before = grid
+        for alignment in alignments:
+            if grid % alignment or base % alignment:
+                grid = gcd(grid, alignment, base)
+
+    def place(buffer: Buffer) -> tuple[int, int, int]:
+        alignment = lcm(buffer.alignment, pool.alignment)
+        pin = -1 if buffer.offset is None else buffer.offset
+        if grid % alignment or base % alignment:
+            return alignment, -base % alignment, pin
+        return grid, 0, pin
+
+    return place
+
+
+def _lives(buffer: Buffer) -> Sequence[Range]:
+    if buffer.lifetimes is not None:
+        return buffer.lifetimes
+    return () if buffer.lifetime is None or buffer.lifetime == ALWAYS else (buffer.lifetime,)
+
+
+def _moments(buffers: Sequence[Buffer]) -> list[list[int]]:
+    """The greatest sets of buffers that are live at one time, each ascending."""
+    always = [i for i, buffer in enumerate(buffers) if buffer.lifetime == ALWAYS]
+    begins, ends = dict[int, list[int]](), dict[int, list[int]]()
+    for i, buffer in enumerate(buffers):
+        for begin, end in merged(_lives(buffer)):
+            begins.setdefault(begin, []).append(i)
+            ends.setdefault(end, []).append(i)
+    live, grown, moments = set(always), bool(always), list[list[int]]()
+    for time in sorted(begins.keys() | ends.keys()):
+        if time in ends:
+            if grown:
+                moments.append(sorted(live))
+            live.difference_update(ends[time])
+            grown = False
+        if time in begins:
+            live.update(begins[time])
+            grown = True
+    return moments or ([always] if always else [])
+
+
+def _fullest(problem: Problem) -> list[int]:
+    """The buffers with the most bytes that are live at one time, where no pair is exempt."""
+    exempt = {name for pair in problem.exclusive for name in pair}
+    exempt |= {name for pair in problem.in_place for name in (pair.input, pair.output)}
+    kept = [i for i, buffer in enumerate(problem.buffers) if buffer.id not in exempt]
+    moments = _moments([problem.buffers[i] for i in kept])
+
+    def live(moment: list[int]) -> int:
+        return sum(problem.buffers[kept[i]].size for i in moment)
+
+    return [kept[i] for i in max(moments, key=live, default=[])]

@@ -1,0 +1,67 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "bindings/convert.hpp"
+#include "proof/proof_search.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+using Pairs = std::vector<std::pair<Index, Index>>;
+
+// Whether a proof was written, and whether there is a layout; the steps of the proof, and the nodes of the
+// search.
+struct Written {
+    proof::Outcome outcome;
+    std::uint64_t steps;
+    std::int64_t nodes;
+};
+
+Written write_proof(const std::string& path, const nb::bytes& digest,
+                    const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes>>& items,
+                    const std::vector<std::pair<Bytes, Bytes>>& reserved,
+                    const std::vector<std::vector<Index>>& moments, const Pairs& exempt, const Pairs& listed,
+                    Bytes height, Budget& budget) {
+    std::array<std::uint8_t, 32> hash{};
+    if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
+    std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
+    const nb::gil_scoped_release release;
+    std::vector<proof::Item> all;
+    for (const auto& [name, size, modulus, residue, pin] : items)
+        all.push_back({name, size, modulus, residue, pin});
+    std::vector<Range> ranges;
+    for (const auto& [begin, end] : reserved) ranges.push_back({begin, end});
+    const proof::Question question(std::move(all), std::move(ranges), moments, exempt, listed);
+    proof::ProofFile file(path, hash);
+    proof::ProofSearch search(question, file, budget);
+    const proof::Outcome outcome = search.refute(height);
+    if (outcome == proof::Outcome::proven) file.finish();
+    return {outcome, file.steps(), search.nodes()};
+}
+
+}  // namespace
+
+void bind_proof(nb::module_& m) {
+    nb::class_<Written>(m, "WrittenProof", "What became of a proof.")
+        .def_prop_ro("proven", [](const Written& self) { return self.outcome == proof::Outcome::proven; })
+        .def_prop_ro("has_layout", [](const Written& self) { return self.outcome == proof::Outcome::layout; })
+        .def_ro("steps", &Written::steps)
+        .def_ro("nodes", &Written::nodes);
+    m.def("write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
+          nb::arg("reserved"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("height"),
+          nb::arg("budget"),
+          "Write a proof that no layout is at most so high. Items, ascending, are their index in the "
+          "problem, size, "
+          "modulus, residue and pin, or -1; the other lists name them by their place in this one.");
+}
+
+}  // namespace memstow::bindings

@@ -1,0 +1,60 @@
+// Writes a proof, step by step, in the form of docs/proofs.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/instance.hpp"
+
+namespace memstow::proof {
+
+// Of an item of the problem, by its index there: the offsets from low to high.
+struct Bounds {
+    std::uint64_t name;
+    Bytes low, high;
+};
+
+// Items pushed against, in this order, and then what closes the case.
+struct Derivation {
+    enum class Closer : std::uint8_t { empty = 2, overfull = 3, lemma = 4 };
+    std::vector<std::uint64_t> pushes;
+    Closer closer = Closer::empty;
+    std::uint64_t lemma = 0;
+    Bytes begin = 0, end = 0;
+    std::vector<std::uint64_t> crowd;  // ascending
+};
+
+class ProofFile {
+  public:
+    // Of a problem with this digest. Throws std::system_error when the file cannot be written.
+    ProofFile(const std::string& path, const std::array<std::uint8_t, 32>& digest);
+
+    // The number of a lemma: no layout is within these bounds (ascending by name), as a split of an item at
+    // an offset shows, from below or from above.
+    std::uint64_t lemma(const std::vector<Bounds>& bounds, bool from_below, std::uint64_t item, Bytes at,
+                        const Derivation& within, const Derivation& beyond);
+    void forget(std::uint64_t lemma);
+    void conclude(Bytes height, const Derivation& derivation);
+    void finish();
+
+    std::uint64_t steps() const { return steps_; }
+
+  private:
+    void number(std::uint64_t value);
+    void ascending(std::uint64_t name, std::uint64_t& next);
+    void derive(const Derivation& derivation);
+    void flush();
+
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::unique_ptr<std::FILE, Close> file_;
+    std::vector<std::uint8_t> pending_;
+    std::uint64_t steps_ = 0, lemmas_ = 0;
+};
+
+}  // namespace memstow::proof

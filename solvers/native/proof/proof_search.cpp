@@ -1,0 +1,581 @@
+#include "proof/proof_search.hpp"
+
+#include <algorithm>
+
+#include "core/arithmetic.hpp"
+
+namespace memstow::proof {
+namespace {
+
+constexpr std::int64_t kStepsBetweenStops = 20'000;
+constexpr std::size_t kMostLearnt = 4'000'000;  // bounds in all lemmas that are kept
+constexpr Bytes kHighest = Bytes{1} << 60;      // so that sums of some sizes fit
+constexpr int kDeepest = 20'000;                // so much fits on the stack of a thread
+
+}  // namespace
+
+ProofSearch::ProofSearch(const Question& question, ProofFile& file, Budget& budget)
+    : question_(question), file_(file), budget_(budget) {
+    const auto count = static_cast<std::size_t>(question.count());
+    for (const Side side : kSides) {
+        root_[side].resize(count);
+        needed_[side].resize(count);
+        watchers_[side].resize(count);
+    }
+    settled_.resize(count);
+    queued_.resize(count);
+    is_needed_.resize(count);
+    stale_.resize(question.rows.size());
+    failures_.resize(question.rows.size());
+}
+
+bool ProofSearch::stopped() {
+    if (steps_ >= kStepsBetweenStops) {
+        budget_.count(steps_);
+        steps_ = 0;
+        stopped_ = stopped_ || budget_.spent();
+    }
+    return stopped_;
+}
+
+Outcome ProofSearch::refute(Bytes height) {
+    trail_.clear();
+    if (height > kHighest) return Outcome::stopped;
+    std::optional<Refutation> refutation;
+    for (Index i = 0; i < question_.count() && !refutation; ++i) {
+        const Item& item = question_.items[i];
+        const auto low = question_.at_least(kBottom, i, 0),
+                   high = question_.at_most(kBottom, i, height - item.size);
+        root_[kBottom][i] = low.value_or(0);
+        root_[kTop][i] = high ? -*high - item.size : 0;
+        if (low && high && *low <= *high) continue;
+        refutation.emplace();
+    }
+    if (!refutation) {
+        for (const Side side : kSides) least_[side] = root_[side];
+        for (Index i = 0; i < question_.count(); ++i) {
+            queue_.push_back(i);
+            queued_[i] = 1;
+        }
+        for (Index r = 0; r < count_of(question_.rows); ++r) {
+            stale_rows_.push_back(r);
+            stale_[r] = 1;
+        }
+        refutation = finish_case(0);
+    }
+    if (refutation) file_.conclude(height, written(*refutation));
+    budget_.count(steps_);
+    steps_ = 0;
+    return refutation ? Outcome::proven : layout_ ? Outcome::layout : Outcome::stopped;
+}
+
+// False when that leaves the item no place.
+bool ProofSearch::raise(Side side, Index item, Bytes to, Index by) {
+    if (to <= least_[side][item]) return true;
+    const auto position = question_.at_least(side, item, to);
+    trail_.push_back({side, item, least_[side][item], by});
+    if (!position || *position > top_of(side, item)) {
+        dead_ = {side, item};
+        return false;
+    }
+    least_[side][item] = *position;
+    if (!queued_[item]) {
+        queued_[item] = 1;
+        queue_.push_back(item);
+    }
+    for (const Index row : question_.rows_of[item]) {
+        if (stale_[row]) continue;
+        stale_[row] = 1;
+        stale_rows_.push_back(row);
+    }
+    return true;
+}
+
+// What must hold of one item wherever the other is in its range.
+bool ProofSearch::push(Index from, Index onto) {
+    for (const Side side : kSides) {
+        const bool above = least_[side][onto] + question_.items[onto].size > top_of(side, from);
+        if (above && !raise(side, onto, least_[side][from] + question_.items[from].size, from)) return false;
+    }
+    return true;
+}
+
+// All that follows from what has changed; a refutation if there is nothing left.
+std::optional<ProofSearch::Refutation> ProofSearch::settle() {
+    const auto clear = [&] {
+        for (const Index i : queue_) queued_[i] = 0;
+        for (const Index r : stale_rows_) stale_[r] = 0;
+        queue_.clear();
+        stale_rows_.clear();
+    };
+    std::size_t heard = trail_.empty() ? 0 : trail_.size() - 1;
+    while (!dead_ && (!queue_.empty() || !stale_rows_.empty() || heard < trail_.size())) {
+        if (!queue_.empty()) {
+            const Index item = queue_.back();
+            queue_.pop_back();
+            queued_[item] = 0;
+            steps_ += count_of(question_.neighbours[item]);
+            for (const Index next : question_.neighbours[item]) {
+                if (!push(item, next) || !push(next, item)) break;
+            }
+        } else if (!stale_rows_.empty()) {
+            const Index row = stale_rows_.back();
+            stale_rows_.pop_back();
+            stale_[row] = 0;
+            auto refutation = overfull_row(row);
+            if (refutation) {
+                ++failures_[row];
+                clear();
+                return refutation;
+            }
+        } else {
+            const Change change = trail_[heard++];
+            auto refutation = known(change.side, change.item);
+            if (refutation) {
+                clear();
+                return refutation;
+            }
+        }
+    }
+    clear();
+    if (!dead_) return std::nullopt;
+    const auto [side, item] = *dead_;
+    dead_.reset();
+    return empty_range(side, item);
+}
+
+std::optional<ProofSearch::Refutation> ProofSearch::overfull_row(Index row) {
+    struct Entry {
+        Bytes least, end;
+        Index item;
+    };
+    std::vector<Entry> entries;
+    std::vector<Bytes> ends;
+    for (const Index i : question_.rows[row]) {
+        entries.push_back({least_[kBottom][i], -least_[kTop][i], i});
+        ends.push_back(-least_[kTop][i]);
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return a.least > b.least; });
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    steps_ += count_of(entries) * count_of(ends);
+    for (const Bytes end : ends) {
+        Bytes most = 0;  // at least what they take
+        std::vector<Index> crowd;
+        for (const Entry& entry : entries) {
+            if (entry.end > end) continue;
+            const Item& item = question_.items[entry.item];
+            crowd.push_back(entry.item);
+            most = std::min(kLimit, most + item.size + floor_mod(-item.size, item.modulus));
+            if (most <= end - entry.least && question_.reserved.empty()) continue;
+            if (question_.overfull(crowd, entry.least, end)) return crowded(crowd, entry.least, end);
+        }
+    }
+    return std::nullopt;
+}
+
+ProofSearch::Refutation ProofSearch::empty_range(Side side, Index item) {
+    Refutation refutation;
+    Needed need{item, {0, 0}};
+    need.least[other(side)] = least_[other(side)][item];
+    need.least[side] = top_of(side, item) + 1;
+    refutation.needs.push_back(need);
+    return refutation;
+}
+
+// As few items as it takes, from the widest stretch.
+ProofSearch::Refutation ProofSearch::crowded(std::vector<Index> crowd, Bytes begin, Bytes end) {
+    const auto far = [&](Index i) {  // how much the bounds must have moved
+        const Bytes up = std::max(begin - root_[kBottom][i], Bytes{0});
+        return up + std::max(-end - root_[kTop][i], Bytes{0});
+    };
+    std::vector<Index> by_need = crowd;
+    std::stable_sort(by_need.begin(), by_need.end(), [&](Index a, Index b) { return far(a) > far(b); });
+    for (const Index i : by_need) {
+        if (far(i) == 0) break;
+        std::vector<Index> fewer = crowd;
+        std::erase(fewer, i);
+        if (question_.overfull(fewer, begin, end)) crowd = std::move(fewer);
+    }
+    Bytes slack = begin - end - 1;
+    for (const Index i : crowd) slack = std::min(kLimit / 2, slack + question_.items[i].size);
+    if (slack > 0) {
+        const Bytes lower = std::max(begin - slack, Bytes{0});
+        if (question_.overfull(crowd, lower, end)) begin = lower;
+    }
+    Refutation refutation;
+    refutation.closer = Derivation::Closer::overfull;
+    refutation.begin = begin;
+    refutation.end = end;
+    for (const Index i : crowd) {
+        refutation.needs.push_back({i, {std::max(root_[kBottom][i], begin), std::max(root_[kTop][i], -end)}});
+    }
+    std::sort(crowd.begin(), crowd.end());
+    refutation.crowd = std::move(crowd);
+    return refutation;
+}
+
+// A lemma that holds here, after this position has changed.
+std::optional<ProofSearch::Refutation> ProofSearch::known(Side side, Index item) {
+    auto& watching = watchers_[side][item];
+    for (std::size_t k = 0; k < watching.size();) {
+        const std::uint64_t id = watching[k];
+        Learnt* const lemma = id < first_learnt_ ? nullptr : &learnt_[id - first_learnt_];
+        const auto leave = [&] {
+            watching[k] = watching.back();
+            watching.pop_back();
+        };
+        if (lemma == nullptr || lemma->dropped) {
+            leave();
+            continue;
+        }
+        bool moved = false, here = false;
+        for (const Needed& need : lemma->needs) {
+            ++steps_;
+            for (const Side one : kSides) {
+                if (moved || least_[one][need.item] >= need.least[one]) continue;
+                moved = true;
+                here = one == side && need.item == item;
+                if (!here) watchers_[one][need.item].push_back(id);
+            }
+            if (moved) break;
+        }
+        if (!moved) {
+            Refutation refutation;
+            refutation.needs = lemma->needs;
+            refutation.closer = Derivation::Closer::lemma;
+            refutation.lemma = id;
+            return refutation;
+        }
+        if (here) {
+            ++k;
+        } else {
+            leave();
+        }
+    }
+    return std::nullopt;
+}
+
+void ProofSearch::undo(std::size_t mark) {
+    while (trail_.size() > mark) {
+        const Change& change = trail_.back();
+        least_[change.side][change.item] = change.before;
+        trail_.pop_back();
+    }
+}
+
+// After a branch: refutes what is left, and says what that needs of the bounds after the branch itself, which
+// is the change before `mark`.
+std::optional<ProofSearch::Refutation> ProofSearch::finish_case(std::size_t mark) {
+    auto refutation = settle();
+    if (!refutation && !stopped()) refutation = solve();
+    if (refutation) explain(*refutation, mark);
+    return refutation;
+}
+
+std::optional<ProofSearch::Refutation> ProofSearch::solve() {
+    if (depth_ >= kDeepest) stopped_ = true;
+    if (stopped()) return std::nullopt;
+    ++nodes_;
+    if (learnt_size_ > kMostLearnt) drop_old();
+    const Branch branch = choose();
+    if (branch.item < 0) {
+        layout_ = true;
+        return std::nullopt;
+    }
+    const auto [side, item] = branch;
+    const Bytes at = least_[side][item];
+    const std::size_t mark = trail_.size();
+    const Side back = other(side);
+    const auto needs_branch = [&](const Refutation& refutation, Side of) {
+        return std::any_of(refutation.needs.begin(), refutation.needs.end(),
+                           [&, item = item](const Needed& need) {
+                               return need.item == item && need.least[of] > least_[of][item];
+                           });
+    };
+    ++depth_;
+    struct Up {
+        int& depth;
+        ~Up() { --depth; }
+    } const up{depth_};
+
+    // It is at its least position,
+    settled_[item] = 1;
+    if (-at - question_.items[item].size > least_[back][item]) {
+        raise(back, item, -at - question_.items[item].size, -1);
+    } else {  // it has no other
+        trail_.push_back({back, item, least_[back][item], -1});
+        if (!queued_[item]) {
+            queued_[item] = 1;
+            queue_.push_back(item);
+        }
+    }
+    auto within = finish_case(mark + 1);
+    settled_[item] = 0;
+    undo(mark);
+    if (!within || !needs_branch(*within, back)) {
+        return within;
+    }
+    keep(*within);
+
+    // or on top of another.
+    const auto risen = rise(side, item);
+    std::optional<Refutation> beyond;
+    if (!risen) {
+        beyond = empty_range(side, item);
+    } else {
+        if (!raise(side, item, *risen, -1)) {
+            dead_.reset();
+            beyond = empty_range(side, item);
+        } else {
+            beyond = finish_case(mark + 1);
+        }
+        undo(mark);
+    }
+    if (!beyond) return std::nullopt;
+    if (!needs_branch(*beyond, side)) {
+        release(*within);
+        return beyond;
+    }
+    keep(*beyond);
+    auto both = combined(branch, *within, *beyond);
+    release(*within);
+    release(*beyond);
+    return both;
+}
+
+// The lowest position above its least one that it can have on top of another.
+std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
+    const Bytes at = least_[side][item];
+    std::optional<Bytes> lowest;
+    for (const Index j : question_.neighbours[item]) {
+        const Bytes size = question_.items[j].size;
+        const auto most = question_.at_least(side, item, top_of(side, j) + size);
+        if (most && *most <= at) continue;
+        const auto least = question_.at_least(side, item, least_[side][j] + size);
+        if (least) lowest = lowest ? std::min(*lowest, *least) : *least;
+    }
+    if (lowest) lowest = std::max(*lowest, at + 1);
+    return lowest;
+}
+
+// Whether no item without a place can lie below it.
+bool ProofSearch::is_ready(Side side, Index item) const {
+    const Bytes at = least_[side][item];
+    return std::all_of(question_.neighbours[item].begin(), question_.neighbours[item].end(), [&](Index j) {
+        return settled_[j] || least_[side][j] + question_.items[j].size > at;
+    });
+}
+
+// The row with the fewest items that could start at its floor; of equals, the one with the least slack.
+ProofSearch::Branch ProofSearch::choose() const {
+    Branch best{kBottom, -1};
+    double best_score = 0;
+    for (Index r = 0; r < count_of(question_.rows); ++r) {
+        Bytes floor[2] = {kLimit, kLimit};
+        Index starts[2] = {0, 0};
+        Bytes sum = 0;
+        for (const Index i : question_.rows[r]) {
+            if (settled_[i]) continue;
+            sum = std::min(kLimit, sum) + question_.items[i].size;
+            for (const Side side : kSides) {
+                if (least_[side][i] < floor[side]) {
+                    floor[side] = least_[side][i];
+                    starts[side] = 0;
+                }
+                if (least_[side][i] == floor[side]) ++starts[side];
+            }
+        }
+        if (sum == 0) continue;
+        const double room = static_cast<double>(-floor[kTop]) - static_cast<double>(floor[kBottom]);
+        const double slack = (room - static_cast<double>(std::min(sum, kLimit))) / (room + 1);
+        for (const Side side : kSides) {
+            const double score = (starts[side] + slack) / (1.0 + static_cast<double>(failures_[r]));
+            if (best.item >= 0 && score >= best_score) continue;
+            Index choice = -1;
+            for (const Index i : question_.rows[r]) {
+                if (settled_[i] || least_[side][i] != floor[side]) continue;
+                if (choice >= 0 && question_.items[i].size <= question_.items[choice].size) continue;
+                if (is_ready(side, i)) choice = i;
+            }
+            if (choice < 0) continue;
+            best = {side, choice};
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+void ProofSearch::need(Index item, Side side, Bytes least) {
+    if (!is_needed_[item]) {
+        is_needed_[item] = 1;
+        members_.push_back(item);
+        for (const Side one : kSides) needed_[one][item] = root_[one][item];
+    }
+    needed_[side][item] = std::max(needed_[side][item], least);
+}
+
+void ProofSearch::open(const Nogood& nogood) {
+    for (const Needed& one : nogood) {
+        for (const Side side : kSides) need(one.item, side, one.least[side]);
+    }
+}
+
+ProofSearch::Nogood ProofSearch::close() {
+    Nogood nogood;
+    std::sort(members_.begin(), members_.end());
+    for (const Index i : members_) {
+        nogood.push_back({i, {needed_[kBottom][i], needed_[kTop][i]}});
+        is_needed_[i] = 0;
+    }
+    members_.clear();
+    return nogood;
+}
+
+// Takes back the changes from the end to `mark`; where the refutation needs one, it needs instead what that
+// came of.
+void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
+    open(refutation.needs);
+    while (trail_.size() > mark) {
+        const auto [side, k, before, by] = trail_.back();
+        const bool wanted = is_needed_[k] && needed_[side][k] > before;
+        const Bytes wants = needed_[side][k];
+        undo(trail_.size() - 1);
+        if (!wanted) continue;
+        const Bytes size_k = question_.items[k].size, size_by = question_.items[by].size;
+        const Side back = other(side);
+        needed_[side][k] = root_[side][k];
+        // That the item pushed ends so high that this one cannot start lower:
+        const auto below = question_.at_most(side, k, wants - 1);
+        if (below) {
+            need(by, side, *below + 1 - size_by);
+        } else {
+            need(by, side, root_[side][by]);
+        }
+        // and that this one is not below it: the two need some sum, which the one gives that gives it for
+        // nothing.
+        const Bytes sum = 1 - size_k - size_by;
+        const Bytes free_by = needed_[back][by], free_k = root_[side][k];
+        if (free_by >= sum - before) {
+            need(k, side, sum - free_by);
+        } else if (free_k >= sum - least_[back][by]) {
+            need(by, back, sum - free_k);
+        } else {
+            need(by, back, least_[back][by]);
+            need(k, side, sum - least_[back][by]);
+        }
+        if (refutation.pushes.empty() || refutation.pushes.back() != by) refutation.pushes.push_back(by);
+    }
+    refutation.needs = close();
+}
+
+// The lemma of a split whose two cases are refuted.
+std::optional<ProofSearch::Refutation> ProofSearch::combined(const Branch& branch, const Refutation& within,
+                                                             const Refutation& beyond) {
+    const auto [side, item] = branch;
+    const Bytes at = least_[side][item];
+    Bytes wanted = 0;
+    need(item, side, root_[side][item]);
+    for (const Needed& one : within.needs) {
+        need(one.item, side, one.least[side]);
+        if (one.item != item) need(one.item, other(side), one.least[other(side)]);
+    }
+    for (const Needed& one : beyond.needs) {
+        need(one.item, other(side), one.least[other(side)]);
+        if (one.item != item) {
+            need(one.item, side, one.least[side]);
+        } else {
+            wanted = one.least[side];
+        }
+    }
+    // Nothing in the lemma may carry the item at less than the second case needs.
+    const auto below = question_.at_most(side, item, wanted - 1);
+    if (below && *below > at) {
+        const std::vector<Index> members = members_;
+        for (const Index j : members) {
+            if (j == item || !question_.conflict(item, j)) continue;
+            const Bytes size = question_.items[j].size;
+            const Bytes high_enough = *below + 1 - size;
+            const Bytes out_of_reach = -at;  // on the other side: it ends at or below the item
+            if (needed_[side][j] >= high_enough || needed_[other(side)][j] >= out_of_reach) continue;
+            if (least_[other(side)][j] >= out_of_reach) {
+                need(j, other(side), out_of_reach);
+            } else {
+                need(j, side, high_enough);
+            }
+        }
+    }
+    Refutation both;
+    both.needs = close();
+    both.closer = Derivation::Closer::lemma;
+    const std::uint64_t name = question_.items[item].name;
+    const Bytes offset = side == kBottom ? at : -at - question_.items[item].size;
+    both.lemma =
+        file_.lemma(written(both.needs), side == kBottom, name, offset, written(within), written(beyond));
+    learnt_.push_back({both.needs, both.lemma});
+    learnt_size_ += both.needs.size();
+    return both;
+}
+
+Derivation ProofSearch::written(const Refutation& refutation) const {
+    Derivation derivation;
+    derivation.closer = refutation.closer;
+    derivation.lemma = refutation.lemma;
+    derivation.begin = refutation.begin;
+    derivation.end = refutation.end;
+    for (auto by = refutation.pushes.rbegin(); by != refutation.pushes.rend(); ++by) {
+        derivation.pushes.push_back(question_.items[*by].name);
+    }
+    for (const Index i : refutation.crowd) derivation.crowd.push_back(question_.items[i].name);
+    return derivation;
+}
+
+std::vector<Bounds> ProofSearch::written(const Nogood& nogood) const {
+    std::vector<Bounds> bounds;
+    for (const Needed& one : nogood) {
+        const Item& item = question_.items[one.item];
+        bounds.push_back({item.name, std::max(one.least[kBottom], Bytes{0}), -one.least[kTop] - item.size});
+    }
+    return bounds;
+}
+
+// A lemma stays while a refutation that is not written yet uses it. Where the bounds no longer satisfy it, it
+// is looked up again when they change.
+void ProofSearch::keep(const Refutation& refutation) {
+    if (refutation.closer != Derivation::Closer::lemma) return;
+    Learnt& lemma = learnt_[refutation.lemma - first_learnt_];
+    ++lemma.users;
+    if (lemma.watched) return;
+    for (const Needed& need : lemma.needs) {
+        for (const Side side : kSides) {
+            if (least_[side][need.item] >= need.least[side]) continue;
+            watchers_[side][need.item].push_back(refutation.lemma);
+            lemma.watched = true;
+            return;
+        }
+    }
+}
+
+void ProofSearch::release(const Refutation& refutation) {
+    if (refutation.closer != Derivation::Closer::lemma) return;
+    --learnt_[refutation.lemma - first_learnt_].users;
+}
+
+// Forgets the older half.
+void ProofSearch::drop_old() {
+    for (std::size_t k = 0; k < learnt_.size() && learnt_size_ > kMostLearnt / 2; ++k) {
+        Learnt& lemma = learnt_[k];
+        if (lemma.dropped || lemma.users > 0 || !lemma.watched) continue;
+        file_.forget(lemma.lemma);
+        learnt_size_ -= lemma.needs.size();
+        lemma.dropped = true;
+        lemma.needs = {};
+    }
+    while (!learnt_.empty() && learnt_.front().dropped) {
+        learnt_.pop_front();
+        ++first_learnt_;
+    }
+}
+
+}  // namespace memstow::proof

@@ -1,0 +1,128 @@
+// Looks for a proof that no layout is at most so high, and writes it while it looks: a search by splits that
+// learns from each dead end which bounds it needs. What it learns is a lemma of the proof. See
+// docs/proofs.md.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/budget.hpp"
+#include "proof/proof_file.hpp"
+#include "proof/question.hpp"
+
+namespace memstow::proof {
+
+enum class Outcome { proven, layout, stopped };
+
+class ProofSearch {
+  public:
+    ProofSearch(const Question& question, ProofFile& file, Budget& budget);
+
+    // Writes a conclusion when it is proven. `layout`: there is one, so nothing can be proven.
+    Outcome refute(Bytes height);
+
+    std::int64_t nodes() const { return nodes_; }
+
+  private:
+    // An item that has to be this far from the bottom and from the top, at least.
+    struct Needed {
+        Index item;
+        Bytes least[2];
+    };
+    using Nogood = std::vector<Needed>;
+
+    // Why there is no layout: what is needed of the bounds, the items pushed against (the last one first),
+    // and what closes the case.
+    struct Refutation {
+        Nogood needs;
+        std::vector<Index> pushes;
+        Derivation::Closer closer = Derivation::Closer::empty;
+        std::uint64_t lemma = 0;
+        Bytes begin = 0, end = 0;
+        std::vector<Index> crowd;
+    };
+
+    struct Change {
+        Side side;
+        Index item;
+        Bytes before;
+        Index by;  // pushed by this item; -1: a branch
+    };
+    struct Learnt {
+        Nogood needs;
+        std::uint64_t lemma;
+        int users = 0;
+        bool watched = false;
+        bool dropped = false;
+    };
+    struct Branch {
+        Side side;
+        Index item;
+    };
+
+    Bytes top_of(Side side, Index i) const { return -least_[other(side)][i] - question_.items[i].size; }
+    bool holds(const Needed& need) const {
+        return least_[kBottom][need.item] >= need.least[kBottom] &&
+               least_[kTop][need.item] >= need.least[kTop];
+    }
+
+    bool raise(Side side, Index item, Bytes to, Index by);
+    bool push(Index from, Index onto);
+    std::optional<Refutation> settle();
+    std::optional<Refutation> overfull_row(Index row);
+    std::optional<Refutation> known(Side side, Index item);
+    void undo(std::size_t mark);
+
+    std::optional<Refutation> solve();
+    std::optional<Refutation> finish_case(std::size_t mark);
+    Branch choose() const;
+    bool is_ready(Side side, Index item) const;
+    std::optional<Bytes> rise(Side side, Index item) const;
+    std::optional<Refutation> combined(const Branch& branch, const Refutation& within,
+                                       const Refutation& beyond);
+
+    Refutation empty_range(Side side, Index item);
+    Refutation crowded(std::vector<Index> crowd, Bytes begin, Bytes end);
+    void explain(Refutation& refutation, std::size_t mark);
+    void need(Index item, Side side, Bytes least);
+    void open(const Nogood& nogood);
+    Nogood close();
+
+    Derivation written(const Refutation& refutation) const;
+    std::vector<Bounds> written(const Nogood& nogood) const;
+    void keep(const Refutation& refutation);
+    void release(const Refutation& refutation);
+    void drop_old();
+    bool stopped();
+
+    const Question& question_;
+    ProofFile& file_;
+    Budget& budget_;
+
+    std::vector<Bytes> root_[2], least_[2];  // by item, on both sides
+    std::vector<char> settled_;
+    std::vector<Change> trail_;
+    std::vector<Index> queue_;
+    std::vector<char> queued_;
+    std::vector<Index> stale_rows_;
+    std::vector<char> stale_;
+    std::vector<std::int64_t> failures_;  // by row
+    std::optional<std::pair<Side, Index>> dead_;
+
+    // The bounds that an explanation needs so far.
+    std::vector<Bytes> needed_[2];
+    std::vector<char> is_needed_;
+    std::vector<Index> members_;
+
+    std::deque<Learnt> learnt_;
+    std::uint64_t first_learnt_ = 0;  // the lemma of the first in learnt_
+    std::size_t learnt_size_ = 0;
+    std::vector<std::vector<std::uint64_t>> watchers_[2];  // lemmas, by side and item
+
+    std::int64_t nodes_ = 0, steps_ = 0;
+    int depth_ = 0;
+    bool stopped_ = false, layout_ = false;
+};
+
+}  // namespace memstow::proof

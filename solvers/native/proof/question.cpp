@@ -1,0 +1,158 @@
+#include "proof/question.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "core/arithmetic.hpp"
+
+namespace memstow::proof {
+
+Question::Question(std::vector<Item> all, std::vector<Range> ranges, std::vector<std::vector<Index>> moments,
+                   const std::vector<Pair>& exempt, const std::vector<Pair>& listed)
+    : items(std::move(all)), reserved(std::move(ranges)) {
+    const auto size = items.size();
+    adjacent_.assign(size, search::IndexSet(size));
+    search::IndexSet together(size);
+    for (const auto& moment : moments) {
+        together.clear();
+        for (const Index i : moment) together.add(i);
+        for (const Index i : moment) adjacent_[i] |= together;
+    }
+    for (const auto& [i, j] : exempt) {
+        adjacent_[i].remove(j);
+        adjacent_[j].remove(i);
+    }
+    for (const auto& [i, j] : listed) {
+        adjacent_[i].add(j);
+        adjacent_[j].add(i);
+    }
+    neighbours.resize(size);
+    for (Index i = 0; i < count(); ++i) {
+        adjacent_[i].remove(i);
+        neighbours[i] = adjacent_[i].list();
+    }
+    find_rows(std::move(moments), listed);
+    rows_of.resize(size);
+    for (Index r = 0; r < count_of(rows); ++r) {
+        for (const Index i : rows[r]) rows_of[i].push_back(r);
+    }
+}
+
+void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed) {
+    for (const auto& moment : moments) add_cliques(moment);
+    for (const auto& [i, j] : listed) {
+        std::vector<Index> both = neighbours[i];
+        std::erase_if(both, [&, j = j](Index k) { return k != j && !conflict(j, k); });
+        both.push_back(i);
+        add_cliques(both);
+    }
+    std::set<std::vector<Index>> seen;
+    std::erase_if(rows, [&](std::vector<Index>& row) {
+        std::sort(row.begin(), row.end());
+        return row.size() < 2 || !seen.insert(row).second;
+    });
+    for (Index i = 0; i < count(); ++i) {
+        if (neighbours[i].empty()) rows.push_back({i});
+    }
+}
+
+// Cliques that together hold all of these, the larger items first.
+void Question::add_cliques(const std::vector<Index>& some) {
+    std::vector<Index> left = some;
+    std::stable_sort(left.begin(), left.end(),
+                     [&](Index a, Index b) { return items[a].size > items[b].size; });
+    const std::vector<Index> sorted = left;
+    while (!left.empty()) {
+        std::vector<Index> clique{left.front()};
+        for (const Index i : sorted) {
+            const bool fits =
+                std::all_of(clique.begin(), clique.end(), [&](Index k) { return conflict(i, k); });
+            if (fits) clique.push_back(i);
+        }
+        std::erase_if(left,
+                      [&](Index i) { return std::find(clique.begin(), clique.end(), i) != clique.end(); });
+        rows.push_back(std::move(clique));
+    }
+}
+
+bool Question::pin_stands(const Item& item) const {
+    if (item.pin > kLimit - item.size || floor_mod(item.pin - item.residue, item.modulus) != 0) return false;
+    return std::none_of(reserved.begin(), reserved.end(), [&](const Range& range) {
+        return range.begin < item.pin + item.size && item.pin < range.end;
+    });
+}
+
+std::optional<Bytes> Question::at_or_above(Index i, Bytes from) const {
+    const Item& item = items[i];
+    if (item.pin != kUnplaced)
+        return item.pin >= from && pin_stands(item) ? std::optional(item.pin) : std::nullopt;
+    for (Bytes at = std::max(from, Bytes{0});;) {
+        const Bytes up = floor_mod(item.residue - at % item.modulus, item.modulus);
+        if (at > kLimit - item.size || up > kLimit - item.size - at) return std::nullopt;
+        at += up;
+        const auto next = std::upper_bound(reserved.begin(), reserved.end(), at,
+                                           [](Bytes x, const Range& range) { return x < range.end; });
+        if (next == reserved.end() || next->begin >= at + item.size) return at;
+        at = next->end;
+    }
+}
+
+std::optional<Bytes> Question::at_or_below(Index i, Bytes to) const {
+    const Item& item = items[i];
+    if (item.pin != kUnplaced)
+        return item.pin <= to && pin_stands(item) ? std::optional(item.pin) : std::nullopt;
+    for (Bytes at = std::min(to, kLimit - item.size);;) {
+        if (at < 0) return std::nullopt;
+        const Bytes down = floor_mod(at % item.modulus - item.residue, item.modulus);
+        if (down > at) return std::nullopt;
+        at -= down;
+        const auto after = std::lower_bound(reserved.begin(), reserved.end(), at + item.size,
+                                            [](const Range& range, Bytes x) { return range.begin < x; });
+        if (after == reserved.begin() || std::prev(after)->end <= at) return at;
+        at = std::prev(after)->begin - item.size;
+    }
+}
+
+std::optional<Bytes> Question::at_least(Side side, Index i, Bytes x) const {
+    if (side == kBottom) return at_or_above(i, x);
+    const auto offset = at_or_below(i, -x - items[i].size);
+    return offset ? std::optional(-*offset - items[i].size) : std::nullopt;
+}
+
+std::optional<Bytes> Question::at_most(Side side, Index i, Bytes x) const {
+    if (side == kBottom) return at_or_below(i, x);
+    const auto offset = at_or_above(i, -x - items[i].size);
+    return offset ? std::optional(-*offset - items[i].size) : std::nullopt;
+}
+
+bool Question::overfull(const std::vector<Index>& some, Bytes begin, Bytes end) const {
+    if (some.empty()) return false;
+    Bytes grid = 0;
+    const Bytes residue = items[some[0]].residue;
+    for (const Index i : some) grid = std::gcd(grid, std::gcd(items[i].modulus, items[i].residue - residue));
+    const Bytes up = floor_mod(residue % grid - begin % grid, grid);
+    if (up > end - begin) return true;
+    Bytes room = end - begin - up;
+    std::size_t gaps = 1;
+    for (const Range& range : reserved) {
+        const Bytes from = std::max(range.begin, begin + up), to = std::min(range.end, end);
+        if (from >= to) continue;
+        room -= to - from;
+        ++gaps;
+    }
+    std::vector<Bytes> spared;
+    for (const Index i : some) {
+        if (room < items[i].size) return true;
+        room -= items[i].size;
+        spared.push_back(floor_mod(-items[i].size, grid));
+    }
+    std::sort(spared.begin(), spared.end());
+    for (std::size_t k = 0; k + gaps < spared.size(); ++k) {
+        if (room < spared[k]) return true;
+        room -= spared[k];
+    }
+    return false;
+}
+
+}  // namespace memstow::proof

@@ -1,0 +1,61 @@
+// What a proof is about: buffers in one pool that docs/proofs.md has rules for, and where each may be.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/instance.hpp"
+#include "search/index_set.hpp"
+
+namespace memstow::proof {
+
+struct Item {
+    std::uint64_t name;  // its index in the problem
+    Bytes size;          // above 0
+    Bytes modulus, residue;
+    Bytes pin;  // kUnplaced: none
+};
+
+// A layout seen from the bottom or from the top, where an item lies at minus its end: then all rules are the
+// same for both, and what bounds an item's offset from above is a least position on the other side.
+enum Side : std::uint8_t { kBottom = 0, kTop = 1 };
+inline constexpr Side kSides[] = {kBottom, kTop};
+constexpr Side other(Side side) { return side == kBottom ? kTop : kBottom; }
+
+class Question {
+  public:
+    using Pair = std::pair<Index, Index>;
+
+    // Those of a moment conflict, unless they are exempt; so do the pairs listed. Reserved ranges are sorted
+    // and disjoint.
+    Question(std::vector<Item> items, std::vector<Range> reserved, std::vector<std::vector<Index>> moments,
+             const std::vector<Pair>& exempt, const std::vector<Pair>& listed);
+
+    Index count() const { return count_of(items); }
+    bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
+
+    // The least position of the item from x on, and the greatest up to x.
+    std::optional<Bytes> at_least(Side side, Index i, Bytes x) const;
+    std::optional<Bytes> at_most(Side side, Index i, Bytes x) const;
+
+    // Whether these, which conflict pairwise, take more than the bytes from `begin` to `end`.
+    bool overfull(const std::vector<Index>& some, Bytes begin, Bytes end) const;
+
+    std::vector<Item> items;
+    std::vector<Range> reserved;
+    std::vector<std::vector<Index>> neighbours;  // by item
+    std::vector<std::vector<Index>> rows;        // sets of items that conflict pairwise
+    std::vector<std::vector<Index>> rows_of;     // by item
+
+  private:
+    std::optional<Bytes> at_or_above(Index i, Bytes from) const;
+    std::optional<Bytes> at_or_below(Index i, Bytes to) const;
+    bool pin_stands(const Item& item) const;
+    void find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed);
+    void add_cliques(const std::vector<Index>& some);
+
+    std::vector<search::IndexSet> adjacent_;
+};
+
+}  // namespace memstow::proof
