@@ -260,11 +260,9 @@ def peak_of(problem: Problem, document: object) -> int | None:
         offsets[i] = offset
     require(len(offsets) == len(problem.buffers), "a buffer without a place")
     for i, offset in offsets.items():
-        one = problem.buffers[i]
-        require(
-            offset + one.size <= problem.end and one.pin in (None, offset),
-            "beyond the end, or not at the pin",
-        )
+        buffer = problem.buffers[i]
+        require(offset + buffer.size <= problem.end, "beyond the end of the pool")
+        require(buffer.pin in (None, offset), "not at its pin")
         require(problem.permits(i, offset), "not aligned, or in a reserved range")
     for i, j in combinations(offsets, 2):
         a, b = offsets[i], offsets[j]

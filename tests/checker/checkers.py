@@ -1,0 +1,140 @@
+"""The two checkers as tests run them, and problems and proofs to give to them."""
+
+import io
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Final
+
+from memstow.planner.formats.native import write_document
+from memstow.planner.model.problem import Problem
+from memstow.planner.proofs.prove import why_not
+from tests.problems import random_problem
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = ROOT / "checker"
+WARNINGS: Final = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
+SANITIZERS: Final = ("-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+VERIFIED: Final = 0
+WRONG: Final = 1
+NOT_CHECKED: Final = 2
+WEAKER: Final = 3
+HEAD: Final = b"memstow proof 1\n"
+
+Files = tuple[bytes, bytes, bytes]
+"""A problem, a plan and a proof."""
+
+
+def compilers() -> list[str]:
+    """The compilers there are."""
+    return [name for name in ("g++", "clang++") if shutil.which(name)]
+
+
+def build(source: Path, program: Path, compiler: str, *flags: str) -> None:
+    """Compile it with all warnings as errors."""
+    command = [compiler, *WARNINGS, *flags, "-I", str(FOLDER), str(source), "-o", str(program)]
+    subprocess.run(command, check=True)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The exit code, and what was printed."""
+
+    code: int
+    words: str
+
+
+class Batch:
+    """The checker that stays, and is given one case after the other."""
+
+    def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
+        self._process = process
+        self._paths = [folder / name for name in ("problem.json", "plan.json", "plan.proof")]
+
+    def check(self, files: Files) -> Verdict:
+        """What the checker says of these files."""
+        for path, data in zip(self._paths, files, strict=True):
+            path.write_bytes(data)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("".join(f"{path}\n" for path in self._paths))
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the checker died"
+        code, _, words = line.partition(" ")
+        return Verdict(int(code), words.strip())
+
+
+@contextmanager
+def batch(program: Path, folder: Path) -> Iterator[Batch]:
+    """The checker while it runs; its sanitizers must have nothing to say."""
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Batch(process, folder)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def _load() -> ModuleType:
+    spec = spec_from_file_location("memstow_second_checker", FOLDER / "check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_SECOND: Final = _load()
+
+
+def second(files: Files, folder: Path) -> Verdict:
+    """What the other checker says, which was written from the page alone."""
+    paths = [folder / name for name in ("second.json", "second.plan.json", "second.proof")]
+    for path, data in zip(paths, files, strict=True):
+        path.write_bytes(data)
+    said = io.StringIO()
+    with redirect_stdout(said):
+        code = _SECOND.main([str(path) for path in paths])
+    return Verdict(code, said.getvalue().strip())
+
+
+def tiny_problem(rng: Random) -> Problem:
+    """A tiny problem that proofs have rules for."""
+    while True:
+        problem = replace(random_problem(rng), objective=("peak",), relative=())
+        if why_not(problem) is None:
+            return problem
+
+
+def document_of(problem: Problem) -> bytes:
+    """The problem as a file."""
+    return write_document(problem)
+
+
+def numbers_of(data: bytes) -> list[int]:
+    """Numbers in the form of a proof."""
+    numbers, value, shift = list[int](), 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value = shift = 0
+    return numbers
+
+
+def bytes_of(numbers: list[int]) -> bytes:
+    """The same, written."""
+    data = bytearray()
+    for value in numbers:
+        while value >= 128:
+            data.append(value & 127 | 128)
+            value >>= 7
+        data.append(value)
+    return bytes(data)

@@ -1,0 +1,232 @@
+"""Attacks on the checker: proofs, plans and problems that were changed, so that what they claim may be false.
+
+`python -m tests.checker.mutations COUNT SEED` makes that many. What the checker calls verified is compared
+with brute force.
+"""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from memstow import Options, plan
+from memstow.planner.formats.native import parse_problem, write_plan
+from memstow.planner.model import Status
+from memstow.planner.model.errors import InputError
+from memstow.planner.proofs.prove import prove
+from memstow.solvers.core import Budget
+from tests.checker.checkers import (
+    FOLDER,
+    HEAD,
+    SANITIZERS,
+    VERIFIED,
+    Batch,
+    Files,
+    batch,
+    build,
+    bytes_of,
+    compilers,
+    document_of,
+    numbers_of,
+    second,
+    tiny_problem,
+)
+from tests.referee import best, breaks
+
+_LARGE = (1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 32, (1 << 32) - 1, 1 << 31)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem, a plan and a proof, which hold."""
+
+    problem: dict[str, Any]
+    plan: dict[str, Any]
+    proof: list[int]
+
+
+def sample(rng: Random, folder: Path, needs_lemmas: bool) -> Case | None:
+    """A case of a tiny problem; None where it has no proof, or none with lemmas."""
+    problem = tiny_problem(rng)
+    document, path = document_of(problem), folder / "sample.proof"
+    answer = plan(problem, Options(deterministic=True, work_limit=200_000))
+    if answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return None
+    proof = prove(problem, answer, document, str(path), Budget(-1.0, 1_000_000))
+    if proof is None:
+        return None
+    numbers = numbers_of(path.read_bytes()[len(HEAD) + 32 :])
+    if needs_lemmas and proof.steps == 1:
+        return None
+    return Case(json.loads(document), json.loads(write_plan(problem, answer)), numbers)
+
+
+def mutant(rng: Random, case: Case) -> Files:
+    """The case with a few changes, and the digest of what it has become."""
+    problem, answer = json.loads(json.dumps(case.problem)), json.loads(json.dumps(case.plan))
+    proof = list(case.proof)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        kind = rng.random()
+        if kind < 0.5:
+            _change_numbers(rng, proof)
+        elif kind < 0.75:
+            _change_problem(rng, problem)
+        else:
+            _change_plan(rng, answer)
+    if rng.random() < 0.4:
+        _claim_plan(problem, answer, proof)
+    document = json.dumps(problem).encode()
+    data = HEAD + sha256(document).digest() + bytes_of(proof)
+    if rng.random() < 0.1:
+        data = _change_bytes(rng, data)
+    return document, json.dumps(answer).encode(), data
+
+
+def _change_numbers(rng: Random, numbers: list[int]) -> None:
+    at = rng.randrange(len(numbers))
+    kind = rng.randrange(6)
+    if kind == 0:
+        numbers[at] = max(numbers[at] + rng.choice((-2, -1, 1, 2)), 0)
+    elif kind == 1:
+        numbers[at] = rng.choice((rng.randrange(8), rng.choice(numbers), rng.choice(_LARGE)))
+    elif kind == 2:
+        numbers.insert(at, rng.randrange(6))
+    elif kind == 3 and len(numbers) > 1:
+        del numbers[at]
+    elif kind == 4:
+        other = rng.randrange(len(numbers))
+        numbers[at], numbers[other] = numbers[other], numbers[at]
+    else:
+        end = min(at + rng.randint(1, 8), len(numbers))
+        numbers[at:at] = numbers[at:end]
+
+
+def _change_bytes(rng: Random, data: bytes) -> bytes:
+    changed, at = bytearray(data), rng.randrange(len(data))
+    kind = rng.randrange(4)
+    if kind == 0:
+        return bytes(changed[:at])
+    if kind == 1:
+        changed[at] ^= 1 << rng.randrange(8)
+    elif kind == 2:
+        changed[at:at] = rng.randbytes(rng.randint(1, 4))
+    else:
+        changed += changed[at:]
+    return bytes(changed)
+
+
+def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
+    buffer = rng.choice(problem["buffers"])
+    kind = rng.randrange(7)
+    if kind == 0:
+        buffer["size"] = max(buffer["size"] + rng.choice((-1, 1)), 0)
+    elif kind == 1:
+        buffer["alignment"] = rng.randint(1, 4)
+    elif kind == 2 and isinstance(buffer.get("lifetime"), list):
+        buffer["lifetime"][rng.randrange(2)] += rng.choice((-1, 1))
+    elif kind == 3:
+        for name in ("conflicts", "exclusive", "in_place"):
+            if problem.get(name):
+                problem[name].pop(rng.randrange(len(problem[name])))
+                return
+    elif kind == 4:
+        pool = problem.setdefault("pools", [{"id": "memory"}])[0]
+        pool[rng.choice(("capacity", "base", "alignment"))] = rng.randint(1, 12)
+    elif kind == 5:
+        buffer.pop("offset", None)
+    else:
+        names = [rng.choice(problem["buffers"])["id"] for _ in range(2)]
+        problem.setdefault(rng.choice(("exclusive", "conflicts")), []).append(names)
+
+
+def _change_plan(rng: Random, answer: dict[str, Any]) -> None:
+    places = answer.get("placements", [])
+    if not places or rng.random() < 0.1:
+        answer["status"] = rng.choice(("optimal", "infeasible", "unknown"))
+    elif rng.random() < 0.5:
+        up = rng.randint(1, 4)
+        for place in places:
+            place["offset"] += up
+    else:
+        place = rng.choice(places)
+        place["offset"] = max(place["offset"] + rng.choice((-2, -1, 1, 2, 4)), 0)
+
+
+def _claim_plan(problem: dict[str, Any], answer: dict[str, Any], proof: list[int]) -> None:
+    """Let the last conclusion be what the plan would need."""
+    sizes = {buffer["id"]: buffer["size"] for buffer in problem["buffers"]}
+    ends = [place["offset"] + sizes.get(place["buffer"], 0) for place in answer.get("placements", [])]
+    for at in range(len(proof) - 1, 0, -1):
+        if proof[at - 1] == 3 and ends:
+            proof[at] = max(max(ends) - 1, 0)
+            return
+
+
+@cache
+def _least(document: bytes) -> int | None:
+    """By brute force: the least peak; None if nothing fits."""
+    problem = replace(parse_problem(json.loads(document)), objective=("peak",))
+    status, vector = best(problem)
+    return None if status is Status.INFEASIBLE or vector is None else vector[0]
+
+
+def is_true(files: Files) -> bool:
+    """Whether the plan is right and none is better, or nothing fits, by brute force."""
+    document, answer = files[0], json.loads(files[1])
+    try:
+        problem = parse_problem(json.loads(document))
+        least = _least(document)
+    except InputError:
+        # Two pins that clash are an error here; for the checker nothing fits then.
+        return answer["status"] == "infeasible"
+    if answer["status"] == "infeasible":
+        return least is None
+    sizes = {buffer.id: buffer.size for buffer in problem.buffers}
+    places = {place["buffer"]: (place["pool"], place["offset"]) for place in answer.get("placements", [])}
+    peak = max((offset + sizes[name] for name, (_, offset) in places.items() if sizes[name]), default=0)
+    return places.keys() == sizes.keys() and not breaks(problem, places) and peak == least
+
+
+def campaign(checker: Batch, folder: Path, count: int, seed: int, referee_each: int = 10) -> "Counter[int]":
+    """How often each exit code came; an AssertionError where one is wrong, or the checkers disagree."""
+    codes = Counter[int]()
+    rng, cases = Random(seed), list[Case]()
+    while sum(codes.values()) < count:
+        if len(cases) < 1 + sum(codes.values()) // 50:
+            case = sample(rng, folder, needs_lemmas=len(cases) % 3 > 0)
+            if case is None:
+                continue
+            cases.append(case)
+        files = mutant(rng, rng.choice(cases[-20:]))
+        verdict = checker.check(files)
+        codes[verdict.code] += 1
+        assert verdict.code != VERIFIED or is_true(files), (verdict, files)
+        if sum(codes.values()) % referee_each == 0 or verdict.code == VERIFIED:
+            other = second(files, folder)
+            assert (other.code, verdict.code) in _AGREE or other.code == verdict.code, (verdict, other, files)
+    return codes
+
+
+_AGREE = {(1, 2), (2, 1)}
+"""Where several things are wrong, the two may name different ones."""
+
+
+def main(words: list[str]) -> int:
+    """Make mutants, and print what became of them."""
+    count, seed = int(words[0]), int(words[1])
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        build(FOLDER.parent / "tests/checker/batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
+        with batch(folder / "batch", folder) as checker:
+            print(campaign(checker, folder, count, seed))  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,369 @@
+"""The checker that stands alone: what it verifies is true, whoever wrote the files."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memstow import Buffer, Options, Pool, Problem, plan
+from memstow.planner.formats.native import write_plan
+from memstow.planner.model import Status
+from memstow.planner.proofs.prove import prove
+from memstow.solvers.core import Budget
+from tests.checker.checkers import (
+    FOLDER,
+    HEAD,
+    NOT_CHECKED,
+    SANITIZERS,
+    VERIFIED,
+    WARNINGS,
+    WEAKER,
+    WRONG,
+    Batch,
+    Files,
+    batch,
+    build,
+    bytes_of,
+    compilers,
+    document_of,
+    numbers_of,
+    second,
+    tiny_problem,
+)
+from tests.checker.mutations import campaign
+from tests.referee import best
+
+pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ or clang++")
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
+    folder = tmp_path_factory.mktemp("checker")
+    build(Path(__file__).parent / "batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
+    with batch(folder / "batch", folder) as running:
+        yield running
+
+
+def files_of(problem: Problem, folder: Path) -> Files:
+    """The problem, its best plan and the proof."""
+    answer = plan(problem, Options(deterministic=True))
+    assert answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
+    document, path = document_of(problem), folder / "plan.proof"
+    assert prove(problem, answer, document, str(path), Budget(-1.0, 50_000_000)) is not None
+    return document, write_plan(problem, answer), path.read_bytes()
+
+
+def by_hand(problem: dict[str, Any], answer: dict[str, Any], *numbers: int) -> Files:
+    """Files that nobody else would write."""
+    document = json.dumps(problem).encode()
+    return document, json.dumps(answer).encode(), HEAD + sha256(document).digest() + bytes_of([*numbers])
+
+
+# Two that are live together, at 0 and 4 or elsewhere.
+TWO = {
+    "version": 1,
+    "buffers": [
+        {"id": "a", "size": 4, "lifetime": [0, 2]},
+        {"id": "b", "size": 6, "lifetime": [1, 3]},
+    ],
+}
+
+
+def placed(a: int, b: int) -> dict[str, Any]:
+    places = [{"buffer": name, "pool": "memory", "offset": at} for name, at in (("a", a), ("b", b))]
+    return {"status": "feasible", "placements": places}
+
+
+# Step 3 concludes for height 9: overfull from 0 to 9 by buffers 0 and 1. Then the end, after one step.
+PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("compiler", compilers())
+def test_it_compiles_without_a_warning(compiler: str) -> None:
+    source = str(FOLDER / "memstow_check.cpp")
+    subprocess.run([compiler, *WARNINGS, "-fsyntax-only", source], check=True)
+
+
+def test_a_proof_by_hand_is_verified(checker: Batch, tmp_path: Path) -> None:
+    files = by_hand(TWO, placed(0, 4), *PROOF)
+    assert checker.check(files).words == "verified: peak 10 is least"
+    assert second(files, tmp_path).words == "verified: peak 10 is least"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "why"),
+    [
+        ((3, 10, 3, 0, 10, 2, 0, 0, 0, 1), "step 0 of the proof: the stretch is not overfull"),
+        ((3, 9, 3, 0, 7, 2, 0, 0, 0, 1), "may be elsewhere"),
+        ((3, 9, 3, 0, 9, 1, 0, 0, 1), "the stretch is not overfull"),
+        ((3, 9, 2, 0, 1), "no range is empty"),
+        ((3, 9, 4, 1, 0, 1), "there is no such lemma"),
+        ((3, 9, 4, 0, 0, 1), "there is no such lemma"),
+        ((3, 9, 3, 0, 9, 2, 0, 1, 0, 1), "a buffer that there is not"),
+        ((3, 9, 3, 0, 9, 1 << 63, 0, 0, 0, 1), "a list of 9223372036854775808 buffers"),
+        ((3, 9, 3, 0, 9, 2, (1 << 64) - 1, 0, 0, 1), "a buffer that there is not"),
+        ((3, 1 << 63, 3, 0, 9, 2, 0, 0, 0, 1), "a number beyond 2^62"),
+        ((3, 9, 3, 9, 0, 2, 0, 0, 0, 1), "a stretch that ends before it begins"),
+        ((3, 9, 3, 0, 9, 2, 0, 0, 0, 2), "the number of steps at the end is another"),
+        ((*PROOF, 0), "something follows the end"),
+        ((2, 1, *PROOF), "there is no such lemma"),
+        # A lemma that would follow from itself.
+        ((1, 2, 0, 0, 5, 0, 0, 3, 0, 4, 0, 3, 9, 4, 1, 0, 2), "there is no such lemma"),
+        # A lemma that was forgotten.
+        ((1, 2, 0, 0, 5, 0, 0, 3, 0, 3, 0, 9, 2, 0, 0, 2, 1, 3, 9, 4, 1, 0, 3), "there is no such lemma"),
+        # A lemma about less than the whole: `a` may be at 4.
+        ((1, 2, 0, 0, 2, 0, 0, 3, 0, 3, 0, 9, 2, 0, 0, 3, 9, 4, 1, 0, 2), "the lemma says less"),
+        ((1, 1, 0, 5, 4, 0, 2, 0, 1), "a lemma whose ranges are empty"),
+        ((1, 2, 0, 0, 5, 0, 0, 3, 9, 0, 1), "an unknown rule"),
+        ((7, 0, 1), "an unknown kind of step"),
+        ((3, 9, 1, 5, 2, 0, 1), "buffer 5 is not in question here"),
+    ],
+)
+def test_a_wrong_step_is_named(checker: Batch, tmp_path: Path, numbers: tuple[int, ...], why: str) -> None:
+    files = by_hand(TWO, placed(0, 4), *numbers)
+    verdict = checker.check(files)
+    assert (verdict.code, why in verdict.words) == (WRONG, True), verdict
+    assert second(files, tmp_path).code == WRONG
+
+
+def test_rules_outside_of_their_conditions(checker: Batch, tmp_path: Path) -> None:
+    three = json.loads(json.dumps(TWO))
+    three["buffers"].append({"id": "c", "size": 4, "lifetime": [5, 6]})
+    answer = placed(0, 4)
+    answer["placements"].append({"buffer": "c", "pool": "memory", "offset": 0})
+    lemma = (1, 3, 0, 0, 5, 0, 0, 3, 0, 0, 5)
+    for rule, why in (
+        ((4, 0, 1), "twins that are not alike"),
+        ((4, 0, 2), "twins that do not conflict"),
+        ((3, 0, 2), "an order of two that do not conflict"),
+        ((1, 0, 1 << 62, 3), "the stretch is not overfull"),
+        ((2, 0, 6, 2), "a split above the range"),
+        ((1, 1, 0, 3, 0, 9, 2, 0, 1), "two that do not conflict are in one stretch"),
+    ):
+        files = by_hand(three, answer, *lemma, *rule, 0, 8, 1, 0, 0, 1)
+        verdict = checker.check(files)
+        assert verdict.code == WRONG, verdict
+        assert second(files, tmp_path).code == WRONG
+        assert why in verdict.words or rule[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (placed(0, 3), "'b' and 'a' overlap"),
+        (placed(0, (1 << 62) - 5), "'b' ends beyond the pool"),
+        ({"status": "feasible", "placements": placed(0, 4)["placements"][:1]}, "does not place 'b'"),
+        ({"status": "feasible", "placements": placed(0, 4)["placements"] * 2}, "places 'a' twice"),
+        ({"status": "infeasible"}, "the proof does not show it"),
+    ],
+)
+def test_a_wrong_plan(checker: Batch, tmp_path: Path, answer: dict[str, Any], why: str) -> None:
+    files = by_hand(TWO, answer, *PROOF)
+    verdict = checker.check(files)
+    assert (verdict.code, why in verdict.words) == (WRONG, True), verdict
+    assert second(files, tmp_path).code == WRONG
+
+
+def test_a_worse_plan_is_right_and_not_verified(checker: Batch, tmp_path: Path) -> None:
+    files = by_hand(TWO, placed(0, 5), *PROOF)
+    assert checker.check(files).code == second(files, tmp_path).code == WEAKER
+    nothing = by_hand(TWO, placed(0, 4), 0, 0)
+    assert checker.check(nothing).code == second(nothing, tmp_path).code == WEAKER
+
+
+def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_path: Path) -> None:
+    # That it is above 2^62 where it is may be: no plan says so.
+    files = by_hand(TWO, placed(0, 4), 3, 9, 3, 0, 9, 2, 0, 0, 3, 3, 2, 0, 2)
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"preferences": []},
+        {"version": 2},
+        {"pools": [{"id": "memory"}, {"id": "more"}]},
+        {"pools": []},
+        {"pools": [{"id": "memory", "banks": 4}]},
+        {"pools": [{"id": "other"}]},
+        {"objective": ["reuse_cost", "peak"]},
+        {"objective": []},
+        {"relative": [{"buffer": "a", "base": "b", "offset": 0}]},
+        {"conflicts": [["a", "nobody"]]},
+        {"conflicts": [["a", "a"]]},
+        {"exclusive": [["a"]]},
+        {"buffers": [{"id": "a", "size": 4}, {"id": "a", "size": 6}]},
+        {"buffers": [{"id": "a", "size": -4}]},
+        {"buffers": [{"id": "a", "size": (1 << 62) + 1}]},
+        {"buffers": [{"id": "a", "size": 4.0}]},
+        {"buffers": [{"id": "a", "size": True}]},
+        {"buffers": [{"id": "a", "size": 4, "lifetime": [2, 2]}]},
+        {"buffers": [{"id": "a", "size": 4, "lifetime": [0, 1 << 63]}]},
+        {"buffers": [{"id": "a", "size": 4, "lifetime": "sometimes"}]},
+        {"buffers": [{"id": "a", "size": 4, "alignment": 0}]},
+        {"buffers": [{"id": "a", "size": 4, "offset": 0}]},
+        {
+            "buffers": [{"id": "a", "size": 4, "alignment": 3}],
+            "pools": [{"id": "memory", "alignment": 1 << 62}],
+        },
+    ],
+)
+def test_what_it_does_not_know_it_does_not_check(
+    checker: Batch, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    files = by_hand(TWO | change, placed(0, 4), *PROOF)
+    pool = change.get("pools") == [{"id": "other"}]
+    assert checker.check(files).code == (WRONG if pool else NOT_CHECKED)
+    assert second(files, tmp_path).code == (WRONG if pool else NOT_CHECKED)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"",
+        b"{",
+        b'{"version": 1, "version": 1, "buffers": []}',
+        b'{"version": 01, "buffers": []}',
+        b'{"version": 1, "buffers": [], "name": "\xff"}',
+        b'{"version": 1, "buffers": [], "name": "\xed\xa0\x80"}',
+        b'{"version": 1, "buffers": [], "name": "\\ud800"}',
+        b'{"version": 1, "buffers": []} {}',
+        b'{"version": 1, "buffers": [NaN]}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_json_is_not_checked(checker: Batch, tmp_path: Path, document: bytes) -> None:
+    files = (document, b'{"status": "infeasible"}', HEAD + sha256(document).digest() + bytes_of([0, 0]))
+    assert checker.check(files).code == second(files, tmp_path).code == NOT_CHECKED
+
+
+def test_every_beginning_of_a_proof_is_wrong(checker: Batch, tmp_path: Path) -> None:
+    files = by_hand(TWO, placed(0, 4), *PROOF)
+    for length in range(len(files[2])):
+        cut = (*files[:2], files[2][:length])
+        assert checker.check(cut).code == second(cut, tmp_path).code != VERIFIED
+
+
+def test_a_proof_for_another_problem_is_wrong(checker: Batch, tmp_path: Path) -> None:
+    document, answer, proof = by_hand(TWO, placed(0, 4), *PROOF)
+    # Even a blank makes it another file.
+    files = (document + b" ", answer, proof)
+    assert checker.check(files).words == "wrong: the proof is for another problem"
+    assert second(files, tmp_path).code == WRONG
+
+
+def test_numbers_that_do_not_end(checker: Batch, tmp_path: Path) -> None:
+    document, answer, proof = by_hand(TWO, placed(0, 4))
+    for tail in (b"\xff" * 1000, b"\x80" * 1000, b"\x03" + b"\x80" * 9 + b"\x02"):
+        files = (document, answer, proof + tail)
+        assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
+def test_the_largest_numbers_there_are(checker: Batch, tmp_path: Path) -> None:
+    huge = 1 << 62
+    problem = {"version": 1, "buffers": [{"id": "a", "size": huge, "lifetime": [-huge, huge]}]}
+    answer = {"status": "optimal", "placements": [{"buffer": "a", "pool": "memory", "offset": 0}]}
+    files = by_hand(problem, answer, 3, huge - 1, 2, 0, 1)
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
+    both = {"version": 1, "buffers": [{"id": name, "size": huge, "lifetime": "always"} for name in "ab"]}
+    files = by_hand(both, {"status": "infeasible"}, 3, huge, 3, 0, huge, 2, 0, 0, 0, 1)
+    assert checker.check(files).words == f"verified: no layout fits into {huge} bytes"
+    assert second(files, tmp_path).code == VERIFIED
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_what_is_verified_is_what_brute_force_says(
+    checker: Batch, tmp_path_factory: pytest.TempPathFactory, rng: Random
+) -> None:
+    problem, folder = tiny_problem(rng), tmp_path_factory.mktemp("random")
+    document, path = document_of(problem), folder / "plan.proof"
+    answer = plan(problem, Options(deterministic=True))
+    status, vector = best(problem)
+    proof = prove(problem, answer, document, str(path), Budget(-1.0, 10_000_000))
+    if proof is None:
+        assert not path.exists()
+        return
+    files = (document, write_plan(problem, answer), path.read_bytes())
+    verdict = checker.check(files)
+    assert verdict.code in (VERIFIED, WEAKER)
+    assert second(files, folder).code == verdict.code
+    if vector is None:
+        assert (verdict.code, status) == (VERIFIED, Status.INFEASIBLE)
+    else:
+        assert proof.bound <= vector[0]
+        assert (verdict.code == VERIFIED) == (proof.bound == vector[0])
+        # Only pairs in place are seen as less than they are.
+        assert verdict.code == VERIFIED or problem.in_place
+
+
+def puzzle(seed: int, count: int, height: int, moments: int) -> Problem:
+    """Buffers of random alignments and lives, where live bytes seldom decide."""
+    rng = Random(seed)
+    lives = [(begin, begin + rng.randint(1, 4)) for begin in (rng.randrange(moments) for _ in range(count))]
+    buffers = [
+        Buffer(id=f"b{i}", size=rng.randint(1, height), lifetime=life, alignment=rng.choice((1, 2, 4, 8)))
+        for i, life in enumerate(lives)
+    ]
+    return Problem(buffers=buffers)
+
+
+def test_proofs_with_lemmas_are_verified_and_hang_on_each(checker: Batch, tmp_path: Path) -> None:
+    steps = 0
+    for seed in range(40):
+        files = files_of(puzzle(seed, 12, 9, 6), tmp_path)
+        assert checker.check(files).code == VERIFIED
+        if files[2][48] != 1:
+            continue
+        assert second(files, tmp_path).code == VERIFIED
+        numbers = numbers_of(files[2][48:])
+        steps += numbers[-1]
+    assert steps > 100
+
+
+def test_the_same_proof_each_time(tmp_path: Path) -> None:
+    problem = puzzle(3, 12, 9, 6)
+    assert files_of(problem, tmp_path)[2] == files_of(problem, tmp_path)[2]
+
+
+def test_nothing_is_left_where_nothing_is_proven(tmp_path: Path) -> None:
+    problem = Problem(
+        buffers=[Buffer(id="a", size=4, lifetime=(0, 1))], pools=[Pool(id="memory", capacity=8)]
+    )
+    answer = plan(problem, Options(deterministic=True))
+    false = replace(answer, status=Status.INFEASIBLE)
+    document, path = document_of(problem), tmp_path / "false.proof"
+    assert prove(problem, false, document, str(path), Budget(-1.0, 1_000_000)) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: Path) -> None:
+    codes = campaign(checker, tmp_path, 400, 1)
+    assert codes[VERIFIED] > 10
+    assert codes[WRONG] > 100
+
+
+@pytest.mark.campaign
+def test_many_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: Path) -> None:
+    assert campaign(checker, tmp_path, 100_000, 2, referee_each=100)[VERIFIED] > 1_000
+
+
+def test_the_steps_as_text(tmp_path: Path) -> None:
+    program = tmp_path / "memstow-check"
+    build(FOLDER / "memstow_check.cpp", program, compilers()[0])
+    for name, data in zip(
+        ("problem.json", "plan.json", "plan.proof"), by_hand(TWO, placed(0, 4), *PROOF), strict=True
+    ):
+        (tmp_path / name).write_bytes(data)
+    command = [program, "--text", tmp_path / "problem.json", tmp_path / "plan.proof"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert said.stdout == ("no layout has a peak of at most 9\n  because: overfull from 0 to 9: a b\n")
+    assert subprocess.run([program], check=False, capture_output=True).returncode == NOT_CHECKED
