@@ -50,6 +50,7 @@ VALUES: Final[Mapping[str, Sequence[str]]] = {
     "other": ("plan.json",),
     "output": ("made.json", "made.csv", "made.png", "-"),
     "picture": ("made.svg", "-"),
+    "proof": ("made.proof", "-"),
     "plan_format": ("csv", "executorch"),
     "point": ("1", "9"),
     "pool": ("l1", "fast"),

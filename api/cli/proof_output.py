@@ -47,7 +47,9 @@ def provable(document: "Problem | Graph", data: bytes) -> "Problem":
     from memstow.planner.proofs.prove import why_not
 
     if not isinstance(document, Problem):
-        raise _refused("there are no proofs for graphs; `memstow convert` writes the problem of one order")
+        raise _refused(
+            "there are no proofs for graphs: leave it out, or `memstow convert` it to the problem of an order"
+        )
     try:
         same = read_problem(data, "json") == document
     except InputError:
@@ -55,7 +57,7 @@ def provable(document: "Problem | Graph", data: bytes) -> "Problem":
     if not same:
         raise _refused(
             "a proof is about a problem in JSON, just as its file says it: write such a file with "
-            "`memstow convert`, with the capacity and the pools in it, and solve that"
+            "`memstow convert`, with the capacity and the pools in it, and solve that, or leave it out"
         )
     why = why_not(document)
     if why is not None:
@@ -92,7 +94,5 @@ def write_proof(
     peak = plan.objective[0].value if plan.status in PLANNED else 0
     if proof.bound == peak:
         return f"{path} proves that no plan has a peak below {peak:,} ({size})"
-    print_error(
-        f"{path} proves only that no plan has a peak below {proof.bound:,}; what lies between is not proven"
-    )
+    print_error(f"{path} proves only that no plan has a peak below {proof.bound:,}, not {peak:,}")
     return ""

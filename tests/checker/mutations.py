@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from memstow import Options, plan
-from memstow.planner.formats.native import parse_problem, write_plan
+from memstow.planner.formats import read_problem
+from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.proofs.prove import prove
@@ -171,7 +172,7 @@ def _claim_plan(problem: dict[str, Any], answer: dict[str, Any], proof: list[int
 @cache
 def _least(document: bytes) -> int | None:
     """By brute force: the least peak; None if nothing fits."""
-    problem = replace(parse_problem(json.loads(document)), objective=("peak",))
+    problem = replace(read_problem(document, "json"), objective=("peak",))
     status, vector = best(problem)
     return None if status is Status.INFEASIBLE or vector is None else vector[0]
 
@@ -180,11 +181,11 @@ def is_true(files: Files) -> bool:
     """Whether the plan is right and none is better, or nothing fits, by brute force."""
     document, answer = files[0], json.loads(files[1])
     try:
-        problem = parse_problem(json.loads(document))
+        problem = read_problem(document, "json")
         least = _least(document)
     except InputError:
         # Two pins that clash are an error here; for the checker nothing fits then.
-        return answer["status"] == "infeasible"
+        return bool(answer["status"] == "infeasible")
     if answer["status"] == "infeasible":
         return least is None
     sizes = {buffer.id: buffer.size for buffer in problem.buffers}

@@ -345,6 +345,19 @@ def test_nothing_is_left_where_nothing_is_proven(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_takes_too_long_is_proven_as_far_as_one_step_goes(checker: Batch, tmp_path: Path) -> None:
+    problems = (puzzle(seed, 12, 9, 6) for seed in range(40))
+    problem = next(one for one in problems if files_of(one, tmp_path)[2][48] == 1)
+    answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
+    path = tmp_path / "less.proof"
+    proof = prove(problem, answer, document, str(path), Budget(-1.0, 0))
+    assert proof is not None
+    assert 0 < proof.bound < answer.objective[0].value
+    assert not list(tmp_path.glob("*.unfinished"))
+    files = (document, write_plan(problem, answer), path.read_bytes())
+    assert checker.check(files).code == second(files, tmp_path).code == WEAKER
+
+
 def test_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: Path) -> None:
     codes = campaign(checker, tmp_path, 400, 1)
     assert codes[VERIFIED] > 10
@@ -363,7 +376,7 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
         ("problem.json", "plan.json", "plan.proof"), by_hand(TWO, placed(0, 4), *PROOF), strict=True
     ):
         (tmp_path / name).write_bytes(data)
-    command = [program, "--text", tmp_path / "problem.json", tmp_path / "plan.proof"]
+    command = [str(program), "--text", str(tmp_path / "problem.json"), str(tmp_path / "plan.proof")]
     said = subprocess.run(command, check=True, capture_output=True, text=True)
     assert said.stdout == ("no layout has a peak of at most 9\n  because: overfull from 0 to 9: a b\n")
     assert subprocess.run([program], check=False, capture_output=True).returncode == NOT_CHECKED

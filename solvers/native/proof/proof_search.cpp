@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kStepsBetweenStops = 20'000;
 constexpr std::size_t kMostLearnt = 4'000'000;  // bounds in all lemmas that are kept
 constexpr Bytes kHighest = Bytes{1} << 60;      // so that sums of some sizes fit
-constexpr int kDeepest = 20'000;                // so much fits on the stack of a thread
+constexpr int kDeepest = 4'000;                 // so much fits on the stack of a thread
 
 }  // namespace
 
@@ -40,6 +40,7 @@ bool ProofSearch::stopped() {
 
 Outcome ProofSearch::refute(Bytes height) {
     trail_.clear();
+    stopped_ = budget_.spent();  // what one step shows is shown all the same
     if (height > kHighest) return Outcome::stopped;
     std::optional<Refutation> refutation;
     for (Index i = 0; i < question_.count() && !refutation; ++i) {

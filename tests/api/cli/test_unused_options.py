@@ -49,6 +49,7 @@ SOLVE = [
     (("--section", "p=here"), EVERY),
     (("--scratch", "measure"), (*PROBLEM, "graph.json", "symbolic.json")),
     (("--order-only",), EVERY),
+    (("--proof", "plan.proof"), EVERY[1:]),
     (("--replan",), EVERY),
     (("--output", "a.json", "--output", "b.csv", "--output-format", "csv"), (*PROBLEM, "graph.json")),
     (("--target", "stm32h743"), ("symbolic.json",)),
