@@ -15,7 +15,7 @@ INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Includes the folders, so that added and deleted files are noticed.
 NATIVE := $(shell find solvers/native planner/judge/native planner/plain/native planner/model/native planner/replay/native planner/recorded/native planner/library/native \( -type d -o -name '*.[ch]pp' -o -name '*.h' -o -name '*.map' \) 2>/dev/null)
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
-CXX_FILES := $(filter %.cpp %.hpp %.h,$(NATIVE) $(NATIVE_TESTS)) $(wildcard planner/library/mlir/*.[ch]pp) checker/memstow_check.cpp
+CXX_FILES := $(filter %.cpp %.hpp %.h,$(NATIVE) $(NATIVE_TESTS)) $(wildcard planner/library/mlir/*.[ch]pp) $(wildcard checker/*.cpp tests/checker/*.cpp)
 SANITIZE ?= address,undefined
 NATIVE_FLAGS ?= -O1 -g1
 FUZZ_SECONDS ?= 120

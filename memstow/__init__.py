@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     )
     from memstow.planner.model.programs import Kept as Kept, Program as Program, Programs as Programs
     from memstow.planner.formats.programs_format import read_programs as read_programs
+    from memstow.planner.proofs.prove import Proof as Proof, prove as prove
     from memstow.planner.programs import joint_problem as joint_problem, program_plans as program_plans
     from memstow.planner.model.symbolic import (
         Order as Order,
@@ -296,6 +297,7 @@ _HOMES: Final = {
     "memstow.planner.model.programs": ("Kept", "Program", "Programs"),
     "memstow.planner.formats.programs_format": ("read_programs",),
     "memstow.planner.programs": ("joint_problem", "program_plans"),
+    "memstow.planner.proofs.prove": ("Proof", "prove"),
     "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
     "memstow.planner.shapes.symbolic_layout": (
         "Layout",

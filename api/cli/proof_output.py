@@ -69,7 +69,7 @@ def write_proof(
     args: argparse.Namespace, problem: "Problem", plan: "Plan", data: bytes, options: "Options", began: float
 ) -> str:
     """Write the proof within what is left of the limits, and return what it shows."""
-    from memstow.planner.proofs.prove import prove
+    from memstow.planner.proofs.prove import prove_within
     from memstow.planner.solve.portfolio import cancelling
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
@@ -81,7 +81,7 @@ def write_proof(
 
     def work(cancel: threading.Event) -> "Proof | None":
         with cancelling(budget, cancel):
-            return prove(problem, plan, data, args.proof, budget)
+            return prove_within(problem, plan, data, args.proof, budget)
 
     proof = Interruptible(work).run(None)
     path = plain(args.proof)

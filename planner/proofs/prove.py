@@ -11,8 +11,10 @@ from hashlib import sha256
 from math import gcd, lcm
 from typing import Final
 
+from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.plan import Exhausted, ExhaustedWindow, LiveBytes, Plan
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
 from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Problem, Range, end_of, merged
 from memstow.planner.model.records import record
 from memstow.solvers.core import Budget, write_proof
@@ -48,11 +50,25 @@ def why_not(problem: Problem) -> str | None:
     return None
 
 
-def prove(problem: Problem, plan: Plan, document: bytes, path: str, budget: Budget) -> Proof | None:
-    """Write to `path` why no plan is better, or as much of it as can be shown within the budget.
+def prove(
+    document: bytes, plan: Plan, path: "str | os.PathLike[str]", time_limit: float = 10.0
+) -> Proof | None:
+    """Write to `path` why no plan of the problem is better, or what of that can be shown within the seconds.
 
-    `document` is the file of the problem, byte for byte, and `why_not` has no objection. None, and no file,
-    where nothing was shown.
+    `document` is the file of the problem, in JSON, byte for byte. None, and no file, where nothing was shown.
+    Raises InputError for a problem that proofs have no rules for.
+    """
+    problem = read_problem(document, "json")
+    why = why_not(problem)
+    if why is not None:
+        raise InputError.single("no_proof", "$", f"there are no proofs for such a problem yet: {why}")
+    return prove_within(problem, plan, document, os.fspath(path), Budget(time_limit, -1))
+
+
+def prove_within(problem: Problem, plan: Plan, document: bytes, path: str, budget: Budget) -> Proof | None:
+    """The same of a problem that was read from the document, within the budget.
+
+    `why_not` has no objection.
     """
     claims = _claims(problem, plan)
     draft = f"{path}.unfinished"
@@ -82,13 +98,15 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         return
     first = plan.objective[0]
     certificate = first.certificate
+    if first.value == 0:
+        yield -1, ()
+    if first.bound == 0:
+        return
     if isinstance(certificate, LiveBytes | ExhaustedWindow):
         yield first.bound - 1, sorted(index_of[name] for name in certificate.buffers)
-    if not isinstance(certificate, LiveBytes) or first.bound == first.value:
-        yield first.bound - 1, everything
-    if isinstance(certificate, Exhausted | ExhaustedWindow) or first.bound < first.value:
-        fullest = _fullest(problem)
-        yield sum(problem.buffers[i].size for i in fullest) - 1, fullest
+    yield first.bound - 1, everything
+    fullest = _fullest(problem)
+    yield sum(problem.buffers[i].size for i in fullest) - 1, fullest
 
 
 def _attempt(
@@ -97,7 +115,7 @@ def _attempt(
     """A proof that these buffers alone do not fit below the height."""
     (pool,) = problem.pools
     kept = [index for index in chosen if problem.buffers[index].size]
-    if not kept or height < 0:
+    if not kept and height >= 0:
         return None
     if len(kept) > MOST_BUFFERS and len(kept) == sum(bool(buffer.size) for buffer in problem.buffers):
         return None

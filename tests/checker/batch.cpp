@@ -1,5 +1,5 @@
-// Checks many files in one process: reads the names of a problem, a plan and a proof from three lines, and prints the
-// exit code and the verdict.
+// Checks many files in one process: reads the names of a problem, a plan and a proof from three lines, and
+// prints the exit code and the verdict.
 #include <sstream>
 
 #define main checker_main
@@ -8,7 +8,8 @@
 
 int main() {
     std::string words[4];
-    while (std::getline(std::cin, words[1]) && std::getline(std::cin, words[2]) && std::getline(std::cin, words[3])) {
+    while (std::getline(std::cin, words[1]) && std::getline(std::cin, words[2]) &&
+           std::getline(std::cin, words[3])) {
         std::ostringstream verdict;
         std::streambuf* const before = std::cout.rdbuf(verdict.rdbuf());
         char* pointers[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data()};

@@ -20,7 +20,7 @@ from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.proofs.prove import prove
+from memstow.planner.proofs.prove import prove_within
 from memstow.solvers.core import Budget
 from tests.checker.checkers import (
     FOLDER,
@@ -59,7 +59,7 @@ def sample(rng: Random, folder: Path, needs_lemmas: bool) -> Case | None:
     answer = plan(problem, Options(deterministic=True, work_limit=200_000))
     if answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
-    proof = prove(problem, answer, document, str(path), Budget(-1.0, 1_000_000))
+    proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 1_000_000))
     if proof is None:
         return None
     numbers = numbers_of(path.read_bytes()[len(HEAD) + 32 :])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memstow import Buffer, Options, Pool, Problem, plan
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
-from memstow.planner.proofs.prove import prove
+from memstow.planner.proofs.prove import prove_within
 from memstow.solvers.core import Budget
 from tests.checker.checkers import (
     FOLDER,
@@ -57,7 +57,7 @@ def files_of(problem: Problem, folder: Path) -> Files:
     answer = plan(problem, Options(deterministic=True))
     assert answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
     document, path = document_of(problem), folder / "plan.proof"
-    assert prove(problem, answer, document, str(path), Budget(-1.0, 50_000_000)) is not None
+    assert prove_within(problem, answer, document, str(path), Budget(-1.0, 50_000_000)) is not None
     return document, write_plan(problem, answer), path.read_bytes()
 
 
@@ -96,6 +96,33 @@ def test_a_proof_by_hand_is_verified(checker: Batch, tmp_path: Path) -> None:
     files = by_hand(TWO, placed(0, 4), *PROOF)
     assert checker.check(files).words == "verified: peak 10 is least"
     assert second(files, tmp_path).words == "verified: peak 10 is least"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        (0, 3, 0, 9, 2, 0, 0),  # derive: overfull
+        (1, 0, 0, 1, 0, 2, 2),  # split low of `a` at 0: `b` has to be above, or `a` on top of it
+        (2, 0, 4, 1, 0, 2, 2),  # split high of `a` at 4
+        (3, 0, 1, 2, 2),  # order
+    ],
+)
+def test_each_rule_of_a_lemma(checker: Batch, tmp_path: Path, rule: tuple[int, ...]) -> None:
+    files = by_hand(TWO, placed(0, 4), 1, 2, 0, 0, 4, 0, 0, 2, *rule, 3, 9, 4, 1, 0, 2)
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
+    # Without the cases, or with one of another.
+    for at in range(7, 7 + len(rule)):
+        changed = [1, 2, 0, 0, 4, 0, 0, 2, *rule, 3, 9, 4, 1, 0, 2]
+        del changed[at + 1]
+        assert checker.check(by_hand(TWO, placed(0, 4), *changed)).code == WRONG
+
+
+def test_twins(checker: Batch, tmp_path: Path) -> None:
+    twins = json.loads(json.dumps(TWO))
+    twins["buffers"][1]["size"] = 4
+    lemma = (1, 2, 0, 0, 0, 0, 0, 0, 4, 0, 1, 2)
+    files = by_hand(twins, placed(0, 4), *lemma, 3, 7, 4, 1, 0, 2)
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
 
 
 @pytest.mark.parametrize(
@@ -288,7 +315,7 @@ def test_what_is_verified_is_what_brute_force_says(
     document, path = document_of(problem), folder / "plan.proof"
     answer = plan(problem, Options(deterministic=True))
     status, vector = best(problem)
-    proof = prove(problem, answer, document, str(path), Budget(-1.0, 10_000_000))
+    proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 10_000_000))
     if proof is None:
         assert not path.exists()
         return
@@ -334,6 +361,12 @@ def test_the_same_proof_each_time(tmp_path: Path) -> None:
     assert files_of(problem, tmp_path)[2] == files_of(problem, tmp_path)[2]
 
 
+def test_a_peak_of_nothing_needs_no_step(checker: Batch, tmp_path: Path) -> None:
+    files = files_of(Problem(buffers=[Buffer(id="a", size=0, lifetime=(0, 1))]), tmp_path)
+    assert files[2][48:] == b"\0\0"
+    assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 0 is least"
+
+
 def test_nothing_is_left_where_nothing_is_proven(tmp_path: Path) -> None:
     problem = Problem(
         buffers=[Buffer(id="a", size=4, lifetime=(0, 1))], pools=[Pool(id="memory", capacity=8)]
@@ -341,7 +374,7 @@ def test_nothing_is_left_where_nothing_is_proven(tmp_path: Path) -> None:
     answer = plan(problem, Options(deterministic=True))
     false = replace(answer, status=Status.INFEASIBLE)
     document, path = document_of(problem), tmp_path / "false.proof"
-    assert prove(problem, false, document, str(path), Budget(-1.0, 1_000_000)) is None
+    assert prove_within(problem, false, document, str(path), Budget(-1.0, 1_000_000)) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -350,7 +383,7 @@ def test_what_takes_too_long_is_proven_as_far_as_one_step_goes(checker: Batch, t
     problem = next(one for one in problems if files_of(one, tmp_path)[2][48] == 1)
     answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
     path = tmp_path / "less.proof"
-    proof = prove(problem, answer, document, str(path), Budget(-1.0, 0))
+    proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 0))
     assert proof is not None
     assert 0 < proof.bound < answer.objective[0].value
     assert not list(tmp_path.glob("*.unfinished"))

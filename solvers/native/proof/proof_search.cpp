@@ -40,7 +40,8 @@ bool ProofSearch::stopped() {
 
 Outcome ProofSearch::refute(Bytes height) {
     trail_.clear();
-    stopped_ = budget_.spent();  // what one step shows is shown all the same
+    if (height < 0) return Outcome::proven;  // without a step
+    stopped_ = budget_.spent();              // what one step shows is shown all the same
     if (height > kHighest) return Outcome::stopped;
     std::optional<Refutation> refutation;
     for (Index i = 0; i < question_.count() && !refutation; ++i) {

@@ -19,7 +19,8 @@ class ProofSearch {
   public:
     ProofSearch(const Question& question, ProofFile& file, Budget& budget);
 
-    // Writes a conclusion when it is proven. `layout`: there is one, so nothing can be proven.
+    // Writes a conclusion when it is proven, unless that is clear below 0. `layout`: there is one, so nothing
+    // can be proven.
     Outcome refute(Bytes height);
 
     std::int64_t nodes() const { return nodes_; }

@@ -1,0 +1,102 @@
+// The search of proofs against brute force: it refutes a height exactly where no layout is that low.
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "check.hpp"
+#include "proof/proof_search.hpp"
+
+using namespace memstow;
+
+namespace {
+
+struct TinyQuestion {
+    std::vector<proof::Item> items;
+    std::vector<Range> reserved;
+    std::vector<std::vector<Index>> moments;
+    std::vector<std::pair<Index, Index>> exempt, listed;
+
+    proof::Question question() const { return {items, reserved, moments, exempt, listed}; }
+};
+
+TinyQuestion tiny_question(std::mt19937_64& random) {
+    const auto below = [&](std::uint64_t limit) { return static_cast<Bytes>(random() % limit); };
+    TinyQuestion tiny;
+    const Index count = static_cast<Index>(2 + below(4));
+    for (Index i = 0; i < count; ++i) {
+        const Bytes modulus = below(2) == 0 ? 1 : 1 + below(4);
+        tiny.items.push_back({static_cast<std::uint64_t>(i * 3), 1 + below(4), modulus,
+                              below(2) == 0 ? 0 : below(modulus), below(8) == 0 ? below(6) : kUnplaced});
+    }
+    if (below(3) == 0) tiny.reserved.push_back({1 + below(3), 4 + below(3)});
+    for (Bytes k = 0; k < 4; ++k) {
+        std::vector<Index> moment;
+        for (Index i = 0; i < count; ++i) {
+            if (below(5) < 3) moment.push_back(i);
+        }
+        tiny.moments.push_back(moment);
+    }
+    if (below(3) == 0) tiny.exempt.emplace_back(0, 1);
+    if (below(3) == 0) tiny.listed.emplace_back(0, count - 1);
+    return tiny;
+}
+
+bool has_layout(const proof::Question& question, Bytes height, std::vector<Bytes>& offsets) {
+    const Index i = count_of(offsets);
+    if (i == question.count()) return true;
+    for (Bytes at = 0; at + question.items[i].size <= height; ++at) {
+        if (question.at_least(proof::kBottom, i, at) != at) continue;
+        bool fits = true;
+        for (Index j = 0; j < i; ++j) {
+            const bool apart =
+                offsets[j] + question.items[j].size <= at || at + question.items[i].size <= offsets[j];
+            fits = fits && (apart || !question.conflict(i, j));
+        }
+        if (!fits) continue;
+        offsets.push_back(at);
+        if (has_layout(question, height, offsets)) return true;
+        offsets.pop_back();
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST(proofs_are_there_exactly_where_no_layout_is) {
+    const auto path =
+        std::filesystem::temp_directory_path() / ("memstow-test-" + std::to_string(std::random_device{}()));
+    std::mt19937_64 random(7);
+    int refuted = 0;
+    for (int k = 0; k < 400; ++k) {
+        const TinyQuestion tiny = tiny_question(random);
+        const proof::Question question = tiny.question();
+        for (Bytes height = 1; height <= 14; ++height) {
+            proof::ProofFile file(path.string(), {});
+            Budget budget;
+            proof::ProofSearch search(question, file, budget);
+            const proof::Outcome outcome = search.refute(height);
+            std::vector<Bytes> offsets;
+            const bool there = has_layout(question, height, offsets);
+            CHECK(outcome == (there ? proof::Outcome::layout : proof::Outcome::proven));
+            refuted += outcome == proof::Outcome::proven ? 1 : 0;
+        }
+    }
+    CHECK(refuted > 100);
+    std::filesystem::remove(path);
+}
+
+TEST(positions_from_the_top_mirror_those_from_the_bottom) {
+    std::mt19937_64 random(8);
+    for (int k = 0; k < 200; ++k) {
+        const proof::Question question = tiny_question(random).question();
+        for (Index i = 0; i < question.count(); ++i) {
+            const Bytes size = question.items[i].size;
+            for (Bytes x = 0; x < 12; ++x) {
+                const auto low = question.at_most(proof::kBottom, i, x);
+                const auto mirrored = question.at_least(proof::kTop, i, -x - size);
+                CHECK(low.has_value() == mirrored.has_value());
+                if (low) CHECK(*mirrored == -*low - size);
+            }
+        }
+    }
+}
