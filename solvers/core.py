@@ -16,12 +16,15 @@ from memstow.solvers._native import (
     Need,
     Occupied,
     OnePoolStages,
+    PoolBound,
+    PoolBounds,
     Reduction,
     WrittenProof,
     write_proof,
 )
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Description, Instance, Layout
+from memstow.solvers.solver import Task
 
 __all__ = [
     "DEFAULT_WORK",
@@ -31,9 +34,12 @@ __all__ = [
     "Need",
     "Occupied",
     "OnePoolStages",
+    "PoolBound",
+    "PoolBounds",
     "Reduction",
     "WrittenProof",
     "hint_of",
+    "in_preferred_pools",
     "instance_of",
     "layout_of",
     "lowest",
@@ -70,6 +76,12 @@ def hint_of(instance: Instance, unit: int, pools: "array[int]", offsets: "array[
 def layout_of(hint: Hint) -> Layout:
     """By item, where the hint wishes it to be."""
     return layout_from(hint.places)
+
+
+def in_preferred_pools(task: Task, layout: Layout) -> Layout:
+    """The layout with items moved to pools they prefer, where no term of the objective becomes worse."""
+    placed = _native.in_preferred_pools(task.instance.native, task.terms, task.native_hint, layout)
+    return layout_from(placed)
 
 
 def pool_peaks(instance: Instance, layout: Layout) -> list[int]:

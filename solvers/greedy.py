@@ -4,13 +4,14 @@ Published planners under their own names follow, for comparison.
 """
 
 from array import array
+from typing import Final
 
 from memstow.solvers import _native
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Listeners, Outcome, Task
 
 # Bounds are passed as 64-bit integers; larger ones are cut off.
-_MOST = (1 << 63) - 1
+MOST: Final = (1 << 63) - 1
 
 
 class Greedy:
@@ -33,7 +34,7 @@ class Greedy:
                 listeners.incumbent(f"greedy {name}", values[0], layout)
 
         options = _native.GreedyOptions(
-            lower_bounds=[min(bound, _MOST) for bound in task.lower_bounds], seed=task.seed
+            lower_bounds=[min(bound, MOST) for bound in task.lower_bounds], seed=task.seed
         )
         result = _native.greedy(task.instance.native, task.terms, task.native_hint, options, budget, on_score)
         values = result.values

@@ -33,4 +33,6 @@ def reduce(problem: Problem, hint: Plan | None = None, *, in_bytes: bool = False
             (index, make_placement(problem.buffers[index].id, problem.pools[pool].id, offset))
             for index, pool, offset in native.alone
         )
-        return Reduction(problem, instance_of(native), native.unit, part_buffer, alone, moments)
+        return Reduction(
+            problem, instance_of(native), native.unit, native.least_cost, part_buffer, alone, moments
+        )

@@ -160,6 +160,8 @@ class Reduction:
     problem: Problem
     instance: Instance
     unit: int
+    least_cost: int
+    """Of all accesses, each in the cheapest pool that is allowed."""
     part_buffer: "array[int]"  # by part: index of its buffer
     alone: "tuple[tuple[int, Placement], ...]"  # buffers of size 0 (by index)
     moments: list[int] | None  # by time of the instance: the time of the problem, where they differ

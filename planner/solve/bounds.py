@@ -3,7 +3,6 @@
 The sizes of buffers that must be apart at one time add up: that alone decides most problems.
 """
 
-from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from memstow.planner.model.plan import Explanation, Least, LiveBytes, Sum
@@ -11,9 +10,7 @@ from memstow.planner.model.problem import (
     Kind,
     Pool,
     Term,
-    access_counts,
     end_of,
-    pool_lists,
     reserved_bytes,
 )
 from memstow.planner.model.records import record
@@ -24,9 +21,6 @@ from memstow.solvers.instance import Instance
 if TYPE_CHECKING:
     # Columns have bounds as well, and no reduction.
     from memstow.planner.reduce import Reduction
-
-# With more pools than this only single pools and all of them together have a bound.
-_MOST_POOLS_COMBINED = 4
 
 
 @record
@@ -49,32 +43,13 @@ class PoolBound:
 
 
 class Bounds:
-    """The bounds of one problem, computed once."""
+    """The bounds of one problem, computed once, in native code."""
 
     def __init__(self, reduction: "Reduction") -> None:
         self._reduction = reduction
         self._pools = reduction.problem.pools
-        everything = tuple(range(len(self._pools)))
-        sets: list[tuple[int, ...]] = [(p,) for p in everything]
-        if 1 < len(everything) <= _MOST_POOLS_COMBINED:
-            sets += [c for size in range(2, len(everything)) for c in combinations(everything, size)]
-        if len(everything) > 1:
-            sets.append(everything)
-        # Pools that some item must be in: only those have a bound of their own.
-        starts = reduction.instance.choice_start
-        required = {
-            reduction.instance.choice_pool[first] for first, last in pairwise(starts) if last - first == 1
-        }
-        self._needs = {
-            pools: need_of(reduction.instance, pools, reduction.unit)
-            if len(pools) > 1 or pools[0] in required
-            else Need(pools, 0, 0, None, ())
-            for pools in sets
-        }
-        self._everything = everything
-        self._usable = [usable(pool) for pool in self._pools]
-        self._all_usable = sum(self._usable)
-        self._unbounded_pools = sum(pool.capacity is None for pool in self._pools)
+        capacities = [end_of(pool) for pool in self._pools]
+        self._bounds = core.PoolBounds(reduction.instance.native, reduction.unit, capacities)
         self._of_pools: dict[int, PoolBound] = {}
 
     def of_pool(self, pool: int) -> PoolBound:
@@ -85,78 +60,45 @@ class Bounds:
         return bound
 
     def _compute_pool_bound(self, pool: int) -> PoolBound:
-        need = self._needs[pool,]
-        overflow, everything = self._overflow_into(pool)
-        if overflow > need.height:
-            return PoolBound(overflow, self._need_certificate(everything, None))
-        return PoolBound(need.height, self._need_certificate(need, pool) if need.height else None)
+        bound = self._bounds.of_pool(pool)
+        return PoolBound(bound.bytes, self._certificate(bound.needs[0]) if bound.needs else None)
 
     def of_term(self, term: Term) -> TermBound:
         """The bound on a term of the objective."""
         match term.kind:
             case Kind.PLACEMENT_COST:
-                return TermBound(self._least_cost(), Least())
+                return TermBound(self._reduction.least_cost, Least())
             case Kind.POOL_PEAK:
-                return self._pool_term(next(i for i, p in enumerate(self._pools) if p.id == term.pool))
+                number = next(i for i, pool in enumerate(self._pools) if pool.id == term.pool)
+                return self._shown(self._bounds.of_pool(number))
             case Kind.MAX_PEAK:
-                return max((self._pool_term(p) for p in self._everything), key=lambda bound: bound.value)
+                return self._shown(self._bounds.of_largest())
             case Kind.PEAK:
-                return self._sum_of_peaks()
+                return self._shown(self._bounds.of_sum())
             case Kind.PREFERENCE | Kind.REUSE_COST | Kind.MOVES:
                 return TermBound(0, None)
 
     def misfit(self) -> Explanation | None:
         """Buffers that are too large for the pools they may go to; None if there is no such set."""
-        for pools, need in self._needs.items():
-            room = sum(self._usable[p] for p in pools)
-            height_fits = len(pools) > 1 or need.height <= end_of(self._pools[pools[0]])
-            if need.bytes > room or not height_fits:
-                return self._explain(need)
-        return None
+        number = self._bounds.misfit()
+        return None if number is None else self._explain(self._need(number))
 
-    def _need_certificate(self, need: Need, pool: int | None) -> LiveBytes:
-        buffers = self._reduction.problem.buffers
+    def _shown(self, bound: core.PoolBound) -> TermBound:
+        parts = tuple(self._certificate(number) for number in bound.needs)
+        certificate = None if not parts else parts[0] if len(parts) == 1 else Sum(parts=parts)
+        return TermBound(bound.bytes, certificate)
+
+    def _certificate(self, number: int) -> LiveBytes:
+        need, buffers = self._need(number), self._reduction.problem.buffers
         return LiveBytes(
-            pool=None if pool is None else self._pools[pool].id,
+            pool=self._pools[need.pools[0]].id if len(need.pools) == 1 else None,
             time=self._reduction.moment(need.time),
             buffers=tuple(buffers[self._reduction.part_buffer[part]].id for part in need.parts),
         )
 
-    def _pool_term(self, pool: int) -> TermBound:
-        bound = self.of_pool(pool)
-        return TermBound(bound.value, bound.certificate)
-
-    def _overflow_into(self, pool: int) -> tuple[int, Need]:
-        """The bytes that the other pools cannot hold, which must be in this one."""
-        need = self._needs[self._everything]
-        unbounded = self._unbounded_pools - (self._pools[pool].capacity is None)
-        if len(self._pools) == 1 or unbounded:
-            return 0, need
-        return max(need.bytes - (self._all_usable - self._usable[pool]), 0), need
-
-    def _sum_of_peaks(self) -> TermBound:
-        if len(self._everything) == 1:
-            return self._pool_term(0)
-        need = self._needs[self._everything]
-        apart = [p for p in self._everything if self._needs[p,].height]
-        total = sum(self._needs[p,].height for p in apart)
-        if total <= need.bytes:
-            return TermBound(need.bytes, self._need_certificate(need, None) if need.bytes else None)
-        parts = tuple(self._need_certificate(self._needs[p,], p) for p in apart)
-        return TermBound(total, parts[0] if len(parts) == 1 else Sum(parts=parts))
-
-    def _least_cost(self) -> int:
-        problem = self._reduction.problem
-        cost_of = {pool.id: pool.cost for pool in self._pools}
-        if not any(cost_of.values()):
-            return 0
-        cheapest: dict[tuple[str, ...] | None, int] = {}
-        total = 0
-        for named, accesses in zip(pool_lists(problem), access_counts(problem), strict=True):
-            if named not in cheapest:
-                cheapest[named] = min(cost_of[name] for name in (cost_of if named is None else named))
-            total += accesses * cheapest[named]
-        return total
+    def _need(self, number: int) -> Need:
+        need = self._bounds.need(number)
+        return _in_bytes(tuple(self._bounds.pools_of(number)), need, self._reduction.unit)
 
     def _explain(self, need: Need) -> Explanation:
         buffers = self._reduction.problem.buffers
@@ -194,4 +136,8 @@ def usable(pool: Pool) -> int:
 def need_of(instance: Instance, pools: tuple[int, ...], scale: int) -> Need:
     """The most bytes that must be in these pools at once, where a unit of the instance has `scale` bytes."""
     need = core.need_of(instance, [pool in pools for pool in range(instance.pool_count)])
+    return _in_bytes(pools, need, scale)
+
+
+def _in_bytes(pools: tuple[int, ...], need: core.Need, scale: int) -> Need:
     return Need(pools, need.bytes * scale, need.height * scale, need.time, tuple(need.parts))

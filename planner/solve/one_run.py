@@ -22,6 +22,7 @@ from memstow.planner.solve.portfolio import (
 )
 from memstow.planner.solve.run_state import RunState, Stamp, TermBound
 from memstow.planner.solve.turns import Misfit, Progress, Turns
+from memstow.solvers.core import in_preferred_pools
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import Solver, Task
 
@@ -130,13 +131,10 @@ def _prefer_pools(state: RunState, task: Task, options: Options, progress: Progr
 
     The search ends early enough to leave time for it (`Arrays.seconds_after`).
     """
-    # Problems with one pool do not wait for this import.
-    from memstow.solvers.prefer import move_to_preferred_pools
-
     best = state.best
     late = not options.deterministic and progress.seconds() >= options.time_limit
     if best is not None and best.layout is not None and best.fits and not late:
-        state.best = replace(best, layout=move_to_preferred_pools(task, best.layout))
+        state.best = replace(best, layout=in_preferred_pools(task, best.layout))
 
 
 def _report_missing_model(solver: Solver | None, task: Task, progress: Progress) -> None:

@@ -93,7 +93,7 @@ def plan_for_judge(
 _SECONDS_PER_BUFFER: Final = 10e-6
 # The judge checks each pool that each buffer may go to.
 _SECONDS_PER_CHOICE: Final = 0.5e-6
-# Moving buffers to pools they prefer, at the end, takes up to this long (`solvers.prefer`).
+# Moving buffers to pools they prefer, at the end, takes up to this long.
 _SECONDS_TO_PREFER: Final = 0.05
 _SHARE_TO_PREFER: Final = 0.1
 # The judge tries to lay out so many named buffers in some hundredths of a second.

@@ -12,9 +12,9 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.problem_plans import task_of
 from memstow.solvers.constraints import Relations
+from memstow.solvers.core import in_preferred_pools
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Examiner
-from memstow.solvers.prefer import move_to_preferred_pools
 from memstow.solvers.solver import Task, Term, TermKind
 from tests.problems import random_problem
 from tests.solvers.assign import make
@@ -26,7 +26,7 @@ SLOW = Pool(id="slow", cost=1)
 def moved(task: Task, *places: tuple[int, int]) -> list[tuple[int, int]]:
     """Where the buffers are after the moves; a last one, of one byte at another time, is of no interest."""
     pools, offsets = zip(*places, (0, 15), strict=True)
-    found = move_to_preferred_pools(task, Layout(array("q", pools), array("q", offsets)))
+    found = in_preferred_pools(task, Layout(array("q", pools), array("q", offsets)))
     return list(zip(found.pool, found.offset, strict=True))[:-1]
 
 
@@ -93,7 +93,7 @@ def test_no_layout_becomes_wrong_or_worth_less_by_it() -> None:
         task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
         examiner = Examiner(task, Relations(task.instance))
         before = reduction.layout(found.placements)
-        after = move_to_preferred_pools(task, before)
+        after = in_preferred_pools(task, before)
         worth, now = examiner.values(before), examiner.values(after)
         assert worth is not None
         assert now is not None, seed

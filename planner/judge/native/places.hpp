@@ -34,6 +34,7 @@ enum class Defect {
     reserved,   // on a range that no buffer may use
     pin,        // elsewhere than it must be
     tie,        // at another distance than it is tied at
+    pool,       // in a pool that is none, or that the buffer may not go to
 };
 
 struct Finding {
@@ -59,30 +60,80 @@ struct Verdict {
 // Judges these offsets. Nothing is counted of columns that are not valid.
 Verdict judge(const Columns& columns, std::span<const std::int64_t> offsets, std::int64_t capacity);
 
-// What else may hold of the buffers and their memory. Buffers are numbers, ranges are half-open.
+struct Pool {
+    std::int64_t capacity;
+    std::int64_t alignment = 1;  // of its addresses
+    std::int64_t base = 0;       // the address of offset 0
+    std::int64_t cost = 0;       // of one access
+};
+
+// What else may hold of the buffers and their pools, which are numbers. Lists by buffer may be shorter than
+// there are buffers: of the others they say nothing.
 struct Rules {
-    using Range = std::pair<std::int64_t, std::int64_t>;
     using Pair = std::pair<std::int64_t, std::int64_t>;
+    struct Reserved {
+        std::int64_t pool;
+        std::int64_t begin;
+        std::int64_t end;
+    };
+    struct Life {
+        std::int64_t buffer;
+        std::int64_t begin;
+        std::int64_t end;
+    };
     struct Tie {
         std::int64_t buffer;
         std::int64_t base;
         std::int64_t distance;  // of the buffer's offset from that of the base
     };
-    std::vector<Range> reserved;
-    std::vector<std::int64_t> pins;         // by buffer, -1 for none; empty: none has one
-    std::vector<std::vector<Range>> lives;  // by buffer, instead of begins and ends; empty: those
-    std::vector<Pair> conflicts;            // may never share a byte
-    std::vector<Pair> exclusive;            // are never live together, unless they conflict as well
-    std::vector<Pair> in_place;             // may share bytes where they begin at one offset
-    // What is tied, through buffers without bytes as well, keeps its distances and may share bytes, unless it
-    // conflicts.
-    std::vector<Tie> ties;
+    std::span<const Pool> pools;  // at least one
+    std::span<const Reserved> reserved;
+    std::span<const std::int64_t> pins;       // by buffer, -1 for none
+    std::span<const std::int64_t> list_of;    // by buffer, the list of its pools, -1: it may go to any
+    std::span<const std::size_t> list_start;  // list i is list_pools[list_start[i]] to [list_start[i + 1]]
+    std::span<const std::size_t> list_pools;  // preferred first
+    std::span<const Life> lives;              // beside those of the columns
+    std::span<const Pair> conflicts;          // may never share a byte
+    std::span<const Pair> exclusive;          // are never live together, unless they conflict as well
+    std::span<const Pair> in_place;           // may share bytes where they begin at one offset
+    // What is tied, through buffers without bytes as well, is in one pool, keeps its distances and may share
+    // bytes, unless it conflicts.
+    std::span<const Tie> ties;
 };
 
-// The first thing that is wrong with these offsets by the rules: buffers are compared two by two, so that
+// By buffer.
+struct Places {
+    std::span<const std::int64_t> offsets;
+    std::span<const std::size_t> pools;  // empty: all are in the first
+
+    std::size_t pool(std::size_t buffer) const { return pools.empty() ? 0 : pools[buffer]; }
+};
+
+// The first thing that is wrong with these places by the rules: buffers are compared two by two, so that
 // this takes longer than `judge` does.
-Finding judge_by_rules(const Columns& columns, const Rules& rules, std::span<const std::int64_t> offsets,
-                       std::int64_t capacity);
+Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places);
+
+// What is paid for.
+struct Costs {
+    struct Reuse {
+        std::int64_t one;
+        std::int64_t other;
+        std::int64_t cost;
+    };
+    std::span<const std::int64_t> accesses;  // by buffer as far as it goes, -1: as many as bytes
+    std::span<const Reuse> reuse;
+    Places start;  // moves are counted from it: by buffer, or nothing; an offset below 0: from nowhere
+};
+
+// What valid places are worth.
+struct Worth {
+    std::vector<std::int64_t> peaks;  // by pool
+    Wide placement_cost = 0;
+    Wide reuse_cost = 0;
+    Wide preference = 0;
+    std::int64_t moves = 0;
+};
+Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, const Places& places);
 
 // The least peak alone, but at most 2^63 - 1; 0 of columns that are not valid.
 std::int64_t least_peak(const Columns& columns);

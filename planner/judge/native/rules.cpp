@@ -10,7 +10,7 @@ namespace {
 using std::int64_t;
 using Pairs = std::set<Rules::Pair>;
 
-Pairs in_order(const std::vector<Rules::Pair>& pairs) {
+Pairs in_order(std::span<const Rules::Pair> pairs) {
     Pairs ordered;
     for (const auto& [one, other] : pairs) ordered.insert(std::minmax(one, other));
     return ordered;
@@ -18,19 +18,25 @@ Pairs in_order(const std::vector<Rules::Pair>& pairs) {
 
 class Judge {
   public:
-    Judge(const Columns& columns, const Rules& rules, std::span<const int64_t> offsets)
+    Judge(const Columns& columns, const Rules& rules, const Places& places)
         : columns_(columns),
           rules_(rules),
-          offsets_(offsets),
+          places_(places),
           conflicts_(in_order(rules.conflicts)),
           exclusive_(in_order(rules.exclusive)),
           in_place_(in_order(rules.in_place)) {
         if (!rules.ties.empty()) follow_ties();
+        if (rules.lives.empty()) return;
+        lives_.resize(columns.sizes.size());
+        for (const Rules::Life& more : rules.lives) {
+            lives_[static_cast<std::size_t>(more.buffer)].emplace_back(more.begin, more.end);
+        }
+        for (int64_t i = 0; i < count(); ++i) lives_[static_cast<std::size_t>(i)].push_back(life(i));
     }
 
-    Finding of_places(int64_t capacity) const {
+    Finding of_places() const {
         for (int64_t i = 0; i < count(); ++i) {
-            const Defect defect = of_place(i, capacity);
+            const Defect defect = of_place(i);
             if (defect != Defect::none) return {defect, i, -1};
         }
         return {};
@@ -43,22 +49,24 @@ class Judge {
             if (size(i) == 0) continue;
             const auto [known, is_first] = first_of.try_emplace(tied(i).group, i);
             const int64_t first = known->second;
-            if (!is_first && Wide{offset(i)} - offset(first) != tied(i).at - tied(first).at) {
+            if (is_first) continue;
+            if (pool(i) != pool(first) || Wide{offset(i)} - offset(first) != tied(i).at - tied(first).at) {
                 return {Defect::tie, first, i};
             }
         }
         return {};
     }
 
-    // By address: what shares a byte with a buffer begins before its end.
+    // By pool and address: what shares a byte with a buffer begins before its end.
     Finding of_overlaps() const {
         std::vector<int64_t> order;
         for (int64_t i = 0; i < count(); ++i) {
             if (size(i) > 0) order.push_back(i);
         }
-        std::ranges::sort(order, {}, [&](int64_t i) { return offset(i); });
+        std::ranges::sort(order, {}, [&](int64_t i) { return std::pair(pool(i), offset(i)); });
         for (std::size_t a = 0; a < order.size(); ++a) {
             for (std::size_t b = a + 1; b < order.size(); ++b) {
+                if (pool(order[b]) != pool(order[a])) break;
                 if (offset(order[b]) - offset(order[a]) >= size(order[a])) break;
                 const auto [one, other] = std::minmax(order[a], order[b]);
                 if (must_be_apart(one, other)) return {Defect::overlap, one, other};
@@ -100,21 +108,35 @@ class Judge {
 
     int64_t count() const { return static_cast<int64_t>(columns_.sizes.size()); }
     int64_t size(int64_t i) const { return columns_.sizes[static_cast<std::size_t>(i)]; }
-    int64_t offset(int64_t i) const { return offsets_[static_cast<std::size_t>(i)]; }
+    int64_t offset(int64_t i) const { return places_.offsets[static_cast<std::size_t>(i)]; }
+    std::size_t pool(int64_t i) const { return places_.pool(static_cast<std::size_t>(i)); }
 
     int64_t alignment(int64_t i) const {
         return columns_.alignments[columns_.alignments.size() == 1 ? 0 : static_cast<std::size_t>(i)];
     }
 
-    Defect of_place(int64_t i, int64_t capacity) const {
-        if (offset(i) < 0 || offset(i) > capacity - size(i)) return Defect::place;
-        if (offset(i) % alignment(i) != 0) return Defect::unaligned;
-        if (!rules_.pins.empty()) {
+    bool may_go_to(int64_t i, std::size_t to) const {
+        const auto known = static_cast<std::size_t>(i) < rules_.list_of.size();
+        const int64_t list = known ? rules_.list_of[static_cast<std::size_t>(i)] : -1;
+        if (list < 0) return to < rules_.pools.size();
+        const std::size_t first = rules_.list_start[static_cast<std::size_t>(list)];
+        const std::size_t last = rules_.list_start[static_cast<std::size_t>(list) + 1];
+        return std::ranges::count(rules_.list_pools.subspan(first, last - first), to) > 0;
+    }
+
+    Defect of_place(int64_t i) const {
+        if (!may_go_to(i, pool(i))) return Defect::pool;
+        const Pool& own = rules_.pools[pool(i)];
+        if (offset(i) < 0 || offset(i) > own.capacity - size(i)) return Defect::place;
+        const Wide address = Wide{own.base} + offset(i);
+        if (address % alignment(i) != 0 || address % own.alignment != 0) return Defect::unaligned;
+        if (static_cast<std::size_t>(i) < rules_.pins.size()) {
             const int64_t pin = rules_.pins[static_cast<std::size_t>(i)];
             if (pin >= 0 && pin != offset(i)) return Defect::pin;
         }
-        for (const auto& [begin, end] : rules_.reserved) {
-            if (overlap({begin, end}, {offset(i), offset(i) + size(i)})) return Defect::reserved;
+        for (const Rules::Reserved& range : rules_.reserved) {
+            if (static_cast<std::size_t>(range.pool) != pool(i)) continue;
+            if (overlap({range.begin, range.end}, {offset(i), offset(i) + size(i)})) return Defect::reserved;
         }
         return Defect::none;
     }
@@ -127,45 +149,80 @@ class Judge {
         return !exclusive_.contains(pair) && meet(one, other);
     }
 
+    using Range = std::pair<int64_t, int64_t>;
+
     bool meet(int64_t one, int64_t other) const {
-        if (rules_.lives.empty()) return overlap(life(one), life(other));
-        for (const Rules::Range& a : rules_.lives[static_cast<std::size_t>(one)]) {
-            for (const Rules::Range& b : rules_.lives[static_cast<std::size_t>(other)]) {
+        if (lives_.empty()) return overlap(life(one), life(other));
+        for (const Range& a : lives_[static_cast<std::size_t>(one)]) {
+            for (const Range& b : lives_[static_cast<std::size_t>(other)]) {
                 if (overlap(a, b)) return true;
             }
         }
         return false;
     }
 
-    Rules::Range life(int64_t i) const {
+    Range life(int64_t i) const {
         return {columns_.begins[static_cast<std::size_t>(i)], columns_.ends[static_cast<std::size_t>(i)]};
     }
 
-    static bool overlap(const Rules::Range& a, const Rules::Range& b) {
+    static bool overlap(const Range& a, const Range& b) {
         return std::max(a.first, b.first) < std::min(a.second, b.second);
     }
 
     const Columns& columns_;
     const Rules& rules_;
-    std::span<const int64_t> offsets_;
+    const Places& places_;
     Pairs conflicts_;
     Pairs exclusive_;
     Pairs in_place_;
-    std::vector<Tied> tied_;  // by buffer; empty where nothing is tied
+    std::vector<Tied> tied_;                 // by buffer; empty where nothing is tied
+    std::vector<std::vector<Range>> lives_;  // by buffer; empty where each has but one
 };
 
 }  // namespace
 
-Finding judge_by_rules(const Columns& columns, const Rules& rules, std::span<const int64_t> offsets,
-                       int64_t capacity) {
+Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places) {
     const Finding of_columns = check_columns(columns);
     if (of_columns.defect != Defect::none) return of_columns;
-    if (offsets.size() != columns.sizes.size()) return {Defect::length, -1, -1};
-    const Judge judge(columns, rules, offsets);
-    const Finding of_places = judge.of_places(capacity);
+    const std::size_t count = columns.sizes.size();
+    if (places.offsets.size() != count || (!places.pools.empty() && places.pools.size() != count)) {
+        return {Defect::length, -1, -1};
+    }
+    const Judge judge(columns, rules, places);
+    const Finding of_places = judge.of_places();
     if (of_places.defect != Defect::none) return of_places;
     const Finding of_ties = judge.of_ties();
     return of_ties.defect != Defect::none ? of_ties : judge.of_overlaps();
+}
+
+Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, const Places& places) {
+    Worth worth;
+    worth.peaks.resize(rules.pools.size(), 0);
+    for (std::size_t i = 0; i < columns.sizes.size(); ++i) {
+        const int64_t size = columns.sizes[i];
+        const std::size_t pool = places.pool(i);
+        const bool told = i < costs.accesses.size() && costs.accesses[i] >= 0;
+        if (size == 0) continue;
+        worth.placement_cost += Wide{told ? costs.accesses[i] : size} * rules.pools[pool].cost;
+        worth.peaks[pool] = std::max(worth.peaks[pool], places.offsets[i] + size);
+        const int64_t list = i < rules.list_of.size() ? rules.list_of[i] : -1;
+        std::size_t rank = pool;
+        if (list >= 0) {
+            const std::size_t first = rules.list_start[static_cast<std::size_t>(list)];
+            for (rank = 0; rules.list_pools[first + rank] != pool;) ++rank;
+        }
+        worth.preference += Wide{size} * static_cast<int64_t>(rank);
+        if (costs.start.offsets.empty() || costs.start.offsets[i] < 0) continue;
+        worth.moves += costs.start.offsets[i] != places.offsets[i] || costs.start.pool(i) != pool;
+    }
+    for (const Costs::Reuse& pair : costs.reuse) {
+        const auto one = static_cast<std::size_t>(pair.one), other = static_cast<std::size_t>(pair.other);
+        const int64_t begin = std::max(places.offsets[one], places.offsets[other]);
+        const int64_t end =
+            std::min(places.offsets[one] + columns.sizes[one], places.offsets[other] + columns.sizes[other]);
+        if (places.pool(one) == places.pool(other) && begin < end) worth.reuse_cost += pair.cost;
+    }
+    return worth;
 }
 
 }  // namespace memstow::judge

@@ -34,12 +34,26 @@ struct Options {
     std::uint32_t workers = 1;
     bool deterministic = false;
     bool fit_only = false;
-    bool few_moves = false;           // from the start, in which a buffer that is new is at -1
-    std::vector<std::int64_t> start;  // by buffer; empty: none
+    bool few_moves = false;                // from the start, in which a buffer that is new is at -1
+    std::vector<std::int64_t> start;       // by buffer; empty: none
+    std::vector<std::size_t> start_pools;  // by buffer; empty: all of them 0
     const memstow_stop* stop = nullptr;
     // Returns whether the run goes on. Nothing may be thrown.
     std::function<bool(std::int64_t peak, std::span<const std::int64_t> offsets)> on_better;
+    std::function<bool(std::int64_t peak, std::span<const std::size_t> pools,
+                       std::span<const std::int64_t> offsets)>
+        on_better_in;
     std::function<bool(std::int64_t bound)> on_bound;
+};
+
+// What a plan says of a term of the objective.
+struct Term {
+    memstow_term term = MEMSTOW_PEAK;
+    std::size_t pool = 0;
+    std::int64_t value = 0;
+    std::int64_t bound = 0;
+    memstow_proof proof = MEMSTOW_PROOF_LEAST;
+    std::int64_t searches = 0;
 };
 
 class Plan {
@@ -51,7 +65,25 @@ class Plan {
         const std::int64_t* first = memstow_plan_offsets(plan_.get());
         return first == nullptr ? std::span<const std::int64_t>() : std::span(first, buffers_);
     }
+    std::span<const std::size_t> pools() const {
+        const std::size_t* first = memstow_plan_pools(plan_.get());
+        return first == nullptr ? std::span<const std::size_t>() : std::span(first, buffers_);
+    }
+    std::vector<Term> terms() const {
+        std::vector<Term> terms(memstow_plan_terms(plan_.get()));
+        for (std::size_t i = 0; i < terms.size(); ++i) {
+            Term& term = terms[i];
+            memstow_plan_term(plan_.get(), i, &term.term, &term.pool, &term.value, &term.bound, &term.proof,
+                              &term.searches);
+        }
+        return terms;
+    }
     std::int64_t peak() const { return memstow_plan_peak(plan_.get()); }
+    std::int64_t peak(std::size_t pool) const {
+        std::int64_t peak = 0;
+        memstow_plan_pool(plan_.get(), pool, &peak, nullptr);
+        return peak;
+    }
     std::int64_t bound() const { return memstow_plan_bound(plan_.get()); }
     std::size_t moves() const { return memstow_plan_moves(plan_.get()); }
     std::string solver() const { return memstow_plan_solver(plan_.get()); }
@@ -71,11 +103,9 @@ class Plan {
 
 class Problem {
   public:
-    Problem() {
-        memstow_problem* problem = nullptr;
-        if (memstow_problem_create(&problem) != MEMSTOW_OK) throw std::bad_alloc();
-        problem_.reset(problem);
-    }
+    Problem() : Problem(nullptr) {}
+    // In memory of the allocator, which its plans are in as well.
+    explicit Problem(const memstow_allocator& allocator) : Problem(&allocator) {}
 
     std::size_t size() const { return memstow_buffer_count(problem_.get()); }
 
@@ -96,6 +126,34 @@ class Problem {
         const std::vector<std::int64_t> same(one ? count : 0, one ? alignments[0] : 1);
         check(memstow_add_buffers(problem_.get(), count, sizes.data(), begins.data(), ends.data(),
                                   one ? same.data() : alignments.data()));
+    }
+
+    // The number of the pool, of which 0 is there from the begin.
+    std::size_t add_pool(std::int64_t capacity = MEMSTOW_LIMIT, std::int64_t cost = 0) {
+        check(memstow_add_pools(problem_.get(), 1, &capacity, &cost));
+        return memstow_pool_count(problem_.get()) - 1;
+    }
+    void set_cost(std::size_t pool, std::int64_t cost) {
+        check(memstow_set_cost(problem_.get(), pool, cost));
+    }
+    void set_addresses(std::size_t pool, std::int64_t base, std::int64_t alignment) {
+        check(memstow_set_addresses(problem_.get(), pool, base, alignment));
+    }
+    void reserve_in(std::size_t pool, std::int64_t offset, std::int64_t size) {
+        check(memstow_reserve_in(problem_.get(), pool, offset, size));
+    }
+    // Preferred first.
+    void allow_pools(std::size_t buffer, std::span<const std::size_t> pools) {
+        check(memstow_allow_pools(problem_.get(), buffer, pools.size(), pools.data()));
+    }
+    void set_accesses(std::size_t buffer, std::int64_t accesses) {
+        check(memstow_set_accesses(problem_.get(), buffer, accesses));
+    }
+    void add_reuse_cost(std::size_t one, std::size_t other, std::int64_t cost) {
+        check(memstow_add_reuse_cost(problem_.get(), one, other, cost));
+    }
+    void add_term(memstow_term term, std::size_t pool = 0) {
+        check(memstow_add_term(problem_.get(), term, pool));
     }
 
     void set_capacity(std::int64_t capacity) { check(memstow_set_capacity(problem_.get(), capacity)); }
@@ -137,13 +195,24 @@ class Problem {
         if (!options.start.empty() && options.start.size() != calls.buffers) {
             throw Error(MEMSTOW_INVALID, "the start has another number of buffers");
         }
+        if (!options.start_pools.empty() && options.start_pools.size() != calls.buffers) {
+            throw Error(MEMSTOW_INVALID, "the pools of the start are of another number of buffers");
+        }
         raw.start = options.start.empty() ? nullptr : options.start.data();
+        raw.start_pools = options.start_pools.empty() ? nullptr : options.start_pools.data();
         raw.stop = options.stop;
         raw.context = &calls;
         if (options.on_better) {
             raw.on_better = [](void* context, std::int64_t peak, const std::int64_t* offsets) -> int {
                 const auto* to = static_cast<const Calls*>(context);
                 return to->options.on_better(peak, {offsets, to->buffers}) ? 0 : 1;
+            };
+        }
+        if (options.on_better_in) {
+            raw.on_better_in = [](void* context, std::int64_t peak, const std::size_t* pools,
+                                  const std::int64_t* offsets) -> int {
+                const auto* to = static_cast<const Calls*>(context);
+                return to->options.on_better_in(peak, {pools, to->buffers}, {offsets, to->buffers}) ? 0 : 1;
             };
         }
         if (options.on_bound) {
@@ -160,12 +229,14 @@ class Problem {
     }
 
     // The peak of these offsets; an Error says what is wrong with them.
-    std::int64_t judge(std::span<const std::int64_t> offsets) const {
-        if (offsets.size() != size()) throw Error(MEMSTOW_INVALID, "another number of buffers");
+    std::int64_t judge(std::span<const std::int64_t> offsets, std::span<const std::size_t> pools = {}) const {
+        if (offsets.size() != size() || (!pools.empty() && pools.size() != size())) {
+            throw Error(MEMSTOW_INVALID, "another number of buffers");
+        }
         char message[256] = "";
         std::int64_t peak = 0;
-        const memstow_code code =
-            memstow_judge(problem_.get(), offsets.data(), &peak, message, sizeof message);
+        const memstow_code code = memstow_judge_in(problem_.get(), pools.empty() ? nullptr : pools.data(),
+                                                   offsets.data(), &peak, message, sizeof message);
         if (code != MEMSTOW_OK) fail(code, message);
         return peak;
     }
@@ -174,6 +245,13 @@ class Problem {
     struct Destroy {
         void operator()(memstow_problem* problem) const { memstow_problem_destroy(problem); }
     };
+
+    explicit Problem(const memstow_allocator* allocator) {
+        memstow_problem* problem = nullptr;
+        const memstow_code code = memstow_problem_create_in(allocator, &problem);
+        if (code != MEMSTOW_OK) fail(code, "");
+        problem_.reset(problem);
+    }
 
     [[noreturn]] static void fail(memstow_code code, const char* message) {
         if (code == MEMSTOW_OUT_OF_MEMORY) throw std::bad_alloc();

@@ -317,6 +317,8 @@ class Document {
                    << ", \"end\": " << end << ", \"buffers\": [" << names() << "]}";
                 return;
             }
+            default:  // is of several pools, or of another term
+                return;
         }
     }
 
@@ -367,8 +369,9 @@ class Document {
                 return "exact";
             case MEMSTOW_PROOF_WINDOW:
                 return "windows";
+            default:
+                return "";
         }
-        return "";
     }
 
     const Problem& problem_;

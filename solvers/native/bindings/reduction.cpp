@@ -175,6 +175,9 @@ void bind_reduction(nb::module_& m) {
                      "By field of solvers.instance.Instance, its values as bytes.")
         .def_ro("unit", &Reduction::unit)
         .def_prop_ro(
+            "least_cost", [](const Reduction& self) { return to_python(self.least_cost); },
+            "The cost of all accesses, each in the cheapest pool that is allowed.")
+        .def_prop_ro(
             "buffers", [](const Reduction& self) { return column_of(self.buffers, std::identity{}); },
             "By part, its buffer, as bytes of 64-bit integers.")
         .def_prop_ro(

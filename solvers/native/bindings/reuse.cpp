@@ -1,117 +1,100 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
 #include "core/budget.hpp"
-#include "reuse/cheapest.hpp"
-#include "search/exact.hpp"
+#include "run/prefer.hpp"
+#include "run/reuse_costs.hpp"
 
 namespace memstow::bindings {
 namespace {
 
-using reuse::Cheapest;
+using run::LockedBound;
+using run::ReuseOptions;
+using run::ReuseResult;
 
-using Items = std::vector<Index>;
-using OnOffsets = std::function<void(Bytes, const Cheapest::Offsets&)>;
-using OnBound = std::function<void(Bytes)>;
+using Ints128 = nb::typed<nb::list, nb::int_>;
+using OnValue = std::function<void(nb::int_, const Placed&)>;
+using OnBound = std::function<void(nb::int_)>;
 
-// The items of one pool, and the search for their cheapest layout.
-struct PoolSearch {
-    Items items;
-    Cheapest search;
-};
-
-void make_search(PoolSearch* self, const NativeInstance& from, const Items& items, std::uint64_t seed,
-                 bool two_threads) {
-    nb::gil_scoped_release release;
-    new (self) PoolSearch{items, Cheapest(search::restrict_to(from.instance, items), seed, two_threads)};
+Ints128 list_of(const std::vector<Value>& values) {
+    Ints128 list;
+    for (const Value value : values) list.append(to_python(value));
+    return list;
 }
 
-Cheapest::Events telling(const OnOffsets& on_value, const OnBound& on_bound) {
-    Cheapest::Events events;
-    events.value = [&on_value](Bytes value, const Cheapest::Offsets& offsets) {
-        nb::gil_scoped_acquire acquire;
-        on_value(value, offsets);
+ReuseResult solve(const NativeInstance& self, TermObjects terms, LayoutObject start,
+                  const std::vector<std::int64_t>& lower_bounds, ReuseOptions options, Budget& budget,
+                  const OnValue& on_value, const OnBound& on_bound) {
+    options.terms = to_terms(terms);
+    options.lower_bounds.assign(lower_bounds.begin(), lower_bounds.end());
+    options.start = to_layout(self.instance, start);
+    run::ReuseEvents events;
+    events.better = [&](const Layout& layout, Value value) {
+        const nb::gil_scoped_acquire acquire;
+        on_value(to_python(value), Placed{layout});
     };
-    events.bound = [&on_bound](Bytes value) {
-        nb::gil_scoped_acquire acquire;
-        on_bound(value);
+    events.bound = [&](Value bound) {
+        const nb::gil_scoped_acquire acquire;
+        on_bound(to_python(bound));
     };
-    return events;
-}
-
-// Dead items as the caller numbers them.
-Cheapest::Result renumbered(Cheapest::Result result, const Items& items) {
-    for (Index& item : result.dead) item = items[item];
-    return result;
-}
-
-Cheapest::Result cheapest(PoolSearch& self, const Cheapest::CheapestOptions& options, Budget& budget,
-                          const OnOffsets& on_cost, const OnBound& on_bound) {
     nb::gil_scoped_release release;
-    const Cheapest::Events events = telling(on_cost, on_bound);
-    return renumbered(self.search.cheapest(options, budget, events), self.items);
+    return run::minimise_reuse(self.instance, options, budget, events);
 }
 
-Cheapest::Result lowest(PoolSearch& self, const Cheapest::LowestOptions& options, Budget& budget,
-                        const OnOffsets& on_height, const OnBound& on_bound) {
+std::optional<Placed> placed(const ReuseResult& result) {
+    if (result.layout.empty()) return std::nullopt;
+    return Placed{result.layout};
+}
+
+Placed prefer(const NativeInstance& self, TermObjects terms, const Hint* hint, LayoutObject layout) {
+    const std::vector<Term> counted = to_terms(terms);
+    const Hint from = to_hint(hint);
+    Layout start = to_layout(self.instance, layout);
     nb::gil_scoped_release release;
-    const Cheapest::Events events = telling(on_height, on_bound);
-    return renumbered(self.search.lowest(options, budget, events), self.items);
-}
-
-std::optional<Cheapest::Offsets> offsets(const Cheapest::Result& result) {
-    if (result.offsets.empty()) return std::nullopt;
-    return result.offsets;
-}
-
-void bind_values(nb::module_& m) {
-    nb::class_<Cheapest::CheapestOptions>(m, "CheapestOptions",
-                                          "How high a layout may be, and what is enough.")
-        .def(
-            "__init__",
-            [](Cheapest::CheapestOptions* self, Bytes height, std::optional<Bytes> enough) {
-                new (self) Cheapest::CheapestOptions{height, enough};
-            },
-            nb::kw_only(), nb::arg("height"), nb::arg("enough").none());
-    nb::class_<Cheapest::LowestOptions>(m, "LowestOptions", "How high a layout may be and what it may cost.")
-        .def(
-            "__init__",
-            [](Cheapest::LowestOptions* self, Bytes height, Bytes cost, Bytes bound) {
-                new (self) Cheapest::LowestOptions{{height, cost}, bound};
-            },
-            nb::kw_only(), nb::arg("height"), nb::arg("cost"), nb::arg("bound"));
-    nb::class_<Cheapest::Result>(m, "CheapestResult",
-                                 "The best layout within the limits, and what is proven.")
-        .def_prop_ro("offsets", &offsets)
-        .def_ro("cost", &Cheapest::Result::cost)
-        .def_ro("top", &Cheapest::Result::top)
-        .def_ro("bound", &Cheapest::Result::bound)
-        .def_ro("infeasible", &Cheapest::Result::none)
-        .def_ro("dead", &Cheapest::Result::dead)
-        .def_ro("refuted", &Cheapest::Result::refuted)
-        .def_ro("by_addresses", &Cheapest::Result::by_addresses);
+    return {run::in_preferred_pools(self.instance, counted, from, std::move(start))};
 }
 
 }  // namespace
 
 void bind_reuse(nb::module_& m) {
-    bind_values(m);
-    nb::class_<PoolSearch>(m, "Cheapest", "The search for layouts of least reuse cost of one pool.")
-        .def("__init__", &make_search, nb::arg("instance"), nb::arg("items"), nb::arg("seed"),
-             nb::arg("two_threads"))
+    nb::class_<ReuseOptions>(m, "ReuseOptions", "How the search for the least reuse cost goes.")
         .def(
-            "offer", [](PoolSearch& self, const Cheapest::Offsets& offsets) { self.search.offer(offsets); },
-            nb::arg("offsets"))
-        .def("cheapest", &cheapest, nb::arg("options"), nb::arg("budget"), nb::arg("on_cost"),
-             nb::arg("on_bound"))
-        .def("lowest", &lowest, nb::arg("options"), nb::arg("budget"), nb::arg("on_height"),
-             nb::arg("on_bound"));
+            "__init__",
+            [](ReuseOptions* self, std::uint64_t seed, bool two_threads, std::int64_t first_turn) {
+                new (self) ReuseOptions{{}, {}, {}, seed, two_threads, first_turn};
+            },
+            nb::kw_only(), nb::arg("seed"), nb::arg("two_threads"), nb::arg("first_turn"));
+    nb::class_<LockedBound>(m, "LockedBound", "A bound on a term while earlier ones are within the locks.")
+        .def_ro("term", &LockedBound::term)
+        .def_prop_ro("value", [](const LockedBound& self) { return to_python(self.value); })
+        .def_prop_ro("locks", [](const LockedBound& self) { return list_of(self.locks); })
+        .def_ro("searches", &LockedBound::searches);
+    nb::class_<ReuseResult>(m, "ReuseResult", "The best layout, and what is proven.")
+        .def_prop_ro("placed", &placed)
+        .def_prop_ro("values", [](const ReuseResult& self) { return to_python(self.score); })
+        .def_ro("bounds", &ReuseResult::bounds)
+        .def_ro("misfit", &ReuseResult::misfit);
+    m.def(
+        "declined_by_reuse",
+        [](const NativeInstance& self, TermObjects terms) {
+            return run::declined_by_reuse(self.instance, to_terms(terms));
+        },
+        nb::arg("instance"), nb::arg("terms"), "Why `minimise_reuse` cannot honour the terms.");
+    m.def("minimise_reuse", &solve, nb::arg("instance"), nb::arg("terms"), nb::arg("start").none(),
+          nb::arg("lower_bounds"), nb::arg("options"), nb::arg("budget"), nb::arg("on_value"),
+          nb::arg("on_bound"), "Layouts of least reuse cost, term by term and pool by pool.");
+    m.def("in_preferred_pools", &prefer, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
+          nb::arg("layout"), "The layout with items moved to pools they prefer.");
+    m.attr("FIRST_TURN") = run::kFirstTurn;
 }
 
 }  // namespace memstow::bindings

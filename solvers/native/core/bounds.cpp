@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/arithmetic.hpp"
+#include "core/rows.hpp"
 
 namespace memstow {
 namespace {
@@ -294,14 +295,6 @@ class HeaviestClique {
     std::vector<Index> chosen_;
     std::vector<Index> best_;
 };
-
-bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
-    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-        if (std::max(a[i].begin, b[j].begin) < std::min(a[i].end, b[j].end)) return true;
-        (a[i].end < b[j].end ? i : j)++;
-    }
-    return false;
-}
 
 // So many of the largest parts are looked at for a clique.
 constexpr std::size_t kMostVertices = 1500;

@@ -161,6 +161,7 @@ class Reducer {
             add_choices(body);
         }
         add_pairs();
+        to_.least_cost = least_cost();
         return std::move(to_);
     }
 
@@ -356,6 +357,20 @@ class Reducer {
         to_.instance.choices.add(choices_);
     }
 
+    Value least_cost() const {
+        Value cost = 0;
+        if (from_.accesses.empty()) return cost;
+        std::vector<std::int64_t> cheapest;  // by kind
+        for (const BufferKind& kind : from_.kinds) {
+            std::int64_t& least = cheapest.emplace_back(kLimit);
+            for (const Index pool : kind.pools) least = std::min(least, from_.pools[pool].cost);
+        }
+        for (Index buffer = 0; buffer < count_of(from_.sizes); ++buffer) {
+            cost += Value{from_.accesses[buffer]} * cheapest[from_.kind_of[buffer]];
+        }
+        return cost;
+    }
+
     Bytes in_units(WideBytes limit) const {
         return limit == kLimit ? kLimit : static_cast<Bytes>(limit) / to_.unit;
     }
@@ -409,31 +424,6 @@ class Reducer {
 };
 
 }  // namespace
-
-std::pair<Index, WideBytes> Distances::find(Index buffer) {
-    if (buffer >= count_of(steps_)) return {buffer, 0};
-    Index root = buffer;
-    WideBytes total = 0;
-    for (; steps_[root].to != root; root = steps_[root].to) total += steps_[root].distance;
-    // The next search is a short one.
-    for (WideBytes rest = total; buffer != root;) {
-        Step& step = steps_[buffer];
-        buffer = std::exchange(step.to, root);
-        rest -= std::exchange(step.distance, rest);
-    }
-    return {root, total};
-}
-
-std::optional<WideBytes> Distances::tie(const Tie& tie) {
-    for (Index buffer = count_of(steps_); buffer <= std::max(tie.buffer, tie.base); ++buffer) {
-        steps_.push_back({buffer});
-    }
-    const auto [root, at] = find(tie.buffer);
-    const auto [base_root, base_at] = find(tie.base);
-    if (root == base_root) return at - base_at;
-    steps_[root] = {base_root, base_at + tie.distance - at};
-    return std::nullopt;
-}
 
 std::vector<Group> rigid_groups(std::span<const std::int64_t> sizes, std::span<const Tie> ties) {
     if (ties.empty()) return {};

@@ -4,6 +4,7 @@
 // placed here, since nothing depends on where they are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -59,21 +60,50 @@ struct Description {
     std::optional<Bytes> unit;     // instead of the greatest
 };
 
-// Tied buffers and their distances, updated tie by tie.
-class Distances {
+struct TiedStep {
+    Index to;  // of a representative, itself
+    WideBytes distance = 0;
+};
+
+// Tied buffers and their distances, updated tie by tie. `Steps` is a vector of them: whoever keeps the
+// distances says where their memory is from.
+template <class Steps>
+class DistancesIn {
   public:
+    explicit DistancesIn(Steps steps = Steps()) : steps_(std::move(steps)) {}
+
     // Puts the buffer at this distance from the base; the distance that it has, where they are tied already.
-    std::optional<WideBytes> tie(const Tie& tie);
+    std::optional<WideBytes> tie(const Tie& tie) {
+        for (Index buffer = count_of(steps_); buffer <= std::max(tie.buffer, tie.base); ++buffer) {
+            steps_.push_back({buffer});
+        }
+        const auto [root, at] = find(tie.buffer);
+        const auto [base_root, base_at] = find(tie.base);
+        if (root == base_root) return at - base_at;
+        steps_[root] = {base_root, base_at + tie.distance - at};
+        return std::nullopt;
+    }
+
     // The representative of the buffer's group, and its distance from that.
-    std::pair<Index, WideBytes> find(Index buffer);
+    std::pair<Index, WideBytes> find(Index buffer) {
+        if (buffer >= count_of(steps_)) return {buffer, 0};
+        Index root = buffer;
+        WideBytes total = 0;
+        for (; steps_[root].to != root; root = steps_[root].to) total += steps_[root].distance;
+        // The next search is a short one.
+        for (WideBytes rest = total; buffer != root;) {
+            TiedStep& step = steps_[buffer];
+            buffer = std::exchange(step.to, root);
+            rest -= std::exchange(step.distance, rest);
+        }
+        return {root, total};
+    }
 
   private:
-    struct Step {
-        Index to;  // of a representative, itself
-        WideBytes distance = 0;
-    };
-    std::vector<Step> steps_;  // by buffer, as far as some are tied
+    Steps steps_;  // by buffer, as far as some are tied
 };
+
+using Distances = DistancesIn<std::vector<TiedStep>>;
 
 // Two buffers or more, and their distances from the lowest of them.
 struct Group {
@@ -96,6 +126,7 @@ struct Reduction {
     Bytes unit = 1;
     std::vector<Index> buffers;   // by part
     std::vector<Alone> alone;     // the buffers of size 0
+    Value least_cost = 0;         // of all accesses, each in the cheapest pool that is allowed
     std::vector<Index> homeless;  // a buffer or a group that has no place even alone; then all else is empty
 };
 

@@ -1,6 +1,7 @@
 // From lifetimes to rows: one row for each maximal set of parts that are live together.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/instance.hpp"
@@ -11,6 +12,9 @@ struct TimeRows {
     std::vector<RowRange> ranges;     // by lifetime given: the rows it covers, never empty
     std::vector<std::int64_t> times;  // by row: the first moment at which its whole set is live
 };
+
+// Whether parts that cover these rows meet.
+bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b);
 
 // Near-linear. A row is opened where a life begins after another has ended: the sets in between are
 // subsets of it. So there are at most as many rows as lifetimes.

@@ -2,26 +2,9 @@
 
 #include <algorithm>
 
+#include "core/rows.hpp"
+
 namespace memstow::greedy {
-
-namespace {
-
-bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
-    std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < a.size() && j < b.size()) {
-        if (a[i].end <= b[j].begin) {
-            ++i;
-        } else if (b[j].end <= a[i].begin) {
-            ++j;
-        } else {
-            return true;
-        }
-    }
-    return false;
-}
-
-}  // namespace
 
 PairBoard::PairBoard(const Instance& instance, const Budget*)
     : instance_(instance),

@@ -1,4 +1,5 @@
-// A whole run for any terms of an objective, by the solver that knows all of them.
+// A whole run for any terms of an objective and any number of pools: greedy, then the search for the least
+// reuse cost where that counts and no item has a choice of pool; at last items move to pools they prefer.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +15,37 @@ namespace memstow::run {
 
 struct TermsOptions {
     std::vector<Term> terms;          // in lexicographic order; empty: any layout that fits
-    std::vector<Value> lower_bounds;  // by term
+    std::vector<Value> lower_bounds;  // by term, each as many times what solvers count as its scale says
+    std::vector<Bytes> scales;        // by term
     Hint hint;
-    double gap = 0;  // of a single term: a layout will do that is at most this fraction of it above its bound
+    double gap = 0;  // a layout will do each of whose terms is at most this fraction of it above its bound
     std::uint64_t seed = 0;
+    int workers = 1;
+    bool deterministic = false;
+};
+
+struct TermBound {
+    Value bound;             // with equal values of earlier terms nothing is lower; scaled
+    bool is_of_run = false;  // else it was known before
+    std::int64_t searches;   // complete ones that prove that of a run; 0: what each address holds
 };
 
 struct TermsResult {
     Layout layout;
-    Score score;         // fits() tells whether it is a plan, or the closest attempt
-    std::string solver;  // that found the layout
+    Score score;                    // fits() tells whether it is a plan, or the closest attempt
+    std::vector<TermBound> bounds;  // by term
+    bool is_optimal = false;        // each term is at its bound
+    std::string solver;             // that found the layout
+    std::vector<Index> misfit;      // proven: these items have no layout; then all else is empty
 };
 
-// Called with each better layout that fits.
-using OnTerms = std::function<void(const Layout& layout, const std::vector<Value>& values)>;
+// Called with each better layout that fits, and each higher bound on the first term, which is scaled.
+struct TermsEvents {
+    std::function<void(const Layout& layout)> better;
+    std::function<void(Value bound)> bound;
+};
 
 TermsResult plan_by_terms(const Instance& instance, const TermsOptions& options, Budget& budget,
-                          const OnTerms& on_better = {});
+                          const TermsEvents& events = {});
 
 }  // namespace memstow::run

@@ -94,6 +94,8 @@ class Run {
                 return improve();
             case Solver::windows:
                 return look_at_windows();
+            case Solver::reuse:
+                return;  // has no turn at a peak alone
         }
     }
 
@@ -241,7 +243,9 @@ class Run {
 }  // namespace
 
 bool can_add(const Instance& instance, WideBytes stacked) {
-    return std::min<WideBytes>(stacked, instance.pools[0].capacity) < kLimit;
+    Bytes capacity = 0;
+    for (const Pool& pool : instance.pools) capacity = std::max(capacity, pool.capacity);
+    return std::min<WideBytes>(stacked, capacity) < kLimit;
 }
 
 OnePoolResult plan_one_pool(const Instance& instance, const Need& need, const OnePoolOptions& options,

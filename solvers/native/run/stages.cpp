@@ -34,6 +34,8 @@ const char* name_of(Solver solver) {
             return "improve";
         case Solver::windows:
             return "windows";
+        case Solver::reuse:
+            return "reuse";
     }
     return "";
 }

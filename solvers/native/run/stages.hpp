@@ -19,7 +19,7 @@ inline constexpr std::int64_t kFirstPasses = 40;
 // processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
 inline constexpr std::int64_t kDefaultWork = 1'300'000'000;
 
-enum class Solver { greedy, exact, improve, windows };
+enum class Solver { greedy, exact, improve, windows, reuse };
 
 // As plans name it.
 const char* name_of(Solver solver);

@@ -48,6 +48,9 @@ mod raw {
         pub context: *mut c_void,
         pub message: *mut c_char,
         pub message_size: usize,
+        pub start_pools: *const usize,
+        pub on_better_in:
+            Option<extern "C" fn(*mut c_void, i64, *const usize, *const i64) -> c_int>,
     }
 
     extern "C" {
@@ -64,6 +67,60 @@ mod raw {
             begins: *const i64,
             ends: *const i64,
             alignments: *const i64,
+        ) -> c_int;
+        pub fn memstow_pool_count(problem: *const Problem) -> usize;
+        pub fn memstow_add_pools(
+            problem: *mut Problem,
+            count: usize,
+            capacities: *const i64,
+            costs: *const i64,
+        ) -> c_int;
+        pub fn memstow_set_cost(problem: *mut Problem, pool: usize, cost: i64) -> c_int;
+        pub fn memstow_set_addresses(
+            problem: *mut Problem,
+            pool: usize,
+            base: i64,
+            alignment: i64,
+        ) -> c_int;
+        pub fn memstow_reserve_in(
+            problem: *mut Problem,
+            pool: usize,
+            offset: i64,
+            size: i64,
+        ) -> c_int;
+        pub fn memstow_allow_pools(
+            problem: *mut Problem,
+            buffer: usize,
+            count: usize,
+            pools: *const usize,
+        ) -> c_int;
+        pub fn memstow_set_accesses(problem: *mut Problem, buffer: usize, accesses: i64) -> c_int;
+        pub fn memstow_add_reuse_cost(
+            problem: *mut Problem,
+            one: usize,
+            other: usize,
+            cost: i64,
+        ) -> c_int;
+        pub fn memstow_add_term(problem: *mut Problem, term: c_int, pool: usize) -> c_int;
+        pub fn memstow_plan_pools(plan: *const Plan) -> *const usize;
+        pub fn memstow_plan_terms(plan: *const Plan) -> usize;
+        pub fn memstow_plan_term(
+            plan: *const Plan,
+            index: usize,
+            term: *mut c_int,
+            pool: *mut usize,
+            value: *mut i64,
+            bound: *mut i64,
+            proof: *mut c_int,
+            searches: *mut i64,
+        ) -> c_int;
+        pub fn memstow_judge_in(
+            problem: *const Problem,
+            pools: *const usize,
+            offsets: *const i64,
+            peak: *mut i64,
+            message: *mut c_char,
+            message_size: usize,
         ) -> c_int;
         pub fn memstow_set_capacity(problem: *mut Problem, capacity: i64) -> c_int;
         pub fn memstow_reserve(problem: *mut Problem, offset: i64, size: i64) -> c_int;
@@ -82,13 +139,6 @@ mod raw {
         pub fn memstow_plan_bound(plan: *const Plan) -> i64;
         pub fn memstow_plan_moves(plan: *const Plan) -> usize;
         pub fn memstow_plan_solver(plan: *const Plan) -> *const c_char;
-        pub fn memstow_judge(
-            problem: *const Problem,
-            offsets: *const i64,
-            peak: *mut i64,
-            message: *mut c_char,
-            message_size: usize,
-        ) -> c_int;
         pub fn memstow_stop_create(stop: *mut *mut Stop) -> c_int;
         pub fn memstow_stop_pull(stop: *mut Stop);
         pub fn memstow_stop_destroy(stop: *mut Stop);
@@ -96,7 +146,7 @@ mod raw {
 }
 
 /// The binary interface that this crate was written for.
-const ABI_VERSION: c_int = 1;
+const ABI_VERSION: c_int = 2;
 const MESSAGE_SIZE: usize = 256;
 const DETERMINISTIC: u32 = 1;
 const FIT_ONLY: u32 = 2;
@@ -128,14 +178,67 @@ impl std::error::Error for Error {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Proven: no plan has a lower peak.
+    /// Proven: no plan has less of a term, with as much of those before it.
     Optimal,
-    /// A plan; the least peak is between the bound and its peak.
+    /// A plan; the least value of a term is between its bound and that of the plan.
     Feasible,
-    /// Proven: no plan fits into the capacity.
+    /// Proven: no plan fits into the capacities.
     Infeasible,
     /// The limits ended the search before a plan that fits, or a proof.
     Unknown,
+}
+
+/// What is minimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Term {
+    /// The ends of the last buffers of the pools, added up.
+    Peak,
+    /// That of one pool.
+    PoolPeak(usize),
+    /// The largest of them.
+    MaxPeak,
+    /// Accesses times the cost of their pool.
+    PlacementCost,
+    /// The costs of pairs that share a byte.
+    ReuseCost,
+    /// Buffers that are elsewhere than in the start.
+    Moves,
+    /// Bytes times how many pools their buffer prefers to its own.
+    Preference,
+}
+
+impl Term {
+    fn raw(self) -> (c_int, usize) {
+        match self {
+            Term::Peak => (0, 0),
+            Term::PoolPeak(pool) => (1, pool),
+            Term::MaxPeak => (2, 0),
+            Term::PlacementCost => (3, 0),
+            Term::ReuseCost => (4, 0),
+            Term::Moves => (5, 0),
+            Term::Preference => (6, 0),
+        }
+    }
+
+    fn of(term: c_int, pool: usize) -> Term {
+        match term {
+            0 => Term::Peak,
+            1 => Term::PoolPeak(pool),
+            2 => Term::MaxPeak,
+            3 => Term::PlacementCost,
+            4 => Term::ReuseCost,
+            5 => Term::Moves,
+            _ => Term::Preference,
+        }
+    }
+}
+
+/// A term of a plan. No plan has less than the bound, with as much of the terms before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Value {
+    pub term: Term,
+    pub value: i64,
+    pub bound: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -143,6 +246,11 @@ pub struct Plan {
     pub status: Status,
     /// By buffer; `None` where no plan is known that fits.
     pub offsets: Option<Vec<i64>>,
+    /// By buffer, beside the offsets.
+    pub pools: Option<Vec<usize>>,
+    /// In the order in which they count.
+    pub terms: Vec<Value>,
+    /// Of all pools, added up.
     pub peak: i64,
     /// No plan has a lower peak.
     pub bound: i64,
@@ -205,6 +313,8 @@ pub struct Options<'a> {
     pub few_moves: bool,
     /// By buffer: offsets to start from.
     pub start: Option<&'a [i64]>,
+    /// By buffer: the pools of the start; `None`: all of them 0.
+    pub start_pools: Option<&'a [usize]>,
     pub stop: Option<&'a Stop>,
 }
 
@@ -245,6 +355,54 @@ impl Problem {
         Ok(self.len() - 1)
     }
 
+    /// The number of the new pool, of which 0 is there from the begin; without a capacity it has no end.
+    pub fn add_pool(&mut self, capacity: Option<i64>, cost: i64) -> Result<usize, Error> {
+        let end = capacity.unwrap_or(1 << 62);
+        // SAFETY: each array has the one value that is asked for.
+        self.checked(unsafe { raw::memstow_add_pools(self.0, 1, &end, &cost) })?;
+        Ok(unsafe { raw::memstow_pool_count(self.0) } - 1)
+    }
+
+    /// Of one access.
+    pub fn set_cost(&mut self, pool: usize, cost: i64) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_set_cost(self.0, pool, cost) })
+    }
+
+    /// Offset 0 of the pool has the address `base`, and each address is a multiple of the alignment.
+    pub fn set_addresses(&mut self, pool: usize, base: i64, alignment: i64) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_set_addresses(self.0, pool, base, alignment) })
+    }
+
+    /// Bytes of the pool that no buffer may use.
+    pub fn reserve_in(&mut self, pool: usize, bytes: Range<i64>) -> Result<(), Error> {
+        let size = bytes.end.checked_sub(bytes.start).unwrap_or(-1);
+        self.checked(unsafe { raw::memstow_reserve_in(self.0, pool, bytes.start, size) })
+    }
+
+    /// The pools that the buffer may go to, preferred first.
+    pub fn allow_pools(&mut self, buffer: usize, pools: &[usize]) -> Result<(), Error> {
+        self.checked(unsafe {
+            raw::memstow_allow_pools(self.0, buffer, pools.len(), pools.as_ptr())
+        })
+    }
+
+    /// How many there are of the buffer; else as many as it has bytes.
+    pub fn set_accesses(&mut self, buffer: usize, accesses: i64) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_set_accesses(self.0, buffer, accesses) })
+    }
+
+    /// It costs this much where the two share a byte.
+    pub fn add_reuse_cost(&mut self, one: usize, other: usize, cost: i64) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_add_reuse_cost(self.0, one, other, cost) })
+    }
+
+    /// A further term, which counts among plans that are equal in the terms before it.
+    pub fn add_term(&mut self, term: Term) -> Result<(), Error> {
+        let (number, pool) = term.raw();
+        self.checked(unsafe { raw::memstow_add_term(self.0, number, pool) })
+    }
+
+    /// Of pool 0.
     pub fn set_capacity(&mut self, capacity: i64) -> Result<(), Error> {
         self.checked(unsafe { raw::memstow_set_capacity(self.0, capacity) })
     }
@@ -289,6 +447,9 @@ impl Problem {
         if options.start.map_or(false, |start| start.len() != self.len()) {
             return Err(Error::Invalid("the start has another number of buffers".into()));
         }
+        if options.start_pools.map_or(false, |pools| pools.len() != self.len()) {
+            return Err(Error::Invalid("the pools of the start are of another number of buffers".into()));
+        }
         let mut message = [0 as c_char; MESSAGE_SIZE];
         let mut plan = ptr::null_mut();
         // SAFETY: what the options point to outlives the call, and so does the message.
@@ -307,6 +468,7 @@ impl Problem {
                 | if options.fit_only { FIT_ONLY } else { 0 }
                 | if options.few_moves { FEW_MOVES } else { 0 };
             raw.start = options.start.map_or(ptr::null(), <[i64]>::as_ptr);
+            raw.start_pools = options.start_pools.map_or(ptr::null(), <[usize]>::as_ptr);
             raw.stop = options.stop.map_or(ptr::null(), |stop| stop.0);
             raw.message = message.as_mut_ptr();
             raw.message_size = MESSAGE_SIZE;
@@ -316,6 +478,21 @@ impl Problem {
         // SAFETY: the plan is there, and its offsets are one for each buffer.
         unsafe {
             let offsets = raw::memstow_plan_offsets(plan);
+            let pools = raw::memstow_plan_pools(plan);
+            let terms = (0..raw::memstow_plan_terms(plan)).map(|index| {
+                let (mut term, mut pool, mut value, mut bound) = (0, 0, 0, 0);
+                raw::memstow_plan_term(
+                    plan,
+                    index,
+                    &mut term,
+                    &mut pool,
+                    &mut value,
+                    &mut bound,
+                    ptr::null_mut(),
+                    ptr::null_mut(),
+                );
+                Value { term: Term::of(term, pool), value, bound }
+            });
             let result = Plan {
                 status: match raw::memstow_plan_status(plan) {
                     0 => Status::Optimal,
@@ -325,6 +502,9 @@ impl Problem {
                 },
                 offsets: (!offsets.is_null())
                     .then(|| std::slice::from_raw_parts(offsets, self.len()).to_vec()),
+                pools: (!pools.is_null())
+                    .then(|| std::slice::from_raw_parts(pools, self.len()).to_vec()),
+                terms: terms.collect(),
                 peak: raw::memstow_plan_peak(plan),
                 bound: raw::memstow_plan_bound(plan),
                 moves: raw::memstow_plan_moves(plan),
@@ -337,14 +517,31 @@ impl Problem {
 
     /// The peak of these offsets, by code that shares nothing with the solvers; or what is wrong with them.
     pub fn judge(&self, offsets: &[i64]) -> Result<i64, Error> {
-        if offsets.len() != self.len() {
+        self.judged(offsets, None)
+    }
+
+    /// The same in these pools.
+    pub fn judge_in(&self, pools: &[usize], offsets: &[i64]) -> Result<i64, Error> {
+        self.judged(offsets, Some(pools))
+    }
+
+    fn judged(&self, offsets: &[i64], pools: Option<&[usize]>) -> Result<i64, Error> {
+        let wrong = |count: usize| count != self.len();
+        if wrong(offsets.len()) || pools.map_or(false, |pools| wrong(pools.len())) {
             return Err(Error::Invalid("another number of buffers".into()));
         }
         let mut message = [0 as c_char; MESSAGE_SIZE];
         let mut peak = 0;
-        // SAFETY: there is an offset for each buffer, and room for the message.
+        // SAFETY: there is an offset for each buffer, and a pool, and room for the message.
         let code = unsafe {
-            raw::memstow_judge(self.0, offsets.as_ptr(), &mut peak, message.as_mut_ptr(), MESSAGE_SIZE)
+            raw::memstow_judge_in(
+                self.0,
+                pools.map_or(ptr::null(), <[usize]>::as_ptr),
+                offsets.as_ptr(),
+                &mut peak,
+                message.as_mut_ptr(),
+                MESSAGE_SIZE,
+            )
         };
         failure(code, &message)?;
         Ok(peak)

@@ -1,4 +1,4 @@
-use memstow::{Error, Options, Problem, Status, Stop};
+use memstow::{Error, Options, Problem, Status, Stop, Term, Value};
 
 fn three() -> Problem {
     let mut problem = Problem::new();
@@ -66,4 +66,45 @@ fn a_stop_that_was_pulled_ends_the_run_with_a_plan() {
     stop.pull();
     let plan = three().solve(&Options { stop: Some(&stop), ..Options::default() }).unwrap();
     assert!(plan.offsets.is_some());
+}
+
+#[test]
+fn buffers_go_to_the_cheapest_pool_that_has_room() {
+    let mut problem = three();
+    problem.set_capacity(8).unwrap();
+    let slow = problem.add_pool(None, 3).unwrap();
+    problem.set_cost(0, 1).unwrap();
+    problem.set_accesses(1, 100).unwrap();
+    problem.set_addresses(slow, 64, 16).unwrap();
+    problem.reserve_in(slow, 0..16).unwrap();
+    let options = Options { deterministic: true, ..Options::default() };
+    let plan = problem.solve(&options).unwrap();
+    assert_eq!((plan.status, plan.peak), (Status::Feasible, 32));
+    assert_eq!(plan.pools, Some(vec![slow, 0, slow]));
+    assert_eq!(plan.terms[0], Value { term: Term::PlacementCost, value: 148, bound: 116 });
+    let (pools, offsets) = (plan.pools.unwrap(), plan.offsets.unwrap());
+    assert_eq!(problem.judge_in(&pools, &offsets), Ok(32));
+    assert!(matches!(problem.judge(&offsets), Err(Error::Invalid(_))));
+    problem.allow_pools(1, &[slow]).unwrap();
+    problem.add_term(Term::PoolPeak(slow)).unwrap();
+    assert!(problem.add_term(Term::PoolPeak(slow)).is_err());
+    let plan = problem.solve(&options).unwrap();
+    assert_eq!((plan.pools, plan.peak), (Some(vec![0, slow, 0]), 32));
+    let moved = Options {
+        start: Some(&[16, 0, 16]),
+        start_pools: Some(&[1, 0, 1]),
+        few_moves: true,
+        ..Options::default()
+    };
+    assert_eq!(problem.solve(&moved).unwrap().moves, 1);
+}
+
+#[test]
+fn what_shares_bytes_is_paid_for() {
+    let mut problem = three();
+    problem.add_reuse_cost(0, 2, 5).unwrap();
+    problem.add_term(Term::ReuseCost).unwrap();
+    problem.add_term(Term::Peak).unwrap();
+    let plan = problem.solve(&Options::default()).unwrap();
+    assert_eq!((plan.status, plan.peak, plan.terms[0].value), (Status::Optimal, 24, 0));
 }

@@ -1,0 +1,306 @@
+// The calls of memstow.h that make a problem and change it: each changes all that it is to, or nothing.
+#include <algorithm>
+#include <string>
+
+#include "objects.hpp"
+
+namespace {
+
+using namespace memstow;
+using namespace memstow::library;
+
+std::string in_text(int64_t value) { return std::to_string(value); }
+
+// In memory of the library's own, which is that of the program.
+void* take(void*, std::size_t size) { return ::operator new(size, std::nothrow); }
+void give_back(void*, void* memory, std::size_t) { ::operator delete(memory); }
+constexpr memstow_allocator kOwn{take, give_back, nullptr};
+
+void require_buffer(const memstow_problem& problem, std::size_t buffer) {
+    if (buffer >= problem.sizes.size()) {
+        throw Invalid{"there is no buffer " + std::to_string(buffer) + ": the problem has " +
+                      std::to_string(problem.sizes.size())};
+    }
+}
+
+void require_pool(const memstow_problem& problem, std::size_t pool) {
+    if (pool >= problem.pools.size()) {
+        throw Invalid{"there is no pool " + std::to_string(pool) + ": the problem has " +
+                      std::to_string(problem.pools.size())};
+    }
+}
+
+void require_life(int64_t begin, int64_t end) {
+    if (begin < -kLimit || end > kLimit || begin >= end) {
+        throw Invalid{"a lifetime from " + in_text(begin) + " until " + in_text(end) +
+                      ": it must end after its begin, and be within 2^62"};
+    }
+}
+
+void require_pair(const memstow_problem& problem, std::size_t one, std::size_t other) {
+    require_buffer(problem, one);
+    require_buffer(problem, other);
+    if (one == other) throw Invalid{"buffer " + std::to_string(one) + " twice in one pair"};
+}
+
+void require_within(const char* what, int64_t value, int64_t least) {
+    if (value < least || value > kLimit) throw Invalid{std::string(what) + " of " + in_text(value)};
+}
+
+judge::Rules::Pair pair_of(std::size_t one, std::size_t other) {
+    return {static_cast<int64_t>(one), static_cast<int64_t>(other)};
+}
+
+// Changes the problem, or says what is wrong and leaves it as it is.
+template <class Change>
+memstow_code change(memstow_problem* problem, Change apply) {
+    if (problem == nullptr) return MEMSTOW_INVALID;
+    problem->error.clear();
+    return guarded([&](const std::string& text) { problem->error.assign(text.data(), text.size()); },
+                   [&] {
+                       apply(*problem);
+                       return MEMSTOW_OK;
+                   });
+}
+
+// Room for so many more, and not for each alone.
+template <class T>
+void make_room(List<T>& list, std::size_t more) {
+    const std::size_t total = list.size() + more;
+    if (total > list.capacity()) list.reserve(std::max(total, list.capacity() * 2));
+}
+
+// Of a list by buffer that goes as far as some buffer needs.
+void set(memstow_problem& problem, List<int64_t>& column, std::size_t buffer, int64_t value) {
+    if (column.size() <= buffer) {
+        make_room(column, buffer + 1 - column.size());
+        column.resize(std::min(column.capacity(), problem.sizes.size()), -1);
+    }
+    column[buffer] = value;
+}
+
+}  // namespace
+
+memstow_code memstow_problem_create_in(const memstow_allocator* allocator, memstow_problem** problem) {
+    if (problem == nullptr) return MEMSTOW_INVALID;
+    *problem = nullptr;
+    if (allocator == nullptr) allocator = &kOwn;
+    if (allocator->allocate == nullptr || allocator->release == nullptr) return MEMSTOW_INVALID;
+    return guarded([](const std::string&) {},
+                   [&] {
+                       *problem = make<memstow_problem>(*allocator, *allocator);
+                       return MEMSTOW_OK;
+                   });
+}
+
+memstow_code memstow_problem_create(memstow_problem** problem) {
+    return memstow_problem_create_in(nullptr, problem);
+}
+
+void memstow_problem_destroy(memstow_problem* problem) { destroy(problem); }
+
+const char* memstow_problem_error(const memstow_problem* problem) {
+    return problem == nullptr ? "" : problem->error.c_str();
+}
+
+size_t memstow_buffer_count(const memstow_problem* problem) {
+    return problem == nullptr ? 0 : problem->sizes.size();
+}
+
+size_t memstow_pool_count(const memstow_problem* problem) {
+    return problem == nullptr ? 0 : problem->pools.size();
+}
+
+memstow_code memstow_add_buffers(memstow_problem* problem, size_t count, const int64_t* sizes,
+                                 const int64_t* begins, const int64_t* ends, const int64_t* alignments) {
+    return change(problem, [&](memstow_problem& self) {
+        if (count == 0) return;
+        if (sizes == nullptr || begins == nullptr || ends == nullptr) throw Invalid{"an array is NULL"};
+        if (count > static_cast<size_t>(INT32_MAX) - self.sizes.size()) throw Invalid{"2^31 buffers or more"};
+        for (size_t i = 0; i < count; ++i) {
+            if (sizes[i] < 0 || sizes[i] > kLimit) {
+                throw Invalid{"buffer " + std::to_string(i) + " of the call has a size of " +
+                              in_text(sizes[i])};
+            }
+            require_life(begins[i], ends[i]);
+            if (alignments != nullptr && (alignments[i] < 1 || alignments[i] > kLimit)) {
+                throw Invalid{"buffer " + std::to_string(i) + " of the call has an alignment of " +
+                              in_text(alignments[i])};
+            }
+        }
+        // All of the memory first, so that nothing is added where it is not there.
+        for (auto* column : {&self.sizes, &self.begins, &self.ends, &self.alignments})
+            make_room(*column, count);
+        self.sizes.insert(self.sizes.end(), sizes, sizes + count);
+        self.begins.insert(self.begins.end(), begins, begins + count);
+        self.ends.insert(self.ends.end(), ends, ends + count);
+        if (alignments == nullptr) {
+            self.alignments.resize(self.sizes.size(), 1);
+        } else {
+            self.alignments.insert(self.alignments.end(), alignments, alignments + count);
+        }
+    });
+}
+
+memstow_code memstow_add_pools(memstow_problem* problem, size_t count, const int64_t* capacities,
+                               const int64_t* costs) {
+    return change(problem, [&](memstow_problem& self) {
+        if (count == 0) return;
+        if (capacities == nullptr) throw Invalid{"an array is NULL"};
+        if (count > static_cast<size_t>(INT32_MAX) - self.pools.size()) throw Invalid{"2^31 pools or more"};
+        for (size_t i = 0; i < count; ++i) {
+            require_within("a capacity", capacities[i], 0);
+            if (costs != nullptr) require_within("a cost", costs[i], 0);
+        }
+        make_room(self.pools, count);
+        for (size_t i = 0; i < count; ++i) {
+            self.pools.push_back({capacities[i], 1, 0, costs == nullptr ? 0 : costs[i]});
+        }
+    });
+}
+
+memstow_code memstow_set_capacity(memstow_problem* problem, int64_t capacity) {
+    return change(problem, [&](memstow_problem& self) {
+        require_within("a capacity", capacity, 0);
+        self.pools.front().capacity = capacity;
+    });
+}
+
+memstow_code memstow_set_cost(memstow_problem* problem, size_t pool, int64_t cost) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pool(self, pool);
+        require_within("a cost", cost, 0);
+        self.pools[pool].cost = cost;
+    });
+}
+
+memstow_code memstow_set_addresses(memstow_problem* problem, size_t pool, int64_t base, int64_t alignment) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pool(self, pool);
+        require_within("a base", base, 0);
+        require_within("an alignment", alignment, 1);
+        self.pools[pool].base = base;
+        self.pools[pool].alignment = alignment;
+    });
+}
+
+memstow_code memstow_reserve(memstow_problem* problem, int64_t offset, int64_t size) {
+    return memstow_reserve_in(problem, 0, offset, size);
+}
+
+memstow_code memstow_reserve_in(memstow_problem* problem, size_t pool, int64_t offset, int64_t size) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pool(self, pool);
+        if (offset < 0 || size < 0 || size > kLimit || offset > kLimit - size) {
+            throw Invalid{in_text(size) + " bytes that are reserved at " + in_text(offset)};
+        }
+        if (size > 0) self.reserved.push_back({static_cast<int64_t>(pool), offset, offset + size});
+    });
+}
+
+memstow_code memstow_allow_pools(memstow_problem* problem, size_t buffer, size_t count, const size_t* pools) {
+    return change(problem, [&](memstow_problem& self) {
+        require_buffer(self, buffer);
+        if (count == 0 || pools == nullptr) throw Invalid{"a buffer that may go to no pool"};
+        for (size_t i = 0; i < count; ++i) {
+            require_pool(self, pools[i]);
+            if (std::find(pools, pools + i, pools[i]) != pools + i) {
+                throw Invalid{"pool " + std::to_string(pools[i]) + " twice in one list"};
+            }
+        }
+        // Many have the list of the one before.
+        const size_t lists = self.list_start.size() - 1;
+        const size_t last = lists == 0 ? 0 : self.list_start[lists - 1];
+        if (lists > 0 && std::equal(self.list_pools.begin() + static_cast<std::ptrdiff_t>(last),
+                                    self.list_pools.end(), pools, pools + count)) {
+            return set(self, self.list_of, buffer, static_cast<int64_t>(lists - 1));
+        }
+        make_room(self.list_start, 1);
+        make_room(self.list_pools, count);
+        set(self, self.list_of, buffer, static_cast<int64_t>(lists));
+        self.list_pools.insert(self.list_pools.end(), pools, pools + count);
+        self.list_start.push_back(self.list_pools.size());
+    });
+}
+
+memstow_code memstow_set_accesses(memstow_problem* problem, size_t buffer, int64_t accesses) {
+    return change(problem, [&](memstow_problem& self) {
+        require_buffer(self, buffer);
+        require_within("accesses", accesses, 0);
+        set(self, self.accesses, buffer, accesses);
+    });
+}
+
+memstow_code memstow_add_lifetime(memstow_problem* problem, size_t buffer, int64_t begin, int64_t end) {
+    return change(problem, [&](memstow_problem& self) {
+        require_buffer(self, buffer);
+        require_life(begin, end);
+        self.lives.push_back({static_cast<int64_t>(buffer), begin, end});
+    });
+}
+
+memstow_code memstow_pin(memstow_problem* problem, size_t buffer, int64_t offset) {
+    return change(problem, [&](memstow_problem& self) {
+        require_buffer(self, buffer);
+        require_within("an offset", offset, 0);
+        set(self, self.pins, buffer, offset);
+    });
+}
+
+memstow_code memstow_tie(memstow_problem* problem, size_t buffer, size_t base, int64_t distance) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pair(self, buffer, base);
+        if (distance < -kLimit || distance > kLimit) throw Invalid{"a distance of " + in_text(distance)};
+        make_room(self.ties, 1);
+        const std::optional<WideBytes> known =
+            self.distances.tie({static_cast<Index>(buffer), static_cast<Index>(base), distance});
+        if (known && *known != distance) {
+            throw Invalid{"buffer " + std::to_string(buffer) + " is tied to buffer " + std::to_string(base) +
+                          " at another distance already"};
+        }
+        if (!known) self.ties.push_back({static_cast<int64_t>(buffer), static_cast<int64_t>(base), distance});
+    });
+}
+
+memstow_code memstow_keep_apart(memstow_problem* problem, size_t one, size_t other) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pair(self, one, other);
+        self.conflicts.push_back(pair_of(one, other));
+    });
+}
+
+memstow_code memstow_never_together(memstow_problem* problem, size_t one, size_t other) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pair(self, one, other);
+        self.exclusive.push_back(pair_of(one, other));
+    });
+}
+
+memstow_code memstow_allow_in_place(memstow_problem* problem, size_t input, size_t output) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pair(self, input, output);
+        self.in_place.push_back(pair_of(input, output));
+    });
+}
+
+memstow_code memstow_add_reuse_cost(memstow_problem* problem, size_t one, size_t other, int64_t cost) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pair(self, one, other);
+        require_within("a cost", cost, 0);
+        self.reuse.push_back({static_cast<int64_t>(one), static_cast<int64_t>(other), cost});
+    });
+}
+
+memstow_code memstow_add_term(memstow_problem* problem, int term, size_t pool) {
+    return change(problem, [&](memstow_problem& self) {
+        if (term < MEMSTOW_PEAK || term > MEMSTOW_PREFERENCE) {
+            throw Invalid{"there is no term " + std::to_string(term)};
+        }
+        if (term == MEMSTOW_POOL_PEAK) require_pool(self, pool);
+        const Objective objective{static_cast<memstow_term>(term), term == MEMSTOW_POOL_PEAK ? pool : 0};
+        if (std::ranges::find(self.terms, objective) != self.terms.end()) {
+            throw Invalid{"a term that is in the objective already"};
+        }
+        self.terms.push_back(objective);
+    });
+}
