@@ -18,11 +18,7 @@ namespace {
 // The share of greedy before the search for the least cost: a start is found quickly or not at all.
 constexpr double kStartShare = 0.25;
 
-double gap_of(Value value, Value bound) {
-    return value > bound ? static_cast<double>(value - bound) / static_cast<double>(value) : 0.0;
-}
-
-struct Attempt {
+struct TermsAttempt {
     Layout layout;
     Score score;
     std::string solver;
@@ -32,9 +28,9 @@ struct Attempt {
     std::vector<Value> values() const { return score.fits() ? score.values : std::vector<Value>(); }
 };
 
-class Run {
+class TermsRun {
   public:
-    Run(const Instance& instance, const TermsOptions& options, Budget& budget, const TermsEvents& events)
+    TermsRun(const Instance& instance, const TermsOptions& options, Budget& budget, const TermsEvents& events)
         : instance_(instance), options_(options), budget_(budget), events_(events) {
         for (const Value bound : options.lower_bounds) result_.bounds.push_back({bound, false, 0});
     }
@@ -148,7 +144,7 @@ class Run {
     // What solvers are told, at most the bound.
     Value in_units(Index term) const { return result_.bounds[term].bound / options_.scales[term]; }
 
-    void learn(Attempt attempt) {
+    void learn(TermsAttempt attempt) {
         if (!best_ || attempt.rank() < best_->rank()) best_ = std::move(attempt);
     }
 
@@ -175,7 +171,7 @@ class Run {
     Budget& budget_;
     const TermsEvents& events_;
     Budget* share_ = nullptr;
-    std::optional<Attempt> best_;
+    std::optional<TermsAttempt> best_;
     std::optional<Value> reached_;  // of the first term in this turn, in units
     Value raised_ = 0;              // the bound on it
     TermsResult result_;
@@ -185,7 +181,7 @@ class Run {
 
 TermsResult plan_by_terms(const Instance& instance, const TermsOptions& options, Budget& budget,
                           const TermsEvents& events) {
-    return Run(instance, options, budget, events).result();
+    return TermsRun(instance, options, budget, events).result();
 }
 
 }  // namespace memstow::run

@@ -14,10 +14,6 @@
 namespace memstow::run {
 namespace {
 
-double gap_of(Bytes value, Bytes bound) {
-    return value > bound ? static_cast<double>(value - bound) / static_cast<double>(value) : 0.0;
-}
-
 bool is_complete(const Layout& layout) {
     return std::ranges::all_of(layout, [](const Place& place) { return place.offset >= 0; });
 }

@@ -13,7 +13,7 @@ namespace {
 
 // Each item that could move is compared with all others.
 constexpr std::size_t kMostCompared = 40'000;
-constexpr Index kMostItems = 2'000;
+constexpr Index kMostToMove = 2'000;
 
 class Mover {
   public:
@@ -128,7 +128,7 @@ class Mover {
 
 Layout in_preferred_pools(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
                           Layout layout) {
-    if (instance.item_count() > kMostItems) return layout;
+    if (instance.item_count() > kMostToMove) return layout;
     std::vector<Index> away;
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (instance.choices[item][0].pool != layout[item].pool) away.push_back(item);

@@ -14,7 +14,7 @@ namespace {
 using reuse::Cheapest;
 
 // Tables of overlap costs grow with the square of this.
-constexpr Index kMostItems = 2000;
+constexpr Index kMostInPool = 2000;
 // Sums of costs must stay below 2^63; a factor of four is left.
 constexpr Bytes kMostCost = Bytes{1} << 61;
 // The share of the time left for a term that is not the last.
@@ -69,9 +69,9 @@ struct PoolRun {
 
 using Pools = std::vector<PoolRun*>;
 
-class Run {
+class ReuseRun {
   public:
-    Run(const Instance& instance, const ReuseOptions& options, Budget& budget, const ReuseEvents& events)
+    ReuseRun(const Instance& instance, const ReuseOptions& options, Budget& budget, const ReuseEvents& events)
         : instance_(instance), options_(options), budget_(budget), events_(events) {
         std::vector<std::vector<Index>> items(instance.pools.size());
         for (Index item = 0; item < instance.item_count(); ++item) {
@@ -258,8 +258,8 @@ std::optional<std::string> declined_by_reuse(const Instance& instance, const std
         ++counts[instance.choices[item][0].pool];
     }
     if (std::ranges::find(terms, TermKind::moves, &Term::kind) != terms.end()) return "moves";
-    if (std::ranges::any_of(counts, [](Index count) { return count > kMostItems; })) {
-        return "more than " + std::to_string(kMostItems) + " buffers in a pool";
+    if (std::ranges::any_of(counts, [](Index count) { return count > kMostInPool; })) {
+        return "more than " + std::to_string(kMostInPool) + " buffers in a pool";
     }
     Value costs = 0;
     for (const ReuseCost& pair : instance.reuse) costs += pair.cost;
@@ -269,7 +269,7 @@ std::optional<std::string> declined_by_reuse(const Instance& instance, const std
 
 ReuseResult minimise_reuse(const Instance& instance, const ReuseOptions& options, Budget& budget,
                            const ReuseEvents& events) {
-    return Run(instance, options, budget, events).result();
+    return ReuseRun(instance, options, budget, events).result();
 }
 
 }  // namespace memstow::run

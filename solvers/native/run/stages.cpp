@@ -24,6 +24,10 @@ Stage first_passes(const Instance& instance) {
 
 }  // namespace
 
+double gap_of(Value value, Value bound) {
+    return value > bound ? static_cast<double>(value - bound) / static_cast<double>(value) : 0.0;
+}
+
 const char* name_of(Solver solver) {
     switch (solver) {
         case Solver::greedy:

@@ -9,6 +9,7 @@
 
 #include "core/budget.hpp"
 #include "core/instance.hpp"
+#include "core/score.hpp"
 
 namespace memstow::run {
 
@@ -20,6 +21,9 @@ inline constexpr std::int64_t kFirstPasses = 40;
 inline constexpr std::int64_t kDefaultWork = 1'300'000'000;
 
 enum class Solver { greedy, exact, improve, windows, reuse };
+
+// How far a value may be from the least, as a fraction of it.
+double gap_of(Value value, Value bound);
 
 // As plans name it.
 const char* name_of(Solver solver);
