@@ -138,6 +138,7 @@ format: $(TOOLS)
 # Stubs of native modules are written when these are built.
 types: install
 	$(BIN)/mypy
+	$(BIN)/mypy checker/check.py
 
 # The C++ unit tests under sanitizers; SANITIZE=thread selects the thread sanitizer, and NATIVE_ARGS tests by a part of
 # their name: only the files that have such a test are built. Compiled with little optimisation, because sanitizers need

@@ -1,7 +1,9 @@
 """The checker that stands alone: what it verifies is true, whoever wrote the files."""
 
 import json
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -17,7 +19,7 @@ from memstow import Buffer, Options, Pool, Problem, plan
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.proofs.prove import prove_within
-from memstow.solvers.core import Budget
+from memstow.solvers.core import Budget, write_proof
 from tests.checker.checkers import (
     FOLDER,
     HEAD,
@@ -84,6 +86,14 @@ def placed(a: int, b: int) -> dict[str, Any]:
 
 # Step 3 concludes for height 9: overfull from 0 to 9 by buffers 0 and 1. Then the end, after one step.
 PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
+
+
+def test_the_checkers_share_nothing_with_memstow() -> None:
+    source = (FOLDER / "memstow_check.cpp").read_text()
+    assert re.findall(r'#include "|#include <.*/', source) == []
+    assert len(source.splitlines()) <= 1_500
+    names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
+    assert set(names) <= sys.stdlib_module_names
 
 
 @pytest.mark.parametrize("compiler", compilers())
@@ -413,3 +423,9 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
     said = subprocess.run(command, check=True, capture_output=True, text=True)
     assert said.stdout == ("no layout has a peak of at most 9\n  because: overfull from 0 to 9: a b\n")
     assert subprocess.run([program], check=False, capture_output=True).returncode == NOT_CHECKED
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_disk_that_is_full_is_an_error() -> None:
+    with pytest.raises(OSError, match="No space left"):
+        write_proof("/dev/full", bytes(32), [(0, 4, 1, 0, -1)], [], [[0]], [], [], 3, Budget(-1.0, 1_000))

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "bindings/bindings.hpp"
@@ -18,13 +20,22 @@ namespace {
 
 using Pairs = std::vector<std::pair<Index, Index>>;
 
-// Whether a proof was written, and whether there is a layout; the steps of the proof, and the nodes of the
-// search.
+// What became of it; the steps of the proof, and the nodes of the search.
 struct Written {
     proof::Outcome outcome;
     std::uint64_t steps;
     std::int64_t nodes;
 };
+
+Written write_released(const std::string& path, const std::array<std::uint8_t, 32>& hash,
+                       const proof::Question& question, Bytes height, Budget& budget) {
+    const nb::gil_scoped_release release;
+    proof::ProofFile file(path, hash);
+    proof::ProofSearch search(question, file, budget);
+    const proof::Outcome outcome = search.refute(height);
+    if (outcome == proof::Outcome::proven) file.finish();
+    return {outcome, file.steps(), search.nodes()};
+}
 
 Written write_proof(const std::string& path, const nb::bytes& digest,
                     const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes>>& items,
@@ -34,18 +45,19 @@ Written write_proof(const std::string& path, const nb::bytes& digest,
     std::array<std::uint8_t, 32> hash{};
     if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
     std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
-    const nb::gil_scoped_release release;
     std::vector<proof::Item> all;
     for (const auto& [name, size, modulus, residue, pin] : items)
         all.push_back({name, size, modulus, residue, pin});
     std::vector<Range> ranges;
     for (const auto& [begin, end] : reserved) ranges.push_back({begin, end});
     const proof::Question question(std::move(all), std::move(ranges), moments, exempt, listed);
-    proof::ProofFile file(path, hash);
-    proof::ProofSearch search(question, file, budget);
-    const proof::Outcome outcome = search.refute(height);
-    if (outcome == proof::Outcome::proven) file.finish();
-    return {outcome, file.steps(), search.nodes()};
+    try {
+        return write_released(path, hash, question, height, budget);
+    } catch (const std::system_error& error) {
+        errno = error.code().value();
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+        throw nb::python_error();
+    }
 }
 
 }  // namespace
@@ -56,12 +68,12 @@ void bind_proof(nb::module_& m) {
         .def_prop_ro("has_layout", [](const Written& self) { return self.outcome == proof::Outcome::layout; })
         .def_ro("steps", &Written::steps)
         .def_ro("nodes", &Written::nodes);
-    m.def("write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
-          nb::arg("reserved"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("height"),
-          nb::arg("budget"),
-          "Write a proof that no layout is at most so high. Items, ascending, are their index in the "
-          "problem, size, "
-          "modulus, residue and pin, or -1; the other lists name them by their place in this one.");
+    m.def(
+        "write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
+        nb::arg("reserved"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("height"),
+        nb::arg("budget"),
+        "Write a proof that no layout is at most so high. Items, ascending, are their index in the problem,\n"
+        "size, modulus, residue and pin, or -1; the other lists name them by their place in this one.");
 }
 
 }  // namespace memstow::bindings
