@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     )
     from memstow.planner.model import Status as Status
     from memstow.planner.model.problem import (
+        BankConflict as BankConflict,
+        Banks as Banks,
         Buffer as Buffer,
         InPlace as InPlace,
         Pool as Pool,
@@ -249,6 +251,8 @@ _HOMES: Final = {
     ),
     "memstow.planner.model": ("Status",),
     "memstow.planner.model.problem": (
+        "BankConflict",
+        "Banks",
         "Buffer",
         "InPlace",
         "Pool",

@@ -23,12 +23,21 @@ def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
         reserved_start=instance.reserved_start,
         reserved_begin=instance.reserved_begin,
         reserved_end=instance.reserved_end,
+        bank_start=instance.bank_start,
+        bank_begin=instance.bank_begin,
+        bank_end=instance.bank_end,
     )
     for item in items:
         chosen = slice(instance.choice_start[item], instance.choice_start[item + 1])
         for name in ("pool", "modulus", "residue", "low", "high", "cost", "rank"):
             getattr(result, f"choice_{name}").extend(getattr(instance, f"choice_{name}")[chosen])
         result.choice_start.append(len(result.choice_pool))
+        if len(instance.window_start) > 1:
+            for choice in range(instance.choice_start[item], instance.choice_start[item + 1]):
+                for low, high in instance.windows(choice) or ():
+                    result.window_low.append(low)
+                    result.window_high.append(high)
+                result.window_start.append(len(result.window_low))
         for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
             part_of[part] = len(result.part_size)
             result.part_delta.append(instance.part_delta[part])
@@ -41,6 +50,8 @@ def restrict_to(instance: Instance, items: Sequence[int]) -> Instance:
     result.conflicts.extend(_among(instance.conflicts, 2, part_of))
     result.exempt.extend(_among(instance.exempt, 3, part_of))
     result.reuse.extend(_among(instance.reuse, 3, part_of))
+    result.apart.extend(_among(instance.apart, 2, part_of))
+    result.bank_costs.extend(_among(instance.bank_costs, 3, part_of))
     return result
 
 
@@ -75,6 +86,39 @@ class Pair:
     first: int
     second: int
     shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BankPair:
+    """Two parts that cost something if they touch one bank; None: they may not. They may be of one item."""
+
+    first: int
+    second: int
+    cost: int | None
+
+
+def bank_pairs(instance: Instance) -> list[BankPair]:
+    """All such pairs."""
+    apart, costs = instance.apart, instance.bank_costs
+    return [
+        *(BankPair(apart[i], apart[i + 1], None) for i in range(0, len(apart), 2)),
+        *(BankPair(*costs[i : i + 3]) for i in range(0, len(costs), 3)),
+    ]
+
+
+# A model has a clause for each pair and bank, and some for each part and bank: more of them take longer to
+# build than a search has time.
+_MOST_IN_BANKS = 1_000_000
+_CLAUSES_OF_PART = 8
+
+
+def too_many_in_banks(instance: Instance) -> str | None:
+    """The message that a model of all pairs in all banks would be too large; None if not."""
+    pairs = bank_pairs(instance)
+    parts = len({part for pair in pairs for part in (pair.first, pair.second)})
+    if max(parts * _CLAUSES_OF_PART, len(pairs)) * len(instance.bank_begin) <= _MOST_IN_BANKS:
+        return None
+    return f"{len(pairs):,} pairs of buffers that banks matter to, in {len(instance.bank_begin):,} banks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +469,11 @@ def _highest_fixed(task: Task) -> list[int]:
             # A low that is not 0 is a pin.
             pool = instance.choice_pool[c]
             highest[pool] = max(highest[pool], instance.choice_low[c] + ends[item])
+    if instance.has_banks:
+        # Items are pressed down no farther than to the bank that they touch, or to the end of the one below.
+        for pool in range(instance.pool_count):
+            highest[pool] = max(highest[pool], *(end for _, end in instance.banks_of(pool)), 0)
+        highest = [high + max(ends, default=0) for high in highest]
     if any(term.kind is TermKind.MOVES for term in task.terms):
         for place in task.hint_places:
             highest[place.pool] = max(highest[place.pool], place.offset + ends[place.item])
@@ -441,7 +490,13 @@ def choices(instance: Instance, horizon: list[int]) -> list[list[Choice]]:
             pool, modulus = instance.choice_pool[c], instance.choice_modulus[c]
             residue = instance.choice_residue[c] % modulus
             low, high = instance.choice_low[c], min(instance.choice_high[c], horizon[pool] - ends[item])
-            steps = _steps(_free(instance, item, pool, low, high), modulus, residue)
+            windows = instance.windows(c)
+            free = [
+                span
+                for first, last in ([(low, high)] if windows is None else windows)
+                for span in _free(instance, item, pool, max(low, first), min(high, last))
+            ]
+            steps = _steps(free, modulus, residue)
             if steps:
                 mine.append(Choice(c, pool, modulus, residue, steps))
         result.append(mine)
@@ -492,6 +547,9 @@ def look_alikes(task: Task, relations: Relations) -> list[list[int]]:
     special |= {relations.item_of[part] for i, part in enumerate(instance.reuse) if i % 3 != 2}
     special |= {relations.item_of[part] for part in instance.conflicts}
     special |= {place.item for place in task.hint_places}
+    special |= {
+        relations.item_of[part] for pair in bank_pairs(instance) for part in (pair.first, pair.second)
+    }
     keyed = []
     for item in range(instance.item_count):
         first, last = instance.item_parts[item], instance.item_parts[item + 1]
@@ -508,6 +566,7 @@ def look_alikes(task: Task, relations: Relations) -> list[list[int]]:
             tuple(instance.choice_high[c]),
             tuple(instance.choice_cost[c]),
             tuple(instance.choice_rank[c]),
+            tuple(tuple(instance.windows(choice) or ()) for choice in range(c.start, c.stop)),
         )
         keyed.append((key, item))
     keyed.sort()

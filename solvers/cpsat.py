@@ -6,7 +6,7 @@ Nothing here imports OR-tools until a solve needs it.
 import time
 from collections.abc import Callable
 
-from memstow.solvers.constraints import Relations, highest_stack
+from memstow.solvers.constraints import Relations, highest_stack, too_many_in_banks
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Examiner, Limits, Report, Solves, Verdict, lexicographic
 from memstow.solvers.solver import SUM_TERMS, Task, largest_sum
@@ -52,8 +52,11 @@ class CpSat:
         moments = len(instance.life_begin) + len(instance.life_end) + 1
         if height * max(moments, instance.pool_count) >= _MOST:
             return f"heights of {height:,} units over {moments:,} moments: their area passes 2^61"
+        crowded = too_many_in_banks(instance)
+        if crowded is not None:
+            return crowded
         costs = (largest_sum(instance, kind) for kind in SUM_TERMS)
-        if max(*costs, sum(instance.reuse[2::3])) >= _MOST:
+        if max(*costs, sum(instance.reuse[2::3]), sum(instance.bank_costs[2::3])) >= _MOST:
             return "costs that add up to more than 2^61"
         return None
 

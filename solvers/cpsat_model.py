@@ -14,9 +14,11 @@ from typing import Any, Final
 from ortools.sat.python import cp_model
 
 from memstow.solvers.constraints import (
+    BankPair,
     Pair,
     Rectangle,
     Relations,
+    bank_pairs,
     choices,
     horizons,
     look_alikes,
@@ -79,6 +81,11 @@ class Model:
             self._keep_apart(pair)
         if self._reuse_counts:
             self._make_reuse()
+        self._touching: dict[tuple[int, int, int], tuple[Literal, Literal, Literal] | None] = {}
+        self._in_one_bank: list[tuple[BankPair, Literal]] = []
+        for bank_pair in bank_pairs(task.instance):
+            if bank_pair.cost is None or TermKind.BANK_COST in kinds:
+                self._make_bank_pair(bank_pair)
         if TermKind.MOVES in kinds:
             self._make_moves()
         self._break_symmetry()
@@ -246,6 +253,70 @@ class Model:
                     not_both = self._not_both(reuse.first, reuse.second, pool)
                     self.cp.add_bool_or([over, *sides, *not_both])
 
+    def _touches(self, part: int, pool: int, bank: int) -> Literal | None:
+        """A literal that is true where the part touches the bank; None: it never does."""
+        key = (part, pool, bank)
+        if key not in self._touching:
+            self._touching[key] = self._make_touching(part, pool, bank)
+        literals = self._touching[key]
+        return None if literals is None else literals[0]
+
+    def _make_touching(self, part: int, pool: int, bank: int) -> tuple[Literal, Literal, Literal] | None:
+        """Literals for touching it, being below and being above; of one of them only what it implies."""
+        item = self.relations.item_of[part]
+        at = self._in_pool(item, pool)
+        if at is None:
+            return None
+        delta, size = self.task.instance.part_delta[part], self.task.instance.part_size[part]
+        begin, end = self.task.instance.banks_of(pool)[bank]
+        choice = self.choices[item][at]
+        if choice.most() + delta + size <= begin or end <= choice.least() + delta:
+            return None
+        touches, below, above = (
+            self.cp.new_bool_var(f"{what}{part}_{pool}_{bank}") for what in ("touches", "under", "over")
+        )
+        start = self._offset(item, at) + delta
+        self.cp.add(start + size <= begin).only_enforce_if(below)
+        self.cp.add(start >= end).only_enforce_if(above)
+        ways = [touches, below, above]
+        if len(self.choices[item]) > 1:
+            ways.append(self.taken[item][at].negated())
+        self.cp.add_bool_or(ways)
+        return touches, below, above
+
+    def _make_bank_pair(self, pair: BankPair) -> None:
+        both: Literal | None = None
+        if pair.cost is not None:
+            both = self.cp.new_bool_var(f"bank{pair.first}_{pair.second}")
+            self._in_one_bank.append((pair, both))
+        for pool in range(self.task.instance.pool_count):
+            for bank in range(len(self.task.instance.banks_of(pool))):
+                first, second = (self._touches(part, pool, bank) for part in (pair.first, pair.second))
+                if first is not None and second is not None:
+                    clause = [first.negated(), second.negated()]
+                    self.cp.add_bool_or(clause if both is None else [*clause, both])
+
+    def _hint_banks(self, start: Layout) -> None:
+        instance, item_of = self.task.instance, self.relations.item_of
+        touched: set[tuple[int, int, int]] = set()
+        for (part, pool, bank), literals in self._touching.items():
+            if literals is None:
+                continue
+            here = start.pool[item_of[part]] == pool
+            low = start.offset[item_of[part]] + instance.part_delta[part]
+            begin, end = instance.banks_of(pool)[bank]
+            below, above = low + instance.part_size[part] <= begin, end <= low
+            inside = here and not below and not above
+            if inside:
+                touched.add((part, pool, bank))
+            for literal, value in zip(literals, (inside, here and below, here and above), strict=True):
+                self.cp.add_hint(literal, value)
+        of_part: dict[int, set[tuple[int, int]]] = {}
+        for part, pool, bank in touched:
+            of_part.setdefault(part, set()).add((pool, bank))
+        for pair, both in self._in_one_bank:
+            self.cp.add_hint(both, bool(of_part.get(pair.first, set()) & of_part.get(pair.second, set())))
+
     def _make_moves(self) -> None:
         for place in self.task.hint_places:
             at = self._in_pool(place.item, place.pool)
@@ -279,6 +350,8 @@ class Model:
             case TermKind.REUSE_COST:
                 paid = (pair.cost * self._over[pair.first, pair.second] for pair in self._reuse)
                 return sum(paid) + self._fixed_reuse
+            case TermKind.BANK_COST:
+                return sum((pair.cost or 0) * both for pair, both in self._in_one_bank)
             case TermKind.MOVES:
                 return self.task.hint_buffers - sum(count * stays for count, stays in self._kept)
 
@@ -297,6 +370,7 @@ class Model:
         for pool, peak in self.peaks.items():
             self.cp.add_hint(peak, min(ends[pool], self.horizon[pool]))
         self._hint_sides(start)
+        self._hint_banks(start)
 
     def _hint_sides(self, start: Layout) -> None:
         instance, item_of = self.task.instance, self.relations.item_of

@@ -8,7 +8,7 @@ from typing import Final
 
 from memstow.solvers import _native
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Listeners, Outcome, Task
+from memstow.solvers.solver import Listeners, Outcome, Task, depends_on_banks
 
 # Bounds are passed as 64-bit integers; larger ones are cut off.
 MOST: Final = (1 << 63) - 1
@@ -19,11 +19,11 @@ class Greedy:
 
     name = "greedy"
     summary = "portfolio of item orders and placement rules, then moves of what stands in the way"
-    supports = "everything"
+    supports = "everything but banks"
 
-    def declines(self, task: Task) -> str | None:  # noqa: ARG002
-        """It declines nothing."""
-        return None
+    def declines(self, task: Task) -> str | None:
+        """It knows nothing of banks."""
+        return depends_on_banks(task)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout of the portfolio."""
@@ -76,7 +76,7 @@ class Classic:
 
     def declines(self, task: Task) -> str | None:
         """Constraints that the published planner does not know."""
-        return _native.classic_declines(task.instance.native, self.name)
+        return depends_on_banks(task) or _native.classic_declines(task.instance.native, self.name)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The planner's layout."""

@@ -38,6 +38,11 @@ class Instance:
     reserved_begin: "array[int]" = field(default_factory=_ints)
     reserved_end: "array[int]" = field(default_factory=_ints)
 
+    # by pool, where something depends on banks: their ranges, by address
+    bank_start: "array[int]" = field(default_factory=_starts)
+    bank_begin: "array[int]" = field(default_factory=_ints)
+    bank_end: "array[int]" = field(default_factory=_ints)
+
     # by item: the pools it may go to, preferred first
     choice_start: "array[int]" = field(default_factory=_starts)
     choice_pool: "array[int]" = field(default_factory=_ints)
@@ -47,6 +52,10 @@ class Instance:
     choice_high: "array[int]" = field(default_factory=_ints)
     choice_cost: "array[int]" = field(default_factory=_ints)
     choice_rank: "array[int]" = field(default_factory=_ints)  # for the term preference
+    # by choice, where banks bind some item: ranges of the offsets it may have, ends included; none: any
+    window_start: "array[int]" = field(default_factory=_starts)
+    window_low: "array[int]" = field(default_factory=_ints)
+    window_high: "array[int]" = field(default_factory=_ints)
 
     # by part; parts are ordered by item
     item_parts: "array[int]" = field(default_factory=_starts)
@@ -60,6 +69,27 @@ class Instance:
     conflicts: "array[int]" = field(default_factory=_ints)
     exempt: "array[int]" = field(default_factory=_ints)  # (first, second, 1 if in place else 0)
     reuse: "array[int]" = field(default_factory=_ints)  # (first, second, cost)
+    apart: "array[int]" = field(default_factory=_ints)  # may not touch one bank, also within an item
+    bank_costs: "array[int]" = field(default_factory=_ints)  # (first, second, cost), likewise
+
+    @property
+    def has_banks(self) -> bool:
+        """Whether something depends on banks: only some solvers know of them."""
+        return len(self.bank_start) > 1
+
+    def windows(self, choice: int) -> list[tuple[int, int]] | None:
+        """The ranges of offsets to which banks restrict a choice; None: they do not."""
+        if len(self.window_start) == 1 or self.window_start[choice] == self.window_start[choice + 1]:
+            return None
+        mine = slice(self.window_start[choice], self.window_start[choice + 1])
+        return list(zip(self.window_low[mine], self.window_high[mine], strict=True))
+
+    def banks_of(self, pool: int) -> list[tuple[int, int]]:
+        """The banks of a pool, where something depends on them."""
+        if not self.has_banks:
+            return []
+        mine = slice(self.bank_start[pool], self.bank_start[pool + 1])
+        return list(zip(self.bank_begin[mine], self.bank_end[mine], strict=True))
 
     @property
     def pool_count(self) -> int:
@@ -110,6 +140,9 @@ class Description:
     reserved_start: "array[int]" = field(default_factory=_starts)
     reserved_begin: "array[int]" = field(default_factory=_ints)
     reserved_end: "array[int]" = field(default_factory=_ints)
+    bank_start: "array[int]" = field(default_factory=_starts)  # this and the next: if something depends on it
+    bank_begin: "array[int]" = field(default_factory=_ints)
+    bank_end: "array[int]" = field(default_factory=_ints)
 
     # by kind of buffers, which all have one alignment and may go to the same pools, preferred first
     alignment: "array[int]" = field(default_factory=_ints)
@@ -131,6 +164,10 @@ class Description:
     exclusive: "array[int]" = field(default_factory=_ints)
     in_place: "array[int]" = field(default_factory=_ints)
     reuse: "array[int]" = field(default_factory=_ints)  # (one, other, cost)
+    within_bank: "array[int]" = field(default_factory=_ints)  # buffers whose bytes are all in one bank
+    in_banks: "array[int]" = field(default_factory=_ints)  # (buffer, bank that its bytes may be in)
+    apart: "array[int]" = field(default_factory=_ints)
+    bank_costs: "array[int]" = field(default_factory=_ints)  # (one, other, cost)
 
     usable: "array[int]" = field(default_factory=_ints)  # offsets that items must be able to have
     ranks: bool = False  # whether preferences count

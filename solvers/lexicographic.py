@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from memstow.solvers.constraints import Relations
+from memstow.solvers.constraints import Relations, bank_pairs
 from memstow.solvers.instance import Layout
 from memstow.solvers.solver import SUM_TERMS, Task, Term, TermKind, sum_of
 
@@ -75,11 +75,13 @@ class Examiner:
         self._reuse, self._fixed_reuse = relations.reuse()
         lives = relations.lives
         self._events = sorted((begin, end, part) for part, life in enumerate(lives) for begin, end in life)
+        self._bank_pairs = bank_pairs(task.instance)
+        self._banks = [task.instance.banks_of(pool) for pool in range(task.instance.pool_count)]
         self._exempt_or_listed = bool(relations.free or relations.shared)
 
     def values(self, layout: Layout) -> tuple[int, ...] | None:
         """The value of each term; None for a layout that breaks a constraint."""
-        if not (self._has_places(layout) and self._keeps_apart(layout)):
+        if not (self._has_places(layout) and self._keeps_apart(layout) and self._keeps_to_banks(layout)):
             return None
         return tuple(self._value(term, layout) for term in self._task.terms)
 
@@ -96,6 +98,9 @@ class Examiner:
                 return False
             aligned = (offset - instance.choice_residue[c]) % instance.choice_modulus[c] == 0
             if offset < 0 or not aligned or not instance.choice_low[c] <= offset <= instance.choice_high[c]:
+                return False
+            windows = instance.windows(c)
+            if windows is not None and not any(low <= offset <= high for low, high in windows):
                 return False
             first, last = instance.reserved_start[pool], instance.reserved_start[pool + 1]
             for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
@@ -137,6 +142,21 @@ class Examiner:
             insort(ending, (end, part))
         return True
 
+    def _keeps_to_banks(self, layout: Layout) -> bool:
+        """Whether no two parts touch one bank that may not."""
+        pairs = (pair for pair in self._bank_pairs if pair.cost is None)
+        return not any(self._share_bank(layout, pair.first, pair.second) for pair in pairs)
+
+    def _share_bank(self, layout: Layout, a: int, b: int) -> bool:
+        item_of = self._relations.item_of
+        pool = layout.pool[item_of[a]]
+        if layout.pool[item_of[b]] != pool:
+            return False
+        (begin, end), (low, high) = self._range(layout, a), self._range(layout, b)
+        return any(
+            begin < last and first < end and low < last and first < high for first, last in self._banks[pool]
+        )
+
     def _may_overlap(self, layout: Layout, a: int, b: int) -> bool:
         relations = self._relations
         if relations.item_of[a] == relations.item_of[b]:
@@ -162,6 +182,12 @@ class Examiner:
         if term.kind is TermKind.REUSE_COST:
             return self._fixed_reuse + sum(
                 pair.cost for pair in self._reuse if self._overlap(layout, pair.first, pair.second)
+            )
+        if term.kind is TermKind.BANK_COST:
+            return sum(
+                pair.cost
+                for pair in self._bank_pairs
+                if pair.cost and self._share_bank(layout, pair.first, pair.second)
             )
         if term.kind is TermKind.MOVES:
             here = zip(layout.pool, layout.offset, strict=True)

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import UNBOUNDED, Instance
-from memstow.solvers.solver import Listeners, Outcome, Proof, Task, TermKind, Window
+from memstow.solvers.solver import Listeners, Outcome, Proof, Task, TermKind, Window, depends_on_banks
 
 # Tables of conflicts grow with the square of this.
 MOST_ITEMS: Final = _native.MOST_ITEMS
@@ -16,6 +16,9 @@ _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 def reason_to_decline(task: Task) -> str | None:
     """The reason why these solvers decline a task; None if they can solve it."""
+    banks = depends_on_banks(task)
+    if banks is not None:
+        return banks
     if task.instance.pool_count > 1:
         return "several pools"
     if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):

@@ -49,7 +49,7 @@ BACK_ENDS: Final = {
     "assign": BackEnd(
         "memstow.solvers.assign",
         "several pools: a CP-SAT master chooses pools, the native search packs each, cuts go between",
-        "everything whose sums stay below 2^61",
+        "everything but banks whose sums stay below 2^61",
         ("ortools",),
         "cpsat",
         "OR-tools",
@@ -105,6 +105,7 @@ _HOMES = {
     "exact": "memstow.solvers.one_pool",
     "improve": "memstow.solvers.one_pool",
     "reuse": "memstow.solvers.reuse",
+    "banks": "memstow.solvers.banks",
     **dict.fromkeys(_CLASSICS, "memstow.solvers.greedy"),
 }
 

@@ -5,7 +5,7 @@ from typing import Final
 from memstow.solvers import _native
 from memstow.solvers.greedy import MOST, layout_from
 from memstow.solvers.one_pool import too_high
-from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
+from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task, depends_on_banks
 
 FIRST_TURN: Final = _native.FIRST_TURN
 
@@ -19,6 +19,9 @@ class Reuse:
 
     def declines(self, task: Task) -> str | None:
         """It handles pools that no buffer can leave."""
+        banks = depends_on_banks(task)
+        if banks is not None:
+            return banks
         return _native.declined_by_reuse(task.instance.native, task.terms) or too_high(task.instance)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:

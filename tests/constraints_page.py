@@ -48,7 +48,12 @@ class Example:
 
     def drawn(self) -> str:
         """The plan as a picture. Greedy in deterministic mode finds the same plan everywhere."""
-        return svg(replace(self.problem, name=self.title), self.plan("greedy"))
+        return svg(replace(self.problem, name=self.title), self.plan(self.drawn_by))
+
+    @property
+    def drawn_by(self) -> str:
+        """The solver whose plan is drawn."""
+        return "greedy" if "greedy" in self.honoured_by() else "banks"
 
     def plan(self, solver: str) -> Plan:
         """The plan of this solver."""
@@ -92,11 +97,12 @@ def examples() -> list[Example]:
 
 
 def table() -> str:
-    """Who honours what, as the page has it."""
-    lines = ["| constraint | supported by |", "| --- | --- |"]
+    """Who declines what, as the page has it."""
+    lines = ["| constraint | declined by |", "| --- | --- |"]
     for example in examples():
-        honoured = ", ".join(f"`{name}`" for name in example.honoured_by())
-        lines.append(f"| [{example.title}](#{example.name}) | {honoured} |")
+        honoured = example.honoured_by()
+        declined = ", ".join(f"`{name}`" for name in names() if name not in honoured)
+        lines.append(f"| [{example.title}](#{example.name}) | {declined or 'none'} |")
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from memstow.planner.check import find_issues
 from memstow.planner.model.problem import (
+    BankConflict,
+    Banks,
     Buffer,
     InPlace,
     Interval,
@@ -20,6 +22,7 @@ from memstow.planner.model.problem import (
     Relative,
     Reserved,
     ReuseCost,
+    named_pools,
 )
 
 MOST_BUFFERS: Final = 5
@@ -89,6 +92,58 @@ def costly_problem(rng: Random, most_buffers: int = MOST_BUFFERS) -> Problem:
     )
     # A small capacity may contradict a pin or a reserved range: then the pools stay as they were.
     return problem if not find_issues(problem) else replace(problem, pools=draft.pools)
+
+
+BANK_TERMS: Final = (
+    ("bank_cost",),
+    ("bank_cost", "peak"),
+    ("peak", "bank_cost"),
+    ("bank_cost", "reuse_cost", "max_peak"),
+    ("placement_cost", "bank_cost", "peak:fast"),
+    ("preference", "bank_cost"),
+    ("peak",),
+    (),
+)
+
+
+def banked_problem(rng: Random, most_buffers: int = MOST_BUFFERS) -> Problem:
+    """The same with banks, buffers that must be in some, and pairs that should not share one or must not."""
+    draft = random_problem(rng, most_buffers)
+    pools = tuple(replace(pool, banks=_banks(rng)) for pool in draft.pools)
+    banks_in = {pool.id: sum(run.count for run in pool.banks) for pool in pools}
+    buffers = []
+    for buffer in draft.buffers:
+        most = max(banks_in[name] for name in named_pools(buffer) or banks_in)
+        within = rng.choice((None, None, True)) if most else None
+        some = rng.sample(range(most), rng.randint(1, most)) if most and rng.random() < 0.25 else None
+        buffers.append(replace(buffer, within_bank=within, banks=None if some is None else tuple(some)))
+    names = [buffer.id for buffer in buffers]
+    conflicts = [
+        BankConflict(
+            buffers=rng.sample(names, rng.randint(2, len(names))),
+            cost=rng.choice((None, 0, 1, 2, 5)),
+        )
+        for _ in range(rng.randint(0, 2))
+        if len(names) > 1
+    ]
+    terms = [
+        term
+        for term in rng.choice(BANK_TERMS)
+        if not term.startswith("peak:") or term[5:] in {p.id for p in pools}
+    ]
+    return replace(
+        draft, pools=pools, buffers=tuple(buffers), bank_conflicts=tuple(conflicts), objective=tuple(terms)
+    )
+
+
+def _banks(rng: Random) -> tuple[Banks, ...]:
+    runs, end = [], 0
+    for _ in range(rng.choice((0, 1, 1, 1, 2))):
+        offset = end + rng.choice((0, 0, 0, 1))
+        run = Banks(size=rng.randint(1, 4), count=rng.randint(1, 3), offset=offset)
+        runs.append(run)
+        end = offset + run.size * run.count
+    return tuple(runs)
 
 
 def _pool(rng: Random, name: str) -> Pool:

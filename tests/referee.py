@@ -131,6 +131,12 @@ class _Rules:
         self._groups = [group for group in sized if group] + empty
         self._group_of = {name: group for group in self._groups for name in group}
         self._conflicts = set(_conflicts(problem))
+        self._apart = {
+            frozenset(pair)
+            for it in problem.bank_conflicts
+            if it.cost is None
+            for pair in combinations(it.buffers, 2)
+        }
 
     def groups(self) -> Iterator[dict[str, int]]:
         """The rigid groups, as the offsets of their members relative to each other."""
@@ -146,7 +152,11 @@ class _Rules:
             top = height if pool.capacity is None else pool.capacity
             for start in range(-lowest, top - lowest + 1):
                 places = {name: (pool.id, start + delta) for name, delta in group.items()}
-                if all(self.alone(name, *place) for name, place in places.items()):
+                apart = all(
+                    self._in_different_banks(one, other, places[one], places[other])
+                    for one, other in combinations(places, 2)
+                )
+                if apart and all(self.alone(name, *place) for name, place in places.items()):
                     yield places
                     if not any(self.size(name) for name in group):
                         break
@@ -167,10 +177,19 @@ class _Rules:
                 for it in pool.reserved
                 for byte in range(offset, end)
             )
+            and self._in_banks(buffer, pool, offset)
         )
+
+    def _in_banks(self, buffer: Buffer, pool: Pool, offset: int) -> bool:
+        homes = [_bank_of(pool, byte) for byte in range(offset, offset + buffer.size)]
+        if buffer.banks is not None and not all(home in buffer.banks for home in homes):
+            return False
+        return not buffer.within_bank or not homes or (homes[0] is not None and len(set(homes)) == 1)
 
     def together(self, one: str, other: str, place: Place, there: Place) -> bool:
         """Whether the two may be there."""
+        if not self._in_different_banks(one, other, place, there):
+            return False
         mine, yours = self._group_of[one], self._group_of[other]
         if mine is yours:
             return place[0] == there[0] and place[1] - there[1] == mine[one] - mine[other]
@@ -178,6 +197,12 @@ class _Rules:
         if pair not in self._conflicts or not _share(place, there, self.size(one), self.size(other)):
             return True
         return pair in self._in_place and place == there
+
+    def _in_different_banks(self, one: str, other: str, place: Place, there: Place) -> bool:
+        """As far as they must be."""
+        return frozenset((one, other)) not in self._apart or not _share_bank(
+            self._pools[place[0]], place, there, self.size(one), self.size(other)
+        )
 
     def _join(self, buffer: str, base: str, distance: int) -> None:
         mine = next(group for group in self._groups if buffer in group)
@@ -201,6 +226,13 @@ class _Costs:
             (*entry.buffers, entry.cost)
             for entry in problem.reuse_costs
             if self._sized.keys() >= set(entry.buffers)
+        ]
+        self._bank_costs = [
+            (*pair, it.cost)
+            for it in problem.bank_conflicts
+            if it.cost is not None
+            for pair in combinations(it.buffers, 2)
+            if self._sized.keys() >= set(pair)
         ]
         self._hint = {it.buffer: (it.pool, it.offset) for it in hint.placements} if hint else {}
 
@@ -232,6 +264,21 @@ class _Costs:
                 and other in places
                 and _share(places[one], places[other], self._sized[one].size, self._sized[other].size)
             )
+        if term == "bank_cost":
+            pools = {pool.id: pool for pool in self._pools}
+            return sum(
+                price
+                for one, other, price in self._bank_costs
+                if one in places
+                and other in places
+                and _share_bank(
+                    pools[places[one][0]],
+                    places[one],
+                    places[other],
+                    self._sized[one].size,
+                    self._sized[other].size,
+                )
+            )
         if term == "preference":
             return sum(
                 it.size * self._pools_of(it).index(places[name][0])
@@ -257,6 +304,29 @@ def _share(place: Place, there: Place, size: int, other_size: int) -> bool:
     """Whether two buffers share a byte."""
     low, high = max(place[1], there[1]), min(place[1] + size, there[1] + other_size)
     return place[0] == there[0] and low < high
+
+
+def _bank_of(pool: Pool, byte: int) -> int | None:
+    """The number of the bank that holds the byte."""
+    number = 0
+    for run in sorted(pool.banks, key=lambda it: it.offset):
+        for at in range(run.count):
+            begin = run.offset + at * run.size
+            if begin <= byte < begin + run.size:
+                return number
+            number += 1
+    return None
+
+
+def _share_bank(pool: Pool, place: Place, there: Place, size: int, other_size: int) -> bool:
+    """Whether two buffers have a byte each in one bank."""
+    if place[0] != there[0]:
+        return False
+    mine, yours = (
+        {_bank_of(pool, byte) for byte in range(begin, begin + length)} - {None}
+        for begin, length in ((place[1], size), (there[1], other_size))
+    )
+    return bool(mine & yours)
 
 
 def _conflicts(problem: Problem) -> Iterator[Pair]:
@@ -290,6 +360,7 @@ def _enough(problem: Problem, hint: Plan | None) -> int:
     fixed = [it.offset + it.size for pool in problem.pools for it in pool.reserved]
     fixed += [buffer.offset + buffer.size for buffer in problem.buffers if buffer.offset is not None]
     fixed += [it.offset for it in hint.placements] if hint is not None else []
+    fixed += [it.offset + it.size * it.count for pool in problem.pools for it in pool.banks]
     pool_step = lcm(*(pool.alignment for pool in problem.pools))
     # The members of a rigid group together may be aligned as seldom as the common multiple says.
     tied = {name for it in problem.relative for name in (it.buffer, it.base)}

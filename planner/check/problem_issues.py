@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, pairwise
-from math import lcm
+from math import comb, lcm
 from operator import lt
 
 from memstow.planner.model.errors import Issue
@@ -16,6 +16,7 @@ from memstow.planner.model.problem import (
     ALWAYS,
     LATEST,
     LIMIT,
+    MOST_BANKS,
     PLAIN_KINDS,
     Buffer,
     Distances,
@@ -34,6 +35,7 @@ from memstow.planner.model.problem import (
     parse_term,
     pool_lists,
     rigid_groups,
+    uses_banks,
 )
 
 
@@ -48,6 +50,7 @@ def problem_issues(problem: Problem) -> Iterator[Issue]:
     if unique:
         yield from _clashing_pins(problem, index_of)
     yield from _name_issues(problem, index_of)
+    yield from _bank_issues(problem, pools, index_of)
     yield from _term_issues(problem, pools)
     yield from _cost_issues(problem, pools)
     yield from _relative_issues(problem, pools, index_of, unique)
@@ -253,6 +256,71 @@ class _ReservedRanges:
                 return
             if self._ranges[i].offset + self._ranges[i].size > begin:
                 yield self._ranges[i]
+
+
+# Pairs that bank conflicts stand for: more take longer to list than a search for a plan.
+_MOST_BANK_PAIRS = 1_000_000
+
+
+def _bank_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, int]) -> Iterator[Issue]:
+    """Issues of banks, of the buffers that must be in some, and of what may not share one."""
+    for index, pool in enumerate(problem.pools):
+        yield from _banks_of_pool(f"$.pools[{index}].banks", pool)
+    if not uses_banks(problem):
+        return
+    counts_of = {name: sum(run.count for run in pool.banks) for name, pool in pools.items()}
+    for index, buffer in enumerate(problem.buffers):
+        if buffer.within_bank or buffer.banks is not None:
+            banks = max((counts_of.get(name, 0) for name in allowed_pools(problem, buffer)), default=0)
+            yield from _banks_of_buffer(f"$.buffers[{index}]", buffer, banks)
+    total = costs = 0
+    for i, entry in enumerate(problem.bank_conflicts):
+        path = f"$.bank_conflicts[{i}]"
+        for name, times in Counter(entry.buffers).items():
+            if name not in index_of:
+                message = f"there is no buffer {name!r}; give the id of a buffer of this problem"
+                yield Issue("unknown_buffer", path, message)
+            if times > 1:
+                yield Issue("pair_of_one", path, f"{name!r} is named {times:,} times; name each buffer once")
+        pairs = comb(len(entry.buffers), 2)
+        total += pairs
+        costs += pairs * (entry.cost or 0)
+    if total > _MOST_BANK_PAIRS:
+        message = f"stand for {total:,} pairs of buffers, more than {_MOST_BANK_PAIRS:,}; name fewer"
+        yield Issue("too_many_bank_pairs", "$.bank_conflicts", message)
+    if costs > LIMIT:
+        yield Issue("cost_too_large", "$.bank_conflicts", f"the costs add up to {costs:,}, above 2^62")
+
+
+def _banks_of_pool(path: str, pool: Pool) -> Iterator[Issue]:
+    total = sum(run.count for run in pool.banks)
+    if total > MOST_BANKS:
+        yield Issue("too_many_banks", path, f"are {total:,} banks; a pool may have {MOST_BANKS:,}")
+    runs = [(run.offset, run.offset + run.size * run.count, at) for at, run in enumerate(pool.banks)]
+    for begin, end, at in runs:
+        if end > LIMIT:
+            message = f"the banks from {begin:,} end at {end:,}, above 2^62; give smaller ones"
+            yield Issue("bank_beyond_limit", f"{path}[{at}]", message)
+    for (_, end, _), (begin, _, at) in pairwise(sorted(runs)):
+        if begin < end:
+            message = f"begin at {begin:,}, before other banks end, at {end:,}; banks may not overlap"
+            yield Issue("overlapping_banks", f"{path}[{at}]", message)
+
+
+def _banks_of_buffer(path: str, buffer: Buffer, banks: int) -> Iterator[Issue]:
+    """`banks`: how many a pool of the buffer has at most."""
+    if not banks:
+        field = "within_bank" if buffer.within_bank else "banks"
+        message = "no pool that the buffer may be in has banks; give `banks` of a pool, or leave this out"
+        yield Issue("no_banks", f"{path}.{field}", message)
+    elif buffer.banks is not None:
+        if not buffer.banks:
+            message = "is empty, so the buffer may go nowhere; name a bank, or leave it out to allow all"
+            yield Issue("no_allowed_bank", f"{path}.banks", message)
+        for at, number in enumerate(buffer.banks):
+            if number >= banks:
+                message = f"there is no bank {number:,}: they are counted from 0, the last is {banks - 1:,}"
+                yield Issue("unknown_bank", f"{path}.banks[{at}]", message)
 
 
 def _term_issues(problem: Problem, pools: dict[str, Pool]) -> Iterator[Issue]:

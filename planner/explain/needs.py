@@ -19,7 +19,19 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, peak_of, with_groups
 from memstow.planner.solve import engine
 
-Kind = Literal["reserved", "pool_alignment", "offset", "pool", "pools", "alignment", "conflict", "relative"]
+Kind = Literal[
+    "reserved",
+    "pool_alignment",
+    "offset",
+    "pool",
+    "pools",
+    "alignment",
+    "conflict",
+    "relative",
+    "within_bank",
+    "banks",
+    "bank_conflict",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,14 @@ def removals(problem: Problem, among: Collection[str] = ()) -> Iterator[Removal]
             message = f"{tie.buffer!r} is {tie.offset:,} from {tie.base!r}"
             yield Removal("relative", f"$.relative[{index}]", message, partial(_without_tie, problem, index))
 
+    for index, entry in enumerate(problem.bank_conflicts):
+        if entry.cost is None and len(concerned.intersection(entry.buffers)) > 1:
+            some = ", ".join(map(repr, entry.buffers[:8])) + (" ..." if len(entry.buffers) > 8 else "")
+            others = problem.bank_conflicts[:index] + problem.bank_conflicts[index + 1 :]
+            change = partial(replace, problem, bank_conflicts=others)
+            message = f"no two of {some} may touch one bank"
+            yield Removal("bank_conflict", f"$.bank_conflicts[{index}]", message, change)
+
 
 def _of_pools(problem: Problem) -> Iterator[Removal]:
     for index, pool in enumerate(problem.pools):
@@ -87,6 +107,13 @@ def _of_buffer(problem: Problem, index: int, buffer: Buffer) -> Iterator[Removal
     if buffer.alignment > 1:
         message = f"{name} is aligned to {buffer.alignment:,}"
         yield removal("alignment", "alignment", message, replace(buffer, alignment=1))
+    if buffer.within_bank:
+        free = replace(buffer, within_bank=None)
+        yield removal("within_bank", "within_bank", f"{name} must be within one bank", free)
+    if buffer.banks is not None:
+        among = ", ".join(map(str, buffer.banks[:8])) + (" ..." if len(buffer.banks) > 8 else "")
+        message = f"{name} may only be in the banks {among}"
+        yield removal("banks", "banks", message, replace(buffer, banks=None))
 
 
 def _with_pool(problem: Problem, index: int, pool: Pool) -> Problem:

@@ -24,6 +24,7 @@ from memstow.planner.model.problem import (
     Problem,
     Range,
     allowed_pools,
+    bank_conflicts_among,
     measure,
     profile,
     spans,
@@ -616,4 +617,7 @@ def without_buffers(problem: Problem, gone: Set[str]) -> Problem:
         relative=tuple(entry for entry in problem.relative if gone.isdisjoint((entry.buffer, entry.base))),
         in_place=tuple(entry for entry in problem.in_place if gone.isdisjoint((entry.input, entry.output))),
         reuse_costs=tuple(cost for cost in problem.reuse_costs if gone.isdisjoint(cost.buffers)),
+        bank_conflicts=bank_conflicts_among(
+            problem, {buffer.id for buffer in problem.buffers if buffer.id not in gone}
+        ),
     )

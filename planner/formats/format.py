@@ -65,19 +65,24 @@ _CONSIDERED: Final[dict[type[Problem | Pool | Buffer], tuple[str, ...]]] = {
 class Refusals:
     """Collects the fields of a problem that a format cannot express, then refuses them together."""
 
-    def __init__(self, name: str, problem: Problem) -> None:
+    def __init__(self, name: str, problem: Problem, of_pools: tuple[str, ...] = ()) -> None:
+        """`of_pools`: fields of pools that this writer alone expresses or refuses by itself."""
         self._name = name
         self._issues: dict[str, Issue] = {}
         self._refuse_others("$.", Problem, [problem])
-        self._refuse_others("$.pools[{}].", Pool, problem.pools)
+        self._refuse_others("$.pools[{}].", Pool, problem.pools, of_pools)
         self._refuse_others("$.buffers[{}].", Buffer, problem.buffers)
 
     def _refuse_others(
-        self, path: str, kind: type[Problem | Pool | Buffer], holders: Sequence[object]
+        self,
+        path: str,
+        kind: type[Problem | Pool | Buffer],
+        holders: Sequence[object],
+        also_considered: tuple[str, ...] = (),
     ) -> None:
         """Refuse what no writer has considered yet."""
         for field in fields(kind):
-            if field.name not in _CONSIDERED[kind]:
+            if field.name not in (*_CONSIDERED[kind], *also_considered):
                 for index, holder in enumerate(holders):
                     if getattr(holder, field.name) != field.default:
                         self.add(path.format(index) + field.name)

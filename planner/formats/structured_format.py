@@ -18,9 +18,12 @@ from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import (
     ALWAYS,
+    LIMIT,
     MAX_PEAK,
+    MOST_BANKS,
     PEAK,
     Alignment,
+    Banks,
     Buffer,
     Bytes,
     Count,
@@ -36,6 +39,7 @@ from memstow.planner.model.problem import (
     Time,
     Version,
     allowed_pools,
+    bank_ranges,
     terms_of,
 )
 from memstow.planner.model.records import collector_at_rest
@@ -68,15 +72,15 @@ class AddressRange:
 
 @model_class
 class BankGeometry:
-    """How a pool is divided into banks; only `bank_cost` would ask."""
+    """Equal banks from offset 0 on."""
 
-    bank_size: Bytes
-    num_banks: Number
+    bank_size: Annotated[int, Field(strict=True, ge=1, le=LIMIT)]
+    num_banks: Annotated[int, Field(strict=True, ge=1, le=MOST_BANKS)]
 
 
 @model_class
 class StructuredPool:
-    """A pool; banks are notes."""
+    """A pool."""
 
     id: Number
     name: Name
@@ -304,7 +308,14 @@ def _from_the_bottom(pool: Pool) -> bool:
     return True
 
 
-_KINDS: Final = {"total_peak": Kind.PEAK, "max_peak": Kind.MAX_PEAK, "reuse_cost": Kind.REUSE_COST}
+_KINDS: Final = {
+    "total_peak": Kind.PEAK,
+    "max_peak": Kind.MAX_PEAK,
+    "reuse_cost": Kind.REUSE_COST,
+    # The format says of no pair what a common bank costs, so this is always 0.
+    "bank_cost": Kind.BANK_COST,
+}
+_POOL_FIELDS: Final = {"reserved": "reserved_ranges", "banks": "bank_geometry"}
 _BUFFER_FIELDS: Final = {
     "lifetime": "live_intervals",
     "lifetimes": "live_intervals",
@@ -371,7 +382,8 @@ class Reading:
             renamed = tuple(_BUFFER_FIELDS.get(str(step), step) for step in rest[:1])
             return ("problem", "buffers", index, *renamed, *rest[1:2])
         if field == "pools":
-            return ("problem", "pools", index, *(("reserved_ranges",) if rest[:1] == ("reserved",) else rest))
+            list_there = _POOL_FIELDS.get(str(rest[0]) if rest else "")
+            return ("problem", "pools", index, *(rest if list_there is None else (list_there,)))
         origin = self._origins.get(str(field), [])
         source = origin[index] if index < len(origin) else 0
         return ("problem", *_LISTS.get(str(field), ()), source)
@@ -492,9 +504,6 @@ class Reading:
         for index, metric in enumerate(self._source.objective.terms):
             if metric in _KINDS:
                 yield index, str(Term(_KINDS[metric]))
-            elif metric == "bank_cost":
-                at = ("problem", "objective", "terms", index)
-                self._findings.add("unsupported", at, "bank_cost is not supported; leave it out")
             # Nothing to do for capacity_overflow: no plan is accepted whose overflow is not 0.
 
 
@@ -516,10 +525,13 @@ def _pool(source: StructuredPool) -> Pool:
             for one in source.reserved_ranges
             if one.end > one.begin
         ),
+        banks=()
+        if source.bank_geometry is None
+        else (Banks(size=source.bank_geometry.bank_size, count=source.bank_geometry.num_banks),),
     )
 
 
-_METRICS: Final = {Kind.PEAK: "total_peak", Kind.MAX_PEAK: "max_peak", Kind.REUSE_COST: "reuse_cost"}
+_METRICS: Final = {kind: metric for metric, kind in _KINDS.items()}
 
 
 def document_of(problem: Problem) -> dict[str, object]:
@@ -530,7 +542,7 @@ def document_of(problem: Problem) -> dict[str, object]:
 class _Writing:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._refusals = Refusals("structured", problem)
+        self._refusals = Refusals("structured", problem, ("banks",))
         pools, buffers = [pool.id for pool in problem.pools], [buffer.id for buffer in problem.buffers]
         self._pools = dict(zip(pools, number_ids(pools), strict=True))
         self._buffers = dict(zip(buffers, number_ids(buffers), strict=True))
@@ -580,16 +592,20 @@ class _Writing:
             refusals.add_fields(f"$.pools[{index}]", pool, base=None, cost=0)
             if len(self._pools[pool.id].name) > 1000:
                 refusals.add(f"$.pools[{index}].id", "a name may have 1,000 characters")
+            if pool.banks and _geometry(pool) is None:
+                refusals.add(f"$.pools[{index}].banks", "its banks are equal, and begin at offset 0")
             if pool.reserved and not same_optimum(problem):
                 why = "its peaks count the end of reserved ranges, which changes what is best here"
                 refusals.add(f"$.pools[{index}].reserved", why)
 
     def _pool(self, index: int) -> dict[str, object]:
         pool = self._problem.pools[index]
+        geometry = _geometry(pool)
         return {
             **_identity(self._pools[pool.id]),
             "capacity": pool.capacity,
             "reserved_ranges": [{"begin": r.offset, "end": r.offset + r.size} for r in pool.reserved],
+            **({} if geometry is None else {"bank_geometry": geometry}),
         }
 
     def _buffer(self, path: str, buffer: Buffer) -> dict[str, object]:
@@ -637,6 +653,17 @@ class _Writing:
             elif term.kind is not Kind.PLACEMENT_COST:
                 self._refusals.add(f"$.objective[{index}]")
         return list(dict.fromkeys(metrics)) or ["capacity_overflow"]
+
+
+def _geometry(pool: Pool) -> dict[str, int] | None:
+    """The banks of the pool, where they are equal ones from offset 0 on."""
+    ranges = bank_ranges(pool)
+    if not ranges:
+        return None
+    size = ranges[0][1]
+    if ranges != [(at * size, (at + 1) * size) for at in range(len(ranges))]:
+        return None
+    return {"bank_size": size, "num_banks": len(ranges)}
 
 
 def _identity(one: NumberedName) -> dict[str, object]:

@@ -104,6 +104,8 @@ def default_terms(problem: Problem, hint: Plan | None) -> tuple[str, str]:
         return first, Kind.PLACEMENT_COST.value
     if problem.reuse_costs:
         return first, Kind.REUSE_COST.value
+    if any(entry.cost for entry in problem.bank_conflicts):
+        return first, Kind.BANK_COST.value
     if hint is not None:
         return first, Kind.MOVES.value
     if several:
@@ -177,7 +179,8 @@ def _term(problem: Problem, name: str) -> Term:
     pools = [pool.id for pool in problem.pools]
     some = ", ".join(map(repr, pools[:8]))
     if term is None:
-        usual = "peak:POOL, capacity:POOL, peak, max_peak, placement_cost, preference, reuse_cost or moves"
+        costs = "placement_cost, preference, reuse_cost, bank_cost"
+        usual = f"peak:POOL, capacity:POOL, peak, max_peak, {costs} or moves"
         raise InputError.single("unknown_term", "terms", f"{name!r} is not a term; use {usual}")
     if term.pool is not None and term.pool not in pools:
         message = f"there is no pool {term.pool!r}; the pools are {some}"

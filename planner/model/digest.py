@@ -30,9 +30,14 @@ The lines, in this order:
 6. For each entry of `relative`: `relative`, id of the buffer, id of the base, offset.
 7. For each entry of `in_place`: `in_place` and the two ids.
 8. For each pair in `reuse_costs`: `reuse_cost`, the two ids, and the sum of the costs of its entries.
-9. `objective` and the list of its terms in order, each a string, after the default is filled in.
+9. Only where something depends on banks: for each pool that has some, in the order of the problem, `banks`,
+   id, and the list of banks by address, each as two fields, begin and end. For each buffer that must be
+   within a bank, or in some: `in_bank`, id, `1` if within one and `0` if not, and the sorted list of the
+   numbers of its banks or `*`. For each pair in `bank_conflicts`: `bank_conflict`, the two ids, and the sum
+   of the costs of its entries, or `-` where one of them has none. Buffers of size 0 are left out.
+10. `objective` and the list of its terms in order, each a string, after the default is filled in.
 
-In 4, 5, 7 and 8 the smaller id comes first, in the order of UTF-8 bytes. Within each of 4 to 8 the entries
+In 4, 5, 7 to 9 the smaller id comes first, in the order of UTF-8 bytes. Within each of 4 to 9 the entries
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +55,11 @@ from memstow.planner.model.problem import (
     Range,
     access_count,
     allowed_pools,
+    bank_pairs,
+    bank_ranges,
+    has_bank_rule,
     merged,
+    uses_banks,
 )
 from memstow.planner.model.records import Remembered
 
@@ -93,7 +102,7 @@ def _parts(problem: Problem) -> Iterator[bytes]:
         [entry.output for entry in problem.in_place],
     )
     yield _instances.pair_lines("in_place", inputs, outputs)
-    yield _utf8([*_cost_lines(problem), objective_line(problem.terms())])
+    yield _utf8([*_cost_lines(problem), *_bank_lines(problem), objective_line(problem.terms())])
 
 
 def _utf8(lines: Iterable[str]) -> bytes:
@@ -125,6 +134,22 @@ def _cost_lines(problem: Problem) -> Iterator[str]:
         costs[pair] = costs.get(pair, 0) + entry.cost
     for (one, other), cost in sorted(costs.items()):
         yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
+
+
+def _bank_lines(problem: Problem) -> Iterator[str]:
+    if not uses_banks(problem):
+        return
+    for pool in problem.pools:
+        if pool.banks:
+            ranges = bank_ranges(pool)
+            listed = "".join(f" {begin} {end}" for begin, end in ranges)
+            yield f"banks {_text(pool.id)} {len(ranges)}{listed}\n"
+    for buffer in sorted(filter(has_bank_rule, problem.buffers), key=attrgetter("id")):
+        numbers = None if buffer.banks is None else sorted(set(buffer.banks))
+        among = "*" if numbers is None else " ".join(map(str, (len(numbers), *numbers)))
+        yield f"in_bank {_text(buffer.id)} {int(bool(buffer.within_bank))} {among}\n"
+    for (one, other), cost in sorted(bank_pairs(problem).items()):
+        yield f"bank_conflict {_text(one)} {_text(other)} {'-' if cost is None else cost}\n"
 
 
 def _pool(pool: Pool) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from enum import StrEnum
 from heapq import nlargest
+from itertools import combinations
 from math import gcd, lcm
 from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
@@ -71,6 +72,25 @@ class Reserved:
     def __init__(self, *, offset: "SupportsIndex", size: "SupportsIndex") -> None: ...
 
 
+MOST_BANKS: Final = 4096
+"""The most banks of a pool."""
+
+
+@model_class
+class Banks:
+    """Equal banks of a pool, one after the other."""
+
+    size: Annotated[int, Field(strict=True, ge=1, le=LIMIT)] = Field(description="Bytes of each bank.")
+    count: Annotated[int, Field(strict=True, ge=1, le=MOST_BANKS)] = Field(
+        default=1, description="How many there are."
+    )
+    offset: Bytes = Field(default=0, description="First byte of the first of them.")
+
+    def __init__(
+        self, *, size: "SupportsIndex", count: "SupportsIndex" = 1, offset: "SupportsIndex" = 0
+    ) -> None: ...
+
+
 @model_class
 class Pool:
     """A memory that buffers may go to."""
@@ -84,6 +104,9 @@ class Pool:
         description="Absolute address of offset 0; alignment holds for base + offset.",
     )
     cost: Count = Field(default=0, description="Cost of one byte-access, for choosing among pools.")
+    banks: tuple[Banks, ...] = Field(
+        default=(), description="Its banks, counted from 0 in the order of their addresses."
+    )
 
     def __init__(
         self,
@@ -94,6 +117,7 @@ class Pool:
         reserved: "Iterable[Reserved]" = (),
         base: "SupportsIndex | None" = None,
         cost: "SupportsIndex" = 0,
+        banks: "Iterable[Banks]" = (),
     ) -> None: ...
 
 
@@ -147,6 +171,12 @@ class Buffer(Pinned, Accessed, AnyBuffer):
     """Something that needs a place: a size, a life, and what its place must satisfy."""
 
     size: Bytes = Field(description="Bytes; a buffer of size 0 gets an aligned offset and nothing more.")
+    within_bank: Annotated[bool, Field(strict=True)] | None = Field(
+        default=None, description="True: all of its bytes are in one bank."
+    )
+    banks: tuple[Annotated[int, Field(strict=True, ge=0, lt=MOST_BANKS)], ...] | None = Field(
+        default=None, description="The banks of its pool that its bytes may be in; default: anywhere."
+    )
 
     def __init__(
         self,
@@ -161,6 +191,8 @@ class Buffer(Pinned, Accessed, AnyBuffer):
         pool: "str | None" = None,
         offset: "SupportsIndex | None" = None,
         group: "str | None" = None,
+        within_bank: "bool | None" = None,
+        banks: "Iterable[SupportsIndex] | None" = None,
     ) -> None: ...
 
 
@@ -193,6 +225,18 @@ class ReuseCost:
     cost: Count
 
     def __init__(self, *, buffers: "tuple[str, str] | list[str]", cost: "SupportsIndex") -> None: ...
+
+
+@model_class
+class BankConflict:
+    """Buffers of which no two may touch one bank, or that cost something for each two that do."""
+
+    buffers: Annotated[tuple[Id, ...], Field(min_length=2)]
+    cost: Count | None = Field(
+        default=None, description="Paid once for each two that touch a common bank; null: no two may."
+    )
+
+    def __init__(self, *, buffers: "Iterable[str]", cost: "SupportsIndex | None" = None) -> None: ...
 
 
 ONE_MEMORY: Final = (Pool(id=DEFAULT_POOL),)
@@ -243,11 +287,12 @@ class Problem(Referable, AnyProblem, Document):
 
     buffers: tuple[Buffer, ...]
     reuse_costs: tuple[ReuseCost, ...] = ()
+    bank_conflicts: tuple[BankConflict, ...] = ()
     objective: tuple[str, ...] | None = Field(
         default=None,
         description="Lexicographic: peak, peak:POOL, max_peak, placement_cost, preference, reuse_cost, "
-        "moves. Empty: any plan that fits. Default: peak with one pool, placement_cost and peak with "
-        "several.",
+        "bank_cost, moves. Empty: any plan that fits. Default: peak with one pool, placement_cost and peak "
+        "with several.",
     )
 
     def __init__(
@@ -261,6 +306,7 @@ class Problem(Referable, AnyProblem, Document):
         relative: "Iterable[Relative]" = (),
         in_place: "Iterable[InPlace]" = (),
         reuse_costs: "Iterable[ReuseCost]" = (),
+        bank_conflicts: "Iterable[BankConflict]" = (),
         objective: "list[str] | tuple[str, ...] | None" = None,
         version: "SupportsIndex" = 1,
     ) -> None: ...
@@ -379,6 +425,7 @@ class Kind(StrEnum):
     PLACEMENT_COST = "placement_cost"
     PREFERENCE = "preference"
     REUSE_COST = "reuse_cost"
+    BANK_COST = "bank_cost"
     MOVES = "moves"
     POOL_PEAK = "peak:POOL"
 
@@ -549,7 +596,56 @@ def subproblem(problem: Problem, names: Collection[str]) -> Problem:
         relative=tuple(tie for tie in problem.relative if tie.buffer in members),
         in_place=tuple(pair for pair in problem.in_place if members.issuperset((pair.input, pair.output))),
         reuse_costs=tuple(cost for cost in problem.reuse_costs if members.issuperset(cost.buffers)),
+        bank_conflicts=bank_conflicts_among(problem, members),
     )
+
+
+def bank_conflicts_among(problem: Problem, members: Collection[str]) -> tuple[BankConflict, ...]:
+    """The bank conflicts as far as they are between these buffers."""
+    among = []
+    for entry in problem.bank_conflicts:
+        named = tuple(name for name in entry.buffers if name in members)
+        if len(named) > 1:
+            among.append(replace(entry, buffers=named))
+    return tuple(among)
+
+
+def bank_ranges(pool: Pool) -> list[Range]:
+    """The banks of the pool in the order of their addresses."""
+    return sorted(
+        (run.offset + run.size * at, run.offset + run.size * (at + 1))
+        for run in pool.banks
+        for at in range(run.count)
+    )
+
+
+def uses_banks(problem: Problem) -> bool:
+    """Whether anything in the problem depends on banks: banks alone change no plan."""
+    if problem.bank_conflicts:
+        return True
+    return buffer_columns(problem) is None and any(map(has_bank_rule, problem.buffers))
+
+
+def bank_pairs(problem: Problem) -> dict[Pair, int | None]:
+    """By pair of buffers, the smaller id first, what it costs that both touch one bank; None: they may not.
+
+    Buffers of size 0 touch none.
+    """
+    if not problem.bank_conflicts:
+        return {}
+    empty = {buffer.id for buffer in problem.buffers if not buffer.size}
+    pairs: dict[Pair, int | None] = {}
+    for entry in problem.bank_conflicts:
+        named = sorted(name for name in entry.buffers if name not in empty)
+        for pair in combinations(named, 2):
+            before = pairs.get(pair, 0)
+            pairs[pair] = None if before is None or entry.cost is None else before + entry.cost
+    return pairs
+
+
+def has_bank_rule(buffer: Buffer) -> bool:
+    """Whether the buffer alone may not be everywhere because of banks; one of size 0 may."""
+    return bool(buffer.size) and (bool(buffer.within_bank) or buffer.banks is not None)
 
 
 def alignment_in(buffer: Buffer, pool: Pool, delta: int = 0) -> Congruence:

@@ -327,6 +327,8 @@ def _powers(symbol: Symbol) -> Iterator[int]:
 
 
 _COPIED: Final = tuple(name for name in fields_of(SymbolicBuffer) if name != "size")
+_LEFT_OUT: Final = tuple(name for name in fields_of(Buffer) if name not in fields_of(SymbolicBuffer))
+"""What only a buffer has whose size is a number: none of it means nothing."""
 _P = TypeVar("_P")
 
 
@@ -368,7 +370,8 @@ def _buffers(buffers: Sequence[SymbolicBuffer], sizes: Sequence[int]) -> tuple[B
     with collector_at_rest():
         instances = [object.__new__(Buffer) for _ in buffers]
         _put(instances, "size", sizes)
-        _put(instances, "accesses", (None for _ in buffers))
+        for name in _LEFT_OUT:
+            _put(instances, name, (None for _ in buffers))
         for name in _COPIED:
             _put(instances, name, map(attrgetter(name), buffers))
         return tuple(instances)

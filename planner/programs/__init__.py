@@ -250,6 +250,11 @@ class _Joint:
                 for program in document.programs
                 for cost in program.problem.reuse_costs
             ],
+            bank_conflicts=[
+                replace(entry, buffers=tuple(name_in_all(program.id, name) for name in entry.buffers))
+                for program in document.programs
+                for entry in program.problem.bank_conflicts
+            ],
             objective=document.programs[0].problem.objective if objective is None else objective,
         )
 

@@ -14,12 +14,16 @@ from memstow.planner.model.problem import (
     Kind,
     Problem,
     access_counts,
+    bank_pairs,
+    bank_ranges,
     buffer_columns,
     counts,
     end_of,
+    has_bank_rule,
     merged,
     named_pools,
     spans,
+    uses_banks,
 )
 from memstow.planner.model.records import record
 from memstow.solvers import core
@@ -75,6 +79,8 @@ def describe(problem: Problem, hint: Plan | None, *, in_bytes: bool) -> tuple[De
     moments = _describe_buffers(problem, described)
     _describe_pools(problem, described)
     _describe_pairs(problem, described)
+    if uses_banks(problem):
+        _describe_banks(problem, described)
     if any(pool.cost for pool in problem.pools):
         described.accesses.extend(access_counts(problem))
     if hint is not None:
@@ -151,6 +157,30 @@ def _describe_pairs(problem: Problem, to: Description) -> None:
     for cost in problem.reuse_costs:
         one, two = cost.buffers
         to.reuse.extend((number_of[one], number_of[two], cost.cost))
+
+
+def _describe_banks(problem: Problem, to: Description) -> None:
+    for pool in problem.pools:
+        for begin, end in bank_ranges(pool):
+            to.bank_begin.append(begin)
+            to.bank_end.append(end)
+        to.bank_start.append(len(to.bank_begin))
+    if not to.bank_begin:
+        # Nothing can be within a bank, and nothing shares one.
+        del to.bank_start[1:]
+        return
+    for number, buffer in enumerate(problem.buffers):
+        if has_bank_rule(buffer):
+            if buffer.within_bank:
+                to.within_bank.append(number)
+            for bank in sorted(set(buffer.banks or ())):
+                to.in_banks.extend((number, bank))
+    number_of = {buffer.id: number for number, buffer in enumerate(problem.buffers)}
+    for (one, other), cost in bank_pairs(problem).items():
+        if cost is None:
+            to.apart.extend((number_of[one], number_of[other]))
+        elif cost:
+            to.bank_costs.extend((number_of[one], number_of[other], cost))
 
 
 @record

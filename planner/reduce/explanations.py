@@ -1,7 +1,7 @@
 """The explanation that a buffer or a rigid group has no place, even alone."""
 
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import Pool, Problem, allowed_pools, reserved_bytes
+from memstow.planner.model.problem import Pool, Problem, allowed_pools, has_bank_rule, reserved_bytes
 
 
 def size_of(pool: Pool) -> str:
@@ -20,11 +20,12 @@ def no_place(problem: Problem, members: tuple[int, ...]) -> Explanation:
         for p in pools[:8]
     )
     largest = max(buffers, key=lambda b: b.size)
+    banks = ", in the banks that they may be in" if any(map(has_bank_rule, buffers)) else ""
     one = pools[0] if len(pools) == 1 else None
     what = f"the {largest.size:,} bytes of {names}" if len(buffers) == 1 else f"the rigid group of {names}"
     return Explanation(
         code="no_place",
-        message=f"{what} fit in no pool allowed, even alone, as aligned and pinned: {sizes}",
+        message=f"{what} fit in no pool allowed, even alone, as aligned and pinned{banks}: {sizes}",
         pool=one.id if one else None,
         capacity=one.capacity if one else None,
         reserved=reserved_bytes(one) or None if one else None,

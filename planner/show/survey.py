@@ -15,6 +15,7 @@ from memstow.planner.model.problem import (
     Profile,
     allowed_pools,
     hardest,
+    has_bank_rule,
     profile,
     reserved_bytes,
     spans,
@@ -181,6 +182,8 @@ def _constraints(problem: Problem) -> dict[str, int]:
         "relative": len(problem.relative),
         "in_place": len(problem.in_place),
         "reuse_costs": len(problem.reuse_costs),
+        "bound_to_banks": sum(map(has_bank_rule, problem.buffers)),
+        "bank_conflicts": len(problem.bank_conflicts),
     }
 
 

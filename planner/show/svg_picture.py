@@ -11,7 +11,7 @@ from math import floor
 from typing import Final
 
 from memstow.planner.model.plan import Plan, PoolUse
-from memstow.planner.model.problem import ALWAYS, Pool, Problem
+from memstow.planner.model.problem import ALWAYS, Pool, Problem, bank_ranges
 from memstow.planner.show.drawing import (
     CAPACITY,
     FRAME,
@@ -355,6 +355,22 @@ def moment(panel: Panel) -> Iterator[str]:
     yield _under(x, panel.top - 9, caption, INK, beside=0)
 
 
+_LEAST_BANK: Final = 3
+"""The least height in pixels of a bank whose border is drawn."""
+
+
+def bank_borders(panel: Panel) -> Iterator[str]:
+    """A line where each bank begins that is not too thin to be seen."""
+    for number, (begin, end) in enumerate(bank_ranges(panel.pool)):
+        y = panel.up(begin)
+        if not 0 < begin < panel.height or panel.up(begin) - panel.up(end) < _LEAST_BANK:
+            continue
+        yield (
+            f'<path class="bank" d="M{LEFT} {px(y)}h{ACROSS}" stroke="{QUIET}" stroke-dasharray="1 3" '
+            f'fill="none"><title>bank {number}, from {count(begin)}</title></path>'
+        )
+
+
 def levels(panel: Panel) -> Iterator[str]:
     """The lines of capacity, peak and bound, named on the right."""
     use = panel.use
@@ -435,6 +451,7 @@ def draw_map(panel: Panel) -> MapDrawing:
         *boxes_with_tooltips(panel, tooltip_boxes),
         *summits(panel, thin),
         *moment(panel),
+        *bank_borders(panel),
         *levels(panel),
         *names(tooltip_boxes),
         *axes(panel),

@@ -9,10 +9,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.plan import Plan, PoolUse
-from memstow.planner.model.problem import Buffer, Pool, Problem, Profile
+from memstow.planner.model.problem import Buffer, Pool, Problem, Profile, bank_ranges
 from memstow.planner.model.records import record
 from memstow.planner.show.drawing import LEVELS, Axis, Columns, Life, scene_of, shade_runs
 from memstow.planner.show.formatting import (
@@ -43,13 +44,15 @@ class Glyphs:
     bars: str
     """From an empty cell to a full one, filling from below."""
     reserved: str
+    bank: str
+    """Where a bank begins."""
     across: str
     bound: str
     capacity: str
 
 
-UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="╱", across="─", bound="╌", capacity="━")
-ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", across="-", bound="~", capacity="=")
+UNICODE: Final = Glyphs(" ░▒▓█", " ▁▂▃▄▅▆▇█", reserved="╱", bank="┈", across="─", bound="╌", capacity="━")
+ASCII: Final = Glyphs(" .:+#", " ._:#", reserved="/", bank="-", across="-", bound="~", capacity="=")
 
 _MARGIN: Final = 11
 # Of buffers; `string` takes longer to import than a small solve.
@@ -181,18 +184,25 @@ def _map(sheet: _Sheet, pool: Pool, use: PoolUse, lives: Sequence[Life], letters
     for run in shade_runs(graded, columns, rows, top):
         glyph = letters[run.grade] if letters else glyphs.shades[run.level]
         cells[run.row][run.first : run.last] = glyph * (run.last - run.first)
-    reserved = {row: glyphs.reserved for row in range(rows) if _is_reserved(pool, row, rows, top)}
-    return _drawn(sheet, use, top, cells, reserved)
+    banks = _bank_rows(pool, rows, top)
+    blanks = dict.fromkeys(banks, glyphs.bank)
+    blanks.update({row: glyphs.reserved for row in range(rows) if _is_reserved(pool, row, rows, top)})
+    return _drawn(sheet, use, top, cells, blanks, banks)
 
 
 def _drawn(
-    sheet: _Sheet, use: PoolUse, top: int, cells: Sequence[Sequence[str]], reserved: dict[int, str]
+    sheet: _Sheet,
+    use: PoolUse,
+    top: int,
+    cells: Sequence[Sequence[str]],
+    blanks: dict[int, str],
+    banks: Mapping[int, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """The rows from the top, with what they are called and the lines of bound and capacity."""
+    """The rows from the top, with what they are called and the lines of banks, bound and capacity."""
     glyphs, rows = sheet.glyphs, len(cells)
     width = sheet.width - _MARGIN
     labels = _address_labels(top, rows)
-    blanks = dict(reserved)
+    labels.update(banks)
     bound = (use.bound - 1) * rows // top
     if 0 <= bound < rows - 1:
         labels[bound] = "bound"
@@ -247,6 +257,19 @@ def _address_labels(top: int, rows: int) -> dict[int, str]:
     }
     labels.pop(-1, None)
     return {**labels, rows - 1: human(top)}
+
+
+_LEAST_ROWS: Final = 2
+"""Of a bank that is named: of lower ones there would be nothing but names."""
+
+
+def _bank_rows(pool: Pool, rows: int, top: int) -> dict[int, str]:
+    """By row in which a bank begins, its name."""
+    return {
+        begin * rows // top: f"bank {number}"
+        for number, (begin, end) in enumerate(bank_ranges(pool))
+        if begin * rows // top < rows - 1 and (end - begin) * rows >= _LEAST_ROWS * top
+    }
 
 
 def _is_reserved(pool: Pool, row: int, rows: int, top: int) -> bool:
@@ -326,6 +349,8 @@ def _key(signs: Collection[str], nameless: int, sheet: _Sheet) -> list[str]:
         entries.append(f"in use at a column's busiest moment: {parts}")
     if sheet.glyphs.reserved in signs:
         entries.append(f"{sheet.glyphs.reserved} reserved")
+    if sheet.glyphs.bank in signs:
+        entries.append(f"{sheet.glyphs.bank} a bank begins")
     if nameless:
         entries.append(f"{count(nameless)} buffers without a letter: --output plan.csv lists them")
     if not entries:

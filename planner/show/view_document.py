@@ -70,8 +70,11 @@ _ABOUT_PLACES: Final = frozenset(
         Code.MISALIGNED,
         Code.BEYOND_CAPACITY,
         Code.RESERVED,
+        Code.ACROSS_BANKS,
+        Code.BANK_NOT_ALLOWED,
         Code.OVERLAP,
         Code.IN_PLACE,
+        Code.SHARED_BANK,
         Code.RELATIVE_POOL,
         Code.RELATIVE_DISTANCE,
         Code.ORDER,
@@ -82,6 +85,7 @@ _ABOUT_PLACES: Final = frozenset(
 _COSTS: Final = {
     "placement_cost": "cheaper accesses",
     "reuse_cost": "lower costs of reuse",
+    "bank_cost": "lower costs of shared banks",
     "moves": "fewer moves",
     "preference": "better pools",
 }

@@ -75,7 +75,7 @@ class Bounds:
                 return self._shown(self._bounds.of_largest())
             case Kind.PEAK:
                 return self._shown(self._bounds.of_sum())
-            case Kind.PREFERENCE | Kind.REUSE_COST | Kind.MOVES:
+            case Kind.PREFERENCE | Kind.REUSE_COST | Kind.BANK_COST | Kind.MOVES:
                 return TermBound(0, None)
 
     def misfit(self) -> Explanation | None:

@@ -24,7 +24,7 @@ from memstow.planner.solve.run_state import RunState, Stamp, TermBound
 from memstow.planner.solve.turns import Misfit, Progress, Turns
 from memstow.solvers.core import in_preferred_pools
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Solver, Task
+from memstow.solvers.solver import Solver, Task, depends_on_banks
 
 
 @record
@@ -112,7 +112,8 @@ def run_source(
     misfit = turns.take(stages_for(solver, task), task)
     if misfit is not None:
         return source.stamped(source.no_layout(misfit), _stamp(options, progress, budget.work))
-    if task.instance.pool_count > 1 and (solver is None or not is_classic(solver.name)):
+    knows_banks = depends_on_banks(task) is not None
+    if task.instance.pool_count > 1 and not knows_banks and (solver is None or not is_classic(solver.name)):
         _prefer_pools(state, task, options, progress)
     if not state.within(options.gap):
         _report_missing_model(solver, task, progress)

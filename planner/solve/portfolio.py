@@ -16,7 +16,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.records import record
 from memstow.solvers.core import DEFAULT_WORK, FIRST_PASSES, Budget, OnePoolStages
 from memstow.solvers.registry import names
-from memstow.solvers.solver import Solver, Task, TermKind
+from memstow.solvers.solver import Solver, Task, TermKind, depends_on_banks
 
 AUTO = "auto"
 
@@ -84,8 +84,29 @@ def _reuse_stages(task: Task) -> list[Stage]:
     return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
 
 
+# Steps of the search where a model follows: it finds good plans soon, and proves nothing.
+_BEFORE_BANK_MODEL: Final = 1_000_000
+# And where none does: more of them find nothing better on problems of some hundred buffers.
+_ALONE: Final = 20_000_000
+
+
+def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
+    """The search that knows of banks, and then a model."""
+    models = _installed_models(task, "cpsat", "highs") if requested is None else []
+    if requested is not None and is_model(requested.name):
+        models = [requested.name]
+    if not models:
+        return [Stage(find("banks"), 1.0, _ALONE)]
+    return [
+        Stage(find("banks"), _START_SHARE, _BEFORE_BANK_MODEL),
+        *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
+    ]
+
+
 def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
     """The stages of a run, in turn. Greedy comes first wherever another solver starts from a plan."""
+    if depends_on_banks(task) is not None:
+        return _bank_stages(requested, task)
     if requested is not None:
         greedy = find("greedy")
         if is_model(requested.name):
@@ -142,6 +163,8 @@ def missing_model(requested: Solver | None, task: Task) -> str | None:
         return None
     if is_installed("cpsat") or find("reuse").declines(task) is None:
         return None
+    if depends_on_banks(task) is not None:
+        return "cpsat"
     return "assign" if task.instance.pool_count > 1 else "cpsat"
 
 

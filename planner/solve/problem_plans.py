@@ -4,10 +4,12 @@ A certificate that a window of time shows is given to the judge's search first, 
 that it names: where that finds a layout, there is no certificate, and the bound before stays.
 """
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Final
 
 import memstow
@@ -32,6 +34,8 @@ from memstow.planner.model.problem import (
     Problem,
     Term,
     access_counts,
+    bank_pairs,
+    bank_ranges,
     counts,
     place_of,
     pool_lists,
@@ -257,6 +261,7 @@ def window_of_reduction(
         in_place=tuple(entry for entry in problem.in_place if named.issuperset((entry.input, entry.output))),
         relative=(),
         reuse_costs=(),
+        bank_conflicts=(),
     )
     return accepted_window(part, (first, last), term, bound, solver)
 
@@ -286,6 +291,7 @@ _KINDS = {
     Kind.REUSE_COST: TermKind.REUSE_COST,
     Kind.MOVES: TermKind.MOVES,
     Kind.PREFERENCE: TermKind.PREFERENCE,
+    Kind.BANK_COST: TermKind.BANK_COST,
 }
 _IN_BYTES = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
@@ -353,6 +359,8 @@ class PlanValues:
                 return preference(self.problem, self.placements)
             case Kind.REUSE_COST:
                 return reuse_cost(self.problem, self.placements)
+            case Kind.BANK_COST:
+                return bank_cost(self.problem, self.placements)
             case Kind.MOVES:
                 return moves(self.problem, self.placements, self.hint)
 
@@ -389,6 +397,26 @@ def reuse_cost(problem: Problem, placements: Iterable[Placement]) -> int:
         begin, end = max(a.offset, b.offset), min(a.offset + size_of[one], b.offset + size_of[two])
         if a.pool == b.pool and begin < end:
             total += entry.cost
+    return total
+
+
+def bank_cost(problem: Problem, placements: Iterable[Placement]) -> int:
+    """The costs of all pairs that touch a common bank."""
+    pairs = {pair: cost for pair, cost in bank_pairs(problem).items() if cost}
+    if not pairs:
+        return 0
+    banks = {pool.id: bank_ranges(pool) for pool in problem.pools}
+    size_of = {buffer.id: buffer.size for buffer in problem.buffers}
+    touched: dict[str, tuple[str, int, int]] = {}
+    for place in placements:
+        there, end = banks[place.pool], place.offset + size_of[place.buffer]
+        first = bisect_right(there, place.offset, key=itemgetter(1))
+        touched[place.buffer] = place.pool, first, bisect_left(there, end, key=itemgetter(0))
+    total = 0
+    for (one, other), cost in pairs.items():
+        (pool, first, end), (other_pool, other_first, other_end) = touched[one], touched[other]
+        if pool == other_pool and max(first, other_first) < min(end, other_end):
+            total += cost
     return total
 
 

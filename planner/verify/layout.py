@@ -6,9 +6,10 @@ reserved ranges and distances (`overlaps.py` compares buffers with each other). 
 peak of each pool and the value of each term from scratch.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from math import gcd, lcm
 from operator import add
 from typing import NamedTuple
@@ -96,6 +97,13 @@ class ProblemIndex:
             for entry in problem.reuse_costs
             if (pair := self._pair("reuse_costs", *entry.buffers)) is not None
         ]
+        self.banks = [_banks(pool) for pool in problem.pools]
+        """By pool, its banks by address."""
+        self.bank_conflicts = [
+            (sorted(named), entry.cost)
+            for entry in problem.bank_conflicts
+            if (named := self._all_of("bank_conflicts", entry.buffers)) is not None
+        ]
         self.relative = [
             (pair[0], pair[1], entry.offset)
             for entry in problem.relative
@@ -168,6 +176,31 @@ class ProblemIndex:
         ranges = self.reserved[pool]
         position = bisect_right(ranges, begin, key=lambda reserved: reserved[1])
         return ranges[position] if position < len(ranges) and ranges[position][0] < end else None
+
+    def begin_in_banks(self, buffer: int, pool: int, least: int) -> int | None:
+        """The least offset from there on at which the buffer is in banks that it may be in; None: nowhere."""
+        entry = self.buffers[buffer]
+        if not entry.size or not (entry.within_bank or entry.banks is not None):
+            return least
+        last_end = None
+        stretches: list[Range] = []
+        for number, (begin, end) in enumerate(self.banks[pool]):
+            if entry.banks is not None and number not in entry.banks:
+                continue
+            if begin == last_end and not entry.within_bank:
+                stretches[-1] = (stretches[-1][0], end)
+            else:
+                stretches.append((begin, end))
+            last_end = end
+        return next(
+            (max(begin, least) for begin, end in stretches if end - entry.size >= max(begin, least)), None
+        )
+
+    def banks_touched(self, pool: int, begin: int, end: int) -> range:
+        """The numbers of the banks that have one of these bytes."""
+        banks = self.banks[pool]
+        first = bisect_right(banks, begin, key=lambda bank: bank[1])
+        return range(first, max(first, bisect_left(banks, end, key=lambda bank: bank[0])))
 
     def lives(self, buffer: int) -> list[Range]:
         """When the buffer lives, as disjoint ranges; "always" is the span of all lifetimes."""
@@ -257,6 +290,18 @@ class ProblemIndex:
             return None
         return first, second
 
+    def _all_of(self, field: str, names: Sequence[str]) -> list[int] | None:
+        """Their indices; None where one is no buffer or is there twice."""
+        numbers = [self.buffer_index.get(name) for name in names]
+        known = [number for number in numbers if number is not None]
+        if len(known) < len(numbers):
+            self._invalid("{} names {!r}, which is not a buffer", field, names[numbers.index(None)])
+            return None
+        if len(set(known)) < len(known):
+            self._invalid("{} names a buffer twice", field)
+            return None
+        return known
+
     def _check_ids(self) -> None:
         if len(self.buffer_index) < len(self.buffers):
             self._invalid("two buffers have one id")
@@ -279,6 +324,14 @@ class ProblemIndex:
 
     def _invalid(self, text: str, *values: object) -> None:
         self._findings.add(Code.INVALID_PROBLEM, "the problem is not valid: " + text, *values)
+
+
+def _banks(pool: Pool) -> list[Range]:
+    banks: list[Range] = []
+    for run in sorted(pool.banks, key=lambda run: run.offset):
+        begins = range(run.offset, run.offset + run.size * run.count, run.size)
+        banks += [(begin, begin + run.size) for begin in begins]
+    return banks
 
 
 def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -416,6 +469,20 @@ class Layout:
             return False
         return max(self.offset[one], self.offset[other]) < min(self.ends[one], self.ends[other])
 
+    def share_bank(self, one: int, other: int) -> bool:
+        """Whether the two touch one bank."""
+        pool = self.pool[one]
+        if (
+            pool == NOWHERE
+            or pool != self.pool[other]
+            or not (self.index.sizes[one] and self.index.sizes[other])
+        ):
+            return False
+        first, second = (
+            self.index.banks_touched(pool, self.offset[buffer], self.ends[buffer]) for buffer in (one, other)
+        )
+        return max(first.start, second.start) < min(first.stop, second.stop)
+
     @cached_property
     def ends(self) -> list[int]:
         """Where each buffer ends, once all are placed."""
@@ -427,6 +494,9 @@ def check_places(index: ProblemIndex, layout: Layout, findings: Findings) -> Non
     if not _are_clearly_right(index, layout):
         _check_each_place(index, layout, findings)
     _check_distances(index, layout, findings)
+    for buffers, cost in index.bank_conflicts:
+        if cost is None:
+            _check_apart(index, layout, buffers, findings)
 
 
 def _check_each_place(index: ProblemIndex, layout: Layout, findings: Findings) -> None:
@@ -469,6 +539,8 @@ def _check_each_place(index: ProblemIndex, layout: Layout, findings: Findings) -
                 buffers=(buffer.id,),
                 pool=pool.id,
             )
+        if buffer.size and (buffer.within_bank or buffer.banks is not None):
+            _check_bank(index, buffer, at, offset, findings)
         if index.reserved[at] and buffer.size:
             reserved = index.reserved_within(at, offset, end)
             if reserved is not None:
@@ -483,6 +555,56 @@ def _check_each_place(index: ProblemIndex, layout: Layout, findings: Findings) -
                     buffers=(buffer.id,),
                     pool=pool.id,
                 )
+
+
+def _check_bank(index: ProblemIndex, buffer: Buffer, at: int, offset: int, findings: Findings) -> None:
+    """Note where the buffer is not in the banks that it must be in."""
+    pool, end = index.pools[at], offset + buffer.size
+    touched = index.banks_touched(at, offset, end)
+    inside = sum(
+        min(end, last) - max(offset, first) for first, last in index.banks[at][touched.start : touched.stop]
+    )
+    if buffer.within_bank and (len(touched) != 1 or inside < buffer.size):
+        findings.add(
+            Code.ACROSS_BANKS,
+            "{!r} is at [{:d}, {:d}) of {!r}: it must be within one bank, and is in parts of {}",
+            buffer.id,
+            offset,
+            end,
+            pool.id,
+            len(touched),
+            buffers=(buffer.id,),
+            pool=pool.id,
+        )
+    if buffer.banks is not None and (inside < buffer.size or not set(buffer.banks).issuperset(touched)):
+        findings.add(
+            Code.BANK_NOT_ALLOWED,
+            "{!r} is at [{:d}, {:d}) of {!r} and may only be in the banks {}",
+            buffer.id,
+            offset,
+            end,
+            pool.id,
+            ", ".join(map(str, buffer.banks[:8])) + (", ..." if len(buffer.banks) > 8 else ""),
+            buffers=(buffer.id,),
+            pool=pool.id,
+        )
+
+
+def _check_apart(index: ProblemIndex, layout: Layout, buffers: Sequence[int], findings: Findings) -> None:
+    """Note those of these buffers that touch a bank with one before."""
+    first_in: dict[tuple[int, int], int] = {}
+    for buffer in buffers:
+        pool = layout.pool[buffer]
+        if pool == NOWHERE or not index.sizes[buffer]:
+            continue
+        for bank in index.banks_touched(pool, layout.offset[buffer], layout.ends[buffer]):
+            other = first_in.setdefault((pool, bank), buffer)
+            if other != buffer:
+                names = (index.id_of(other), index.id_of(buffer))
+                message = "{!r} and {!r} both touch bank {} of {!r} and may not"
+                home = index.pools[pool].id
+                findings.add(Code.SHARED_BANK, message, *names, bank, home, buffers=names, pool=home)
+                break
 
 
 def _are_clearly_right(index: ProblemIndex, layout: Layout) -> bool:
@@ -644,6 +766,14 @@ class ObjectiveValues:
                 return total
             case Kind.REUSE_COST:
                 return sum(cost for pair, cost in self._index.reuse_costs if self._layout.overlapping(*pair))
+            case Kind.BANK_COST:
+                return sum(
+                    cost
+                    for buffers, cost in self._index.bank_conflicts
+                    if cost
+                    for one, other in combinations(buffers, 2)
+                    if self._layout.share_bank(one, other)
+                )
             case Kind.MOVES:
                 if self._hint is None:
                     return None

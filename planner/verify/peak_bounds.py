@@ -127,11 +127,18 @@ class EmptyPools:
         index, entry = self._index, self._index.buffers[buffer]
         alone = index.rigid.group[buffer] == ALONE
         kind: tuple[object, ...] = (index.pool_kind(buffer),)
+        bound = entry.within_bank or entry.banks is not None
         if alone:
-            kind = (*kind, entry.alignment, entry.size, entry.offset)
+            kind = (
+                *kind,
+                entry.alignment,
+                entry.size,
+                entry.offset,
+                *((entry.within_bank, entry.banks) if bound else ()),
+            )
         fitting = self._pools.get(kind)
         if fitting is None:
-            if alone and entry.offset is None and entry.size:
+            if alone and entry.offset is None and entry.size and not bound:
                 fitting = self._with_room(buffer)
             else:
                 fitting = frozenset(pool for pool in index.allowed(buffer) if self._try(buffer, pool))
@@ -182,7 +189,15 @@ class EmptyPools:
                 return False
             if any(start + d + index.buffers[i].size > limit for i, d in shift.items()):
                 return False
+            in_banks = {i: index.begin_in_banks(i, pool, start + d) for i, d in shift.items()}
             past = [
+                begin - shift[i]
+                for i, begin in in_banks.items()
+                if begin is not None and begin > start + shift[i]
+            ]
+            if None in in_banks.values():
+                return False
+            past += [
                 end - d
                 for i, d in shift.items()
                 for begin, end in index.reserved[pool]

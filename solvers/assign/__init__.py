@@ -9,7 +9,7 @@ Nothing here imports OR-tools until a solve needs it.
 from memstow.solvers.cpsat import CpSat, solve_levels
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Limits, Report, Verdict
-from memstow.solvers.solver import Task
+from memstow.solvers.solver import Task, depends_on_banks
 
 
 class Assign:
@@ -19,8 +19,8 @@ class Assign:
     summary = "pools by a CP-SAT master, offsets by the native packing, cuts between the two"
 
     def declines(self, task: Task) -> str | None:
-        """It declines only numbers that CP-SAT cannot add up."""
-        return CpSat().declines(task)
+        """It declines banks, and numbers that CP-SAT cannot add up."""
+        return depends_on_banks(task) or CpSat().declines(task)
 
     def warm(self) -> None:
         """Import OR-tools."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import islice
 from math import ceil, gcd, isfinite
 
-from memstow.solvers.constraints import Relations, highest_stack
+from memstow.solvers.constraints import Relations, highest_stack, too_many_in_banks
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Examiner, Limits, Report, Verdict, lexicographic
 from memstow.solvers.solver import SUM_TERMS, Task, choice_weights, largest_sum
@@ -50,7 +50,7 @@ def _costs(task: Task) -> int:
     dearest = (
         largest_sum(instance, kind) // (gcd(*choice_weights(instance, kind)) or 1) for kind in SUM_TERMS
     )
-    return max(*dearest, sum(instance.reuse[2::3]))
+    return max(*dearest, sum(instance.reuse[2::3]), sum(instance.bank_costs[2::3]))
 
 
 def integer_bound(bound: float) -> int | None:
@@ -90,7 +90,7 @@ class IntegerProgram:
 
     def declines(self, task: Task) -> str | None:
         """It declines numbers beyond the tolerances of the solvers, and work that nothing would limit."""
-        return too_large(task) or _unlimited(task)
+        return too_large(task) or too_many_in_banks(task.instance) or _unlimited(task)
 
     def warm(self) -> None:
         """Import PuLP and the solver."""

@@ -6,9 +6,11 @@ from functools import partial
 from math import gcd
 
 from memstow.solvers.constraints import (
+    BankPair,
     Choice,
     Pair,
     Relations,
+    bank_pairs,
     choices,
     cliques,
     horizons,
@@ -132,6 +134,11 @@ class Formulation:
         for (first, second), cost in costs.items():
             if (first, second) not in must:
                 self._separate(Pair(first, second), cost, must=False)
+        self._touching: dict[tuple[int, int, int], int | None] = {}
+        self._in_one_bank: list[tuple[int, int]] = []
+        for bank_pair in bank_pairs(task.instance):
+            if bank_pair.cost is None or TermKind.BANK_COST in kinds:
+                self._make_bank_pair(bank_pair)
         self._add_loads()
         self._stays: list[tuple[int, int]] = []
         if TermKind.MOVES in kinds:
@@ -327,6 +334,78 @@ class Formulation:
             self.linear.row(entries, high=slack + upper.delta - lower.delta)
         return column
 
+    def _make_bank_pair(self, pair: BankPair) -> None:
+        """(11): in each bank one of the two at most, or both at a cost."""
+        both: list[tuple[int, int]] = []
+        if pair.cost is not None:
+            column = self.linear.column(
+                0, 1, partial(self._share_bank, pair.first, pair.second), integer=False
+            )
+            self._in_one_bank.append((column, pair.cost))
+            both = [(column, -1)]
+        for pool in range(self.task.instance.pool_count):
+            for bank in range(len(self.task.instance.banks_of(pool))):
+                first, second = (self._touches(part, pool, bank) for part in (pair.first, pair.second))
+                if first is not None and second is not None:
+                    self.linear.row([(first, 1), (second, 1), *both], high=1)
+
+    def _touches(self, part: int, pool: int, bank: int) -> int | None:
+        """A column that is 1 where the part touches the bank; None: it never does."""
+        key = (part, pool, bank)
+        if key not in self._touching:
+            self._touching[key] = self._make_touching(part, pool, bank)
+        return self._touching[key]
+
+    def _make_touching(self, part: int, pool: int, bank: int) -> int | None:
+        number = self.relations.item_of[part]
+        item = self._items[number]
+        at = next((i for i, choice in enumerate(item.choices) if choice.pool == pool), None)
+        if at is None:
+            return None
+        delta, size = self.task.instance.part_delta[part], self.task.instance.part_size[part]
+        begin, end = self.task.instance.banks_of(pool)[bank]
+        choice = item.choices[at]
+        if choice.most() + delta + size <= begin or end <= choice.least() + delta:
+            return None
+
+        def is_below(layout: Layout) -> int:
+            return int(layout.pool[number] == pool and layout.offset[number] + delta + size <= begin)
+
+        def is_above(layout: Layout) -> int:
+            return int(layout.pool[number] == pool and end <= layout.offset[number] + delta)
+
+        def touches(layout: Layout) -> int:
+            return int(layout.pool[number] == pool and not is_below(layout) and not is_above(layout))
+
+        # The most that the start may be where it is below, and the least where it is above.
+        highest, lowest = begin - delta - size, end - delta
+        below = self.linear.column(0, int(highest >= item.low), is_below)
+        above = self.linear.column(0, int(lowest <= item.high), is_above)
+        column = self.linear.column(0, 1, touches, integer=False)
+        slack = max(item.high - highest, 0)
+        self.linear.row([(item.start, 1), (below, slack)], high=highest + slack)
+        slack = max(lowest - item.low, 0)
+        self.linear.row([(item.start, 1), (above, -slack)], low=lowest - slack)
+        ways, needed = [(column, 1), (below, 1), (above, 1)], 1
+        if item.fixed_pool is None:
+            ways += [(taken, -1) for taken, _ in item.taken[at]]
+            needed = 0
+        self.linear.row(ways, low=needed)
+        return column
+
+    def _share_bank(self, first: int, second: int, layout: Layout) -> int:
+        instance, item_of = self.task.instance, self.relations.item_of
+        pool = layout.pool[item_of[first]]
+        if layout.pool[item_of[second]] != pool:
+            return 0
+        (a, a_end), (b, b_end) = (
+            (low, low + instance.part_size[part])
+            for part in (first, second)
+            for low in (layout.offset[item_of[part]] + instance.part_delta[part],)
+        )
+        banks = instance.banks_of(pool)
+        return int(any(a < end and begin < a_end and b < end and begin < b_end for begin, end in banks))
+
     def _add_loads(self) -> None:
         """(7): items that live together or conflict pairwise add up."""
         rectangles, _ = self.relations.rectangles()
@@ -417,6 +496,8 @@ class Formulation:
                 return self._summed(term.kind)
             case TermKind.REUSE_COST:
                 return Expression.of(self._paid, self._fixed_reuse)
+            case TermKind.BANK_COST:
+                return Expression.of(self._in_one_bank)
             case TermKind.MOVES:
                 return Expression.of(
                     [(column, -count) for column, count in self._stays], self.task.hint_buffers

@@ -31,6 +31,30 @@ void read_pools(nb::handle from, Instance& to) {
     }
 }
 
+void read_banks(nb::handle from, Instance& to) {
+    const Column start(from, "bank_start"), begin(from, "bank_begin"), end(from, "bank_end");
+    for (std::size_t p = 0; p + 1 < start.size(); ++p) {
+        std::vector<Range>& banks = to.banks.of_pool.emplace_back();
+        for (std::int64_t b = start[p]; b < start[p + 1]; ++b) banks.push_back({begin[b], end[b]});
+    }
+    const Column windows(from, "window_start"), low(from, "window_low"), high(from, "window_high");
+    if (windows.size() > 1) {
+        const Column choices(from, "choice_start");
+        for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
+            to.banks.first_choice.push_back(to_index(choices[i]));
+        }
+        to.banks.windows.start = to_indices(windows);
+        for (std::size_t i = 0; i < low.size(); ++i) to.banks.windows.values.push_back({low[i], high[i]});
+    }
+    const Column apart(from, "apart"), costs(from, "bank_costs");
+    for (std::size_t i = 0; i + 1 < apart.size(); i += 2) {
+        to.banks.apart.emplace_back(to_index(apart[i]), to_index(apart[i + 1]));
+    }
+    for (std::size_t i = 0; i + 2 < costs.size(); i += 3) {
+        to.banks.costs.push_back({to_index(costs[i]), to_index(costs[i + 1]), costs[i + 2]});
+    }
+}
+
 void read_choices(nb::handle from, Instance& to) {
     const Column start(from, "choice_start");
     const Column pool(from, "choice_pool");
@@ -73,6 +97,7 @@ std::unique_ptr<NativeInstance> read_instance(nb::handle from) {
     read_pools(from, to);
     read_choices(from, to);
     read_parts(from, to);
+    read_banks(from, to);
     const Column exempt(from, "exempt");
     for (std::size_t i = 0; i + 2 < exempt.size(); i += 3) {
         to.exempt.push_back({to_index(exempt[i]), to_index(exempt[i + 1]), exempt[i + 2] != 0});

@@ -27,8 +27,12 @@ void read_pools(nb::handle from, Description& to) {
     const Column begin(from, "reserved_begin"), end(from, "reserved_end");
     for (std::size_t p = 0; p < capacity.size(); ++p) {
         PoolDescription& pool =
-            to.pools.emplace_back(PoolDescription{capacity[p], alignment[p], base[p], cost[p], {}});
+            to.pools.emplace_back(PoolDescription{capacity[p], alignment[p], base[p], cost[p], {}, {}});
         for (std::int64_t r = start[p]; r < start[p + 1]; ++r) pool.reserved.push_back({begin[r], end[r]});
+    }
+    const Column banks(from, "bank_start"), low(from, "bank_begin"), high(from, "bank_end");
+    for (std::size_t p = 0; p + 1 < banks.size(); ++p) {
+        for (std::int64_t b = banks[p]; b < banks[p + 1]; ++b) to.pools[p].banks.push_back({low[b], high[b]});
     }
 }
 
@@ -60,6 +64,15 @@ Description::Pairs pairs(nb::handle from, const char* name) {
     return read;
 }
 
+std::vector<ReuseCost> costs(nb::handle from, const char* name) {
+    const Column column(from, name);
+    std::vector<ReuseCost> read;
+    for (std::size_t i = 0; i + 2 < column.size(); i += 3) {
+        read.push_back({to_index(column[i]), to_index(column[i + 1]), column[i + 2]});
+    }
+    return read;
+}
+
 Reduction reduction_of(nb::handle from) {
     // These columns are read in place.
     const Ints sizes = ints(from, "size"), accesses = ints(from, "accesses");
@@ -68,16 +81,20 @@ Reduction reduction_of(nb::handle from) {
     description.accesses = span_of(accesses);
     read_pools(from, description);
     read_buffers(from, description);
-    const Column ties(from, "ties"), reuse(from, "reuse");
+    const Column ties(from, "ties");
     for (std::size_t i = 0; i + 2 < ties.size(); i += 3) {
         description.ties.push_back({to_index(ties[i]), to_index(ties[i + 1]), ties[i + 2]});
     }
     description.conflicts = pairs(from, "conflicts");
     description.exclusive = pairs(from, "exclusive");
     description.in_place = pairs(from, "in_place");
-    for (std::size_t i = 0; i + 2 < reuse.size(); i += 3) {
-        description.reuse.push_back({to_index(reuse[i]), to_index(reuse[i + 1]), reuse[i + 2]});
+    description.reuse = costs(from, "reuse");
+    for (const std::int64_t buffer : values(from, "within_bank")) {
+        description.within_bank.push_back(to_index(buffer));
     }
+    description.in_banks = pairs(from, "in_banks");
+    description.apart = pairs(from, "apart");
+    description.bank_costs = costs(from, "bank_costs");
     description.usable = values(from, "usable");
     description.ranks = nb::cast<bool>(from.attr("ranks"));
     if (nb::cast<bool>(from.attr("in_bytes"))) description.unit = 1;
@@ -146,6 +163,21 @@ nb::dict arrays_of(const Reduction& self) {
     arrays["choice_high"] = column_of(choices, &Choice::high);
     arrays["choice_cost"] = column_of(choices, &Choice::cost);
     arrays["choice_rank"] = column_of(choices, &Choice::rank);
+    std::vector<Range> banks;
+    std::vector<std::int64_t> bank_start{0};
+    for (const std::vector<Range>& of_pool : from.banks.of_pool) {
+        banks.insert(banks.end(), of_pool.begin(), of_pool.end());
+        bank_start.push_back(static_cast<std::int64_t>(banks.size()));
+    }
+    arrays["bank_start"] = bytes_of(bank_start);
+    arrays["bank_begin"] = column_of(banks, &Range::begin);
+    arrays["bank_end"] = column_of(banks, &Range::end);
+    arrays["window_start"] = column_of(from.banks.windows.start, std::identity{});
+    arrays["window_low"] = column_of(from.banks.windows.values, &Range::begin);
+    arrays["window_high"] = column_of(from.banks.windows.values, &Range::end);
+    arrays["apart"] =
+        rows_of(from.banks.apart, &std::pair<Index, Index>::first, &std::pair<Index, Index>::second);
+    arrays["bank_costs"] = rows_of(from.banks.costs, &ReuseCost::first, &ReuseCost::second, &ReuseCost::cost);
     arrays["item_parts"] = column_of(from.item_parts, std::identity{});
     arrays["part_delta"] = column_of(from.parts, &Part::delta);
     arrays["part_size"] = column_of(from.parts, &Part::size);

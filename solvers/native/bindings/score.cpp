@@ -73,7 +73,8 @@ void bind_score(nb::module_& m) {
         .value("PLACEMENT_COST", TermKind::placement_cost)
         .value("REUSE_COST", TermKind::reuse_cost)
         .value("MOVES", TermKind::moves)
-        .value("PREFERENCE", TermKind::preference);
+        .value("PREFERENCE", TermKind::preference)
+        .value("BANK_COST", TermKind::bank_cost);
     nb::class_<Hint>(m, "Hint", "Where items are wished to be, and what moves are counted from.")
         .def(
             "__init__",

@@ -4,8 +4,10 @@
 // lifetimes are ordered in time, so that a part covers few contiguous ranges of rows however long it lives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace memstow {
@@ -120,6 +122,29 @@ class Choices {
     std::vector<Index> known_;
 };
 
+// What depends on the banks of pools. Empty unless something does: only some solvers know of them.
+// The windows of a choice are ranges of offsets, ends included, that alone the item may have there.
+struct Banks {
+    std::vector<std::vector<Range>> of_pool;     // by address; empty where nothing depends on banks
+    std::vector<Index> first_choice;             // by item, among all choices; empty: no item has a window
+    Lists<Range> windows;                        // by choice; none: banks do not bind the item there
+    std::vector<std::pair<Index, Index>> apart;  // parts that may not touch one bank, also within an item
+    std::vector<ReuseCost> costs;                // of parts that do, likewise
+
+    bool matter() const { return !of_pool.empty(); }
+    std::span<const Range> windows_of(Index item, Index choice) const {
+        if (first_choice.empty()) return {};
+        return windows[first_choice[item] + choice];
+    }
+    // The first bank of the pool that these bytes touch, and the one behind the last.
+    std::pair<Index, Index> touched(Index pool, Bytes begin, Bytes end) const {
+        const std::vector<Range>& banks = of_pool[pool];
+        const auto first = std::ranges::upper_bound(banks, begin, {}, &Range::end);
+        const auto last = std::ranges::lower_bound(first, banks.end(), end, {}, &Range::begin);
+        return {static_cast<Index>(first - banks.begin()), static_cast<Index>(last - banks.begin())};
+    }
+};
+
 struct Instance {
     std::vector<Pool> pools;
     Choices choices;
@@ -133,6 +158,7 @@ struct Instance {
         lives;  // by part, as the problem gives them: for orders and the classics, not for conflicts
     std::vector<ExemptPair> exempt;
     std::vector<ReuseCost> reuse;
+    Banks banks;
 
     Index item_count() const { return count_of(item_parts) - 1; }
     std::span<const Part> parts_of(Index item) const {

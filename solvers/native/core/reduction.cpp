@@ -129,6 +129,9 @@ struct Spot {
 
 using Spots = std::vector<Spot>;
 
+// By spot, ranges of offsets, ends included: empty where banks do not bind an item.
+using Windows = std::vector<std::vector<Range>>;
+
 // A buffer or a rigid group on its way to become an item, in bytes.
 struct Body {
     Index first;         // buffer
@@ -136,13 +139,64 @@ struct Body {
     const Spots* spots;
     WideBytes low;
     WideBytes high;
+    const Windows* windows = nullptr;  // none: banks do not bind it
 };
+
+// In which banks the bytes of a buffer may be.
+struct BankRule {
+    bool within = false;
+    std::vector<Index> banks;  // none: in any
+};
+
+// Where a buffer may begin so that its bytes are where the rule has them, less its distance from its item.
+std::vector<Range> bank_windows(const BankRule& rule, std::span<const Range> banks,
+                                const Footprint& footprint) {
+    std::vector<Range> stretches;
+    const auto add = [&](const Range& bank) {
+        if (!rule.within && !stretches.empty() && stretches.back().end == bank.begin) {
+            stretches.back().end = bank.end;
+        } else {
+            stretches.push_back(bank);
+        }
+    };
+    if (rule.banks.empty()) {
+        for (const Range& bank : banks) add(bank);
+    }
+    for (const Index number : rule.banks) {
+        if (number < count_of(banks)) add(banks[number]);
+    }
+    std::vector<Range> windows;
+    for (const Range& stretch : stretches) {
+        const Range window{std::max<Bytes>(stretch.begin - footprint.delta, 0),
+                           stretch.end - footprint.size - footprint.delta};
+        if (window.begin <= window.end) windows.push_back(window);
+    }
+    return windows;
+}
+
+// Both sorted and disjoint, ends included.
+std::vector<Range> in_both(const std::vector<Range>& one, const std::vector<Range>& other) {
+    std::vector<Range> both;
+    for (std::size_t i = 0, j = 0; i < one.size() && j < other.size();) {
+        const Range common{std::max(one[i].begin, other[j].begin), std::min(one[i].end, other[j].end)};
+        if (common.begin <= common.end) both.push_back(common);
+        if (one[i].end < other[j].end) {
+            ++i;
+        } else {
+            ++j;
+        }
+    }
+    return both;
+}
 
 class Reducer {
   public:
     explicit Reducer(const Description& description) : from_(description) {
         for (const PoolDescription& pool : from_.pools) spaces_.emplace_back(pool);
         kinds_.resize(from_.kinds.size());
+        for (const Index buffer : from_.within_bank) rules_[buffer].within = true;
+        for (const auto& [buffer, bank] : from_.in_banks) rules_[buffer].banks.push_back(bank);
+        for (const PoolDescription& pool : from_.pools) has_banks_ = has_banks_ || !pool.banks.empty();
     }
 
     Reduction reduced() && {
@@ -155,6 +209,7 @@ class Reducer {
                 unit_pool.reserved.push_back({range.begin / to_.unit, range.end / to_.unit});
             }
         }
+        add_banks();
         to_.instance.choices.reserve(bodies_.size());
         for (const Body& body : bodies_) {
             add_parts(body);
@@ -193,7 +248,8 @@ class Reducer {
         for (Index buffer = 0; buffer < count_of(from_.sizes); ++buffer) {
             const Group* group = group_of.empty() ? nullptr : group_of[buffer];
             if (group != nullptr && group->members[0] != buffer) continue;
-            const Body body = group == nullptr ? single(buffer) : whole(*group);
+            Body body = group == nullptr ? single(buffer) : whole(*group);
+            if (!rules_.empty()) restrict_to_banks(body);
             if (body.spots->empty()) {
                 const std::span<const Index> homeless = members(body);
                 to_ = {};
@@ -281,6 +337,58 @@ class Reducer {
         return some;
     }
 
+    // Leaves the spots that have a place where banks let the body be.
+    void restrict_to_banks(Body& body) {
+        std::vector<std::pair<const BankRule*, Footprint>> rules;
+        std::vector<Footprint> footprints;
+        for (std::size_t i = 0; i < members(body).size(); ++i) {
+            const Index buffer = members(body)[i];
+            footprints.push_back({delta(body, i), from_.sizes[buffer]});
+            const auto rule = rules_.find(buffer);
+            if (rule != rules_.end()) rules.emplace_back(&rule->second, footprints.back());
+        }
+        if (rules.empty()) return;
+        Spots& some = of_groups_.emplace_back();
+        Windows& windows = of_bodies_.emplace_back();
+        for (const Spot& spot : *body.spots) {
+            std::vector<Range> all{{0, kLimit}};
+            for (const auto& [rule, footprint] : rules) {
+                all = in_both(all, bank_windows(*rule, from_.pools[spot.pool].banks, footprint));
+            }
+            std::erase_if(all, [&](const Range& window) {
+                return !spaces_[spot.pool].has(spot.where, std::max<WideBytes>(body.low, window.begin),
+                                               std::min<WideBytes>(body.high, window.end), footprints);
+            });
+            if (all.empty()) continue;
+            some.push_back(spot);
+            windows.push_back(std::move(all));
+        }
+        body.spots = &some;
+        body.windows = &windows;
+    }
+
+    void add_banks() {
+        if (!has_banks_) return;
+        Banks& to = to_.instance.banks;
+        for (const PoolDescription& pool : from_.pools) {
+            std::vector<Range>& banks = to.of_pool.emplace_back();
+            for (const Range& bank : pool.banks)
+                banks.push_back({bank.begin / to_.unit, bank.end / to_.unit});
+        }
+        if (rules_.empty()) return;
+        for (const Body& body : bodies_) {
+            to.first_choice.push_back(to.windows.size());
+            for (std::size_t spot = 0; spot < body.spots->size(); ++spot) {
+                if (body.windows != nullptr) {
+                    for (const Range& window : (*body.windows)[spot]) {
+                        to.windows.values.push_back({window.begin / to_.unit, window.end / to_.unit});
+                    }
+                }
+                to.windows.close();
+            }
+        }
+    }
+
     // The greatest common divisor of all sizes, distances, given offsets and alignments. An alignment that
     // divides the unit always holds, so it does not count.
     void set_unit() {
@@ -301,6 +409,12 @@ class Reducer {
             for (const Range& range : space.reserved()) {
                 take(range.begin);
                 take(range.end);
+            }
+        }
+        for (const PoolDescription& pool : from_.pools) {
+            for (const Range& bank : pool.banks) {
+                take(bank.begin);
+                take(bank.end);
             }
         }
         for (const Bytes offset : from_.usable) take(offset);
@@ -377,7 +491,7 @@ class Reducer {
 
     void add_pairs() {
         if (from_.conflicts.empty() && from_.exclusive.empty() && from_.in_place.empty() &&
-            from_.reuse.empty()) {
+            from_.reuse.empty() && from_.apart.empty() && from_.bank_costs.empty()) {
             return;
         }
         std::vector<Index> part_of(from_.sizes.size(), -1);
@@ -392,6 +506,12 @@ class Reducer {
         for (const ReuseCost& entry : from_.reuse) {
             const Index first = part_of[entry.first], second = part_of[entry.second];
             if (first >= 0 && second >= 0) to_.instance.reuse.push_back({first, second, entry.cost});
+        }
+        for (const auto& [one, other] : from_.apart) {
+            to_.instance.banks.apart.emplace_back(part_of[one], part_of[other]);
+        }
+        for (const ReuseCost& entry : from_.bank_costs) {
+            to_.instance.banks.costs.push_back({part_of[entry.first], part_of[entry.second], entry.cost});
         }
     }
 
@@ -417,6 +537,9 @@ class Reducer {
     // Where some spots of the kind may be too small: by kind, size and pin.
     std::map<std::tuple<Index, Bytes, Bytes>, Spots> fitting_;
     std::deque<Spots> of_groups_;
+    std::map<Index, BankRule> rules_;  // by buffer; none of size 0 has one
+    std::deque<Windows> of_bodies_;
+    bool has_banks_ = false;
     std::vector<Group> groups_;
     std::vector<Body> bodies_;
     std::vector<Choice> choices_;

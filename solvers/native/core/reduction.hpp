@@ -23,6 +23,7 @@ struct PoolDescription {
     Bytes base = 0;               // the address of offset 0: base + offset is aligned
     std::int64_t cost = 0;        // of one access
     std::vector<Range> reserved;  // within the capacity, in any order
+    std::vector<Range> banks;     // by address, disjoint; only where something depends on them
 };
 
 // Buffers of one kind have one alignment and may go to the same pools, preferred first.
@@ -54,10 +55,14 @@ struct Description {
     Pairs conflicts;
     Pairs exclusive;
     Pairs in_place;
-    std::vector<ReuseCost> reuse;  // of buffers
-    std::vector<Bytes> usable;     // offsets that items must be able to have
-    bool ranks = false;            // whether preferences count
-    std::optional<Bytes> unit;     // instead of the greatest
+    std::vector<ReuseCost> reuse;    // of buffers
+    std::vector<Index> within_bank;  // buffers whose bytes are all in one bank
+    Pairs in_banks;                  // of a buffer and a bank that its bytes may be in
+    Pairs apart;                     // buffers that may not touch one bank
+    std::vector<ReuseCost> bank_costs;
+    std::vector<Bytes> usable;  // offsets that items must be able to have
+    bool ranks = false;         // whether preferences count
+    std::optional<Bytes> unit;  // instead of the greatest
 };
 
 struct TiedStep {

@@ -25,6 +25,43 @@ std::vector<Bytes> pool_peaks(const Instance& instance, const Layout& layout) {
     return peaks;
 }
 
+bool share_bank(const Instance& instance, const Layout& layout, Index first, Index second) {
+    const Part& one = instance.parts[first];
+    const Part& other = instance.parts[second];
+    const Place& a = layout[one.item];
+    const Place& b = layout[other.item];
+    if (!placed(a) || !placed(b) || a.pool != b.pool) return false;
+    const Bytes a_begin = a.offset + one.delta, b_begin = b.offset + other.delta;
+    const auto [first_of_a, end_of_a] = instance.banks.touched(a.pool, a_begin, a_begin + one.size);
+    const auto [first_of_b, end_of_b] = instance.banks.touched(b.pool, b_begin, b_begin + other.size);
+    return std::max(first_of_a, first_of_b) < std::min(end_of_a, end_of_b);
+}
+
+namespace {
+
+Index broken_rules(const Instance& instance, const Layout& layout) {
+    Index broken = 0;
+    for (const auto& [first, second] : instance.banks.apart) {
+        broken += share_bank(instance, layout, first, second);
+    }
+    if (instance.banks.first_choice.empty()) return broken;
+    for (Index item = 0; item < instance.item_count(); ++item) {
+        const std::span<const Choice> choices = instance.choices[item];
+        const Place& place = layout[item];
+        for (Index at = 0; at < count_of(choices) && placed(place); ++at) {
+            if (choices[at].pool != place.pool) continue;
+            const std::span<const Range> windows = instance.banks.windows_of(item, at);
+            broken += !windows.empty() && std::ranges::none_of(windows, [&](const Range& window) {
+                return window.begin <= place.offset && place.offset <= window.end;
+            });
+            break;
+        }
+    }
+    return broken;
+}
+
+}  // namespace
+
 Scorer::Scorer(const Instance& instance, std::vector<Term> terms, Hint hint)
     : instance_(instance), terms_(std::move(terms)), hint_(std::move(hint)) {}
 
@@ -36,6 +73,7 @@ Score Scorer::operator()(const Layout& layout) const {
     for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
         score.overflow += std::max<Bytes>(0, peaks[pool] - instance_.pools[pool].capacity);
     }
+    if (instance_.banks.matter()) score.broken = broken_rules(instance_, layout);
     score.values.reserve(terms_.size());
     for (const Term& term : terms_) score.values.push_back(value(term, layout, peaks));
     return score;
@@ -57,6 +95,8 @@ Value Scorer::value(const Term& term, const Layout& layout, const std::vector<By
             return moves(layout);
         case TermKind::preference:
             return sum_of(&Choice::rank, layout);
+        case TermKind::bank_cost:
+            return bank_cost(layout);
     }
     return 0;
 }
@@ -86,6 +126,14 @@ Value Scorer::reuse_cost(const Layout& layout) const {
         const Bytes a_begin = a.offset + first.delta;
         const Bytes b_begin = b.offset + second.delta;
         if (a_begin < b_begin + second.size && b_begin < a_begin + first.size) sum += pair.cost;
+    }
+    return sum;
+}
+
+Value Scorer::bank_cost(const Layout& layout) const {
+    Value sum = 0;
+    for (const ReuseCost& pair : instance_.banks.costs) {
+        if (share_bank(instance_, layout, pair.first, pair.second)) sum += pair.cost;
     }
     return sum;
 }

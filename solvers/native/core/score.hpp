@@ -21,6 +21,7 @@ enum class TermKind {
     reuse_cost,      // sum over the pairs that overlap by a byte in one pool
     moves,           // buffers of the hint that are not where it has them
     preference,      // sum of the bytes of the choices taken times their places in the order of preference
+    bank_cost,       // sum over the pairs that touch one bank
 };
 
 struct Term {
@@ -30,10 +31,11 @@ struct Term {
 
 struct Score {
     Index unplaced = 0;
+    Index broken = 0;  // pairs that touch one bank and may not, and items where banks do not let them be
     Value overflow = 0;
     std::vector<Value> values;  // by term
 
-    bool fits() const { return unplaced == 0 && overflow == 0; }
+    bool fits() const { return unplaced == 0 && broken == 0 && overflow == 0; }
     auto operator<=>(const Score&) const = default;
 };
 
@@ -51,6 +53,9 @@ struct Hint {
     std::int64_t buffers = 0;  // that the hint places
 };
 
+// Whether two parts of this layout touch one bank.
+bool share_bank(const Instance& instance, const Layout& layout, Index first, Index second);
+
 // Largest end of a part, by pool.
 std::vector<Bytes> pool_peaks(const Instance& instance, const Layout& layout);
 
@@ -61,11 +66,13 @@ class Scorer {
     Score operator()(const Layout& layout) const;
     const std::vector<Term>& terms() const { return terms_; }
     const Layout& hint() const { return hint_.places; }
+    const Hint& whole_hint() const { return hint_; }
 
   private:
     Value value(const Term& term, const Layout& layout, const std::vector<Bytes>& peaks) const;
     Value sum_of(std::int64_t Choice::* what, const Layout& layout) const;
     Value reuse_cost(const Layout& layout) const;
+    Value bank_cost(const Layout& layout) const;
     Value moves(const Layout& layout) const;
 
     const Instance& instance_;

@@ -38,7 +38,7 @@ constexpr std::array<Function, 4> kFunctions{
 // A whole number with a comma after each thousand.
 std::string with_commas(std::size_t number) {
     std::string text = std::to_string(number);
-    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
     return text;
 }
 

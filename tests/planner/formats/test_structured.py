@@ -12,8 +12,19 @@ from hypothesis import strategies as st
 from memstow.planner import formats
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import Buffer, Pool, Problem, Relative, Reserved, ReuseCost
+from memstow.planner.model.problem import (
+    BankConflict,
+    Banks,
+    Buffer,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    ReuseCost,
+)
+from memstow.planner.solve.engine import plan
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge
@@ -160,7 +171,16 @@ def _banked(**fields: Any) -> list[dict[str, Any]]:
             "empty_range",
             "$.problem.pools[0].reserved_ranges[0]",
         ),
-        (_document(**_terms("bank_cost")), "unsupported", "$.problem.objective.terms[0]"),
+        (
+            _document(pools=_banked(bank_geometry={"bank_size": 0, "num_banks": 2})),
+            "too_small",
+            "$.problem.pools[0].bank_geometry.bank_size",
+        ),
+        (
+            _document(pools=_banked(bank_geometry={"bank_size": 1 << 62, "num_banks": 2})),
+            "bank_beyond_limit",
+            "$.problem.pools[0].bank_geometry",
+        ),
         (_document(**_terms("speed")), "unknown_choice", "$.problem.objective.terms[0]"),
         (
             _document(pypto_structure={"alias_classes": [], "pipeline_groups": [], "whole_slot_reuse": True}),
@@ -237,9 +257,37 @@ def test_reserved_ranges_are_written_where_they_do_not_change_which_plan_is_best
         assert formats.write_problem(problem, "structured")
 
 
-def test_notes_and_bank_geometry_change_nothing() -> None:
+def test_bank_geometry_is_kept_and_bank_cost_is_nothing_where_no_pair_has_one() -> None:
+    pools = _banked(bank_geometry={"bank_size": 4, "num_banks": 2})
+    problem = _read(_document(pools=pools, **_terms("bank_cost", "total_peak")))
+    assert problem.pools[0].banks == (Banks(size=4, count=2),)
+    assert problem.objective == ("bank_cost", "peak")
+    again = json.loads(formats.write_problem(problem, "structured"))["problem"]
+    assert again["pools"] == pools
+    assert again["objective"]["terms"] == ["bank_cost", "total_peak"]
+    ours = plan(problem, Options(deterministic=True))
+    assert ours.status is Status.OPTIMAL
+    assert ours.objective[0].value == 0
+
+
+def test_what_the_format_does_not_say_of_banks_is_refused() -> None:
+    pools = [Pool(id="m", banks=[Banks(size=4, count=2)])]
+    buffers = [
+        Buffer(id="a", size=4, lifetime=[0, 1], within_bank=True),
+        Buffer(id="b", size=4, lifetime=[0, 1]),
+    ]
+    problem = Problem(pools=pools, buffers=buffers, bank_conflicts=[BankConflict(buffers=["a", "b"])])
+    said = told(lambda: formats.write_problem(problem, "structured"))
+    assert said == [("not_expressible", "$.bank_conflicts"), ("not_expressible", "$.buffers[0].within_bank")]
+    uneven = Problem(pools=[Pool(id="m", banks=[Banks(size=4, offset=4)])], buffers=buffers[1:])
+    assert told(lambda: formats.write_problem(uneven, "structured")) == [
+        ("not_expressible", "$.pools[0].banks")
+    ]
+
+
+def test_notes_change_nothing() -> None:
     document = _document(
-        pools=_banked(bank_geometry={"bank_size": 4, "num_banks": 2}),
+        pools=_banked(),
         pypto_structure={
             "alias_classes": [{"buffer": 0, "members": ["a"]}],
             "pipeline_groups": [],

@@ -1,0 +1,27 @@
+// Layouts of instances in which something depends on banks: items are placed one after the other, each where
+// the terms grow least, and then a few at a time are taken out and placed anew. Every constraint is honoured.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/budget.hpp"
+#include "core/instance.hpp"
+#include "core/score.hpp"
+
+namespace memstow::banks {
+
+// Called with each better layout that fits.
+using OnBetter = std::function<void(const Layout&, const Score&)>;
+
+struct Placed {
+    Layout layout;  // items that got no place have none
+    Score score;
+};
+
+// The best layout within the budget. It ends where every term is at its lower bound.
+Placed search(const Instance& instance, const Scorer& scorer, const std::vector<Value>& lower_bounds,
+              std::uint64_t seed, Budget& budget, const OnBetter& on_better);
+
+}  // namespace memstow::banks
