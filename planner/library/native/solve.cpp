@@ -93,7 +93,7 @@ struct Described {
 
 void describe_pools(const memstow_problem& problem, Description& to) {
     for (const judge::Pool& pool : problem.pools) {
-        to.pools.push_back({pool.capacity, pool.alignment, pool.base, pool.cost, {}});
+        to.pools.push_back({pool.capacity, pool.alignment, pool.base, pool.cost, {}, {}});
     }
     for (const judge::Rules::Reserved& range : problem.reserved) {
         to.pools[static_cast<std::size_t>(range.pool)].reserved.push_back({range.begin, range.end});

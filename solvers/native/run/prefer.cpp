@@ -63,6 +63,8 @@ class Mover {
                     for (const Index part : {pair.first, pair.second}) stays_[instance_.parts[part].item] = 1;
                 }
                 return;
+            case TermKind::bank_cost:  // layouts that depend on banks stay as they are
+                return;
             case TermKind::moves:
                 for (const Kept& kept : hint.kept) stays_[kept.item] = 1;
                 return;
@@ -128,7 +130,7 @@ class Mover {
 
 Layout in_preferred_pools(const Instance& instance, const std::vector<Term>& terms, const Hint& hint,
                           Layout layout) {
-    if (instance.item_count() > kMostToMove) return layout;
+    if (instance.item_count() > kMostToMove || instance.banks.matter()) return layout;
     std::vector<Index> away;
     for (Index item = 0; item < instance.item_count(); ++item) {
         if (instance.choices[item][0].pool != layout[item].pool) away.push_back(item);
