@@ -7,6 +7,7 @@ names: they are tried before all.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from hashlib import sha256
 from math import gcd, lcm
 from typing import Final
@@ -15,13 +16,45 @@ from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
-from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Problem, Range, end_of, merged
+from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, Range, end_of, merged
 from memstow.planner.model.records import record
 from memstow.solvers.core import Budget, write_proof
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
 _LATEST: Final = LIMIT  # The checker reads no later times.
+_KNOWN: Final = frozenset(
+    (
+        "version",
+        "name",
+        "pools",
+        "buffers",
+        "conflicts",
+        "exclusive",
+        "relative",
+        "in_place",
+        "reuse_costs",
+        "objective",
+        "id",
+        "capacity",
+        "alignment",
+        "reserved",
+        "base",
+        "cost",
+        "size",
+        "lifetime",
+        "lifetimes",
+        "accesses",
+        "pool",
+        "offset",
+        "group",
+    )
+)
+_UNKNOWN: Final = {
+    kind: [field.name for field in fields(kind) if field.name not in _KNOWN]
+    for kind in (Problem, Pool, Buffer)
+}
+"""Fields that the checker refuses, and any that are added to problems."""
 
 
 @record
@@ -40,6 +73,12 @@ def why_not(problem: Problem) -> str | None:
     if problem.relative:
         return "it has rigid groups (`relative`)"
     (pool,) = problem.pools
+    for one, names in ((problem, _UNKNOWN[Problem]), (pool, _UNKNOWN[Pool])):
+        if any(getattr(one, name) for name in names):
+            return f"it has `{next(name for name in names if getattr(one, name))}`"
+    for name in _UNKNOWN[Buffer]:
+        if any(getattr(buffer, name) is not None for buffer in problem.buffers):
+            return f"it has buffers with `{name}`"
     if next(iter(problem.terms()), None) not in ("peak", "max_peak", f"peak:{pool.id}"):
         return "its objective does not begin with the peak"
     lives = (time for buffer in problem.buffers for life in _lives(buffer) for time in life)

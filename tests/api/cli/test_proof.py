@@ -91,6 +91,7 @@ REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
     ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "it has several pools"),
     ((), {"relative": [{"buffer": "a", "base": "c", "offset": 0}]}, "it has rigid groups"),
+    ((), {"pools": [{"id": "memory", "banks": [{"size": 64}]}]}, "banks"),
     ((), {"objective": ["reuse_cost"]}, "its objective does not begin with the peak"),
 ]
 
