@@ -61,11 +61,24 @@ def test_the_borders_of_banks_are_drawn(cli: Cli, banked: Path, tmp_path: Path) 
 def test_what_stands_in_the_way_is_named(cli: Cli, tmp_path: Path) -> None:
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     path = tmp_path / "tight.json"
-    pool = {"id": "sram", "capacity": 64, "banks": [{"size": 32, "count": 2}]}
-    path.write_text(json.dumps({**BANKED, "pools": [pool], "objective": []}))
-    told = json.loads(cli("inspect", path, "--needs", "--json", "--time-limit", "10").out)["needs"]
+    tight = {
+        "version": 1,
+        "pools": [{"id": "sram", "capacity": 64, "banks": [{"size": 32, "count": 2}]}],
+        "buffers": [
+            {"id": "x", "size": 24, "lifetime": [0, 3], "within_bank": True},
+            {"id": "y", "size": 24, "lifetime": [0, 3], "within_bank": True},
+            {"id": "z", "size": 10, "lifetime": [0, 3], "within_bank": True, "banks": [0, 1]},
+        ],
+        "bank_conflicts": [{"buffers": ["x", "y"]}],
+        "objective": [],
+    }
+    path.write_text(json.dumps(tight))
+    told = json.loads(cli("inspect", path, "--needs", "--json", "--time-limit", "200").out)["needs"]
     assert told["status"] == "infeasible"
-    assert {"within_bank", "banks", "bank_conflict"} <= {one["kind"] for one in told["releases"]}
+    helps = {(one["kind"], one["path"]): one["helps"] for one in told["releases"]}
+    assert helps["within_bank", "$.buffers[2].within_bank"]
+    assert helps["banks", "$.buffers[2].banks"] is False
+    assert helps["bank_conflict", "$.bank_conflicts[0]"] is False
 
 
 def test_formats_without_banks_refuse_them(cli: Cli, banked: Path, tmp_path: Path) -> None:
