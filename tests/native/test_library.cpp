@@ -74,7 +74,7 @@ memstow_code change(memstow_problem* problem, Random& random) {
         case 13:
             return memstow_pin(problem, one, a[0]);
         case 14:
-            return memstow_tie(problem, one, other, random.below(3) == 0 ? -a[0] / 2 : a[0]);
+            return memstow_tie(problem, one, other, random.below(3) == 0 ? a[0] / -2 : a[0]);
         case 15:
             return memstow_keep_apart(problem, one, other);
         case 16:
