@@ -2,7 +2,7 @@
 import { hasNoPlan } from "../model/status.ts";
 import { bytes, plain } from "./format.ts";
 import { drawLive, drawMoment } from "./live.ts";
-import { colourOf, drawAxes, drawGround, drawLevels, drawNames, drawReserved, layerOf, orderOf } from "./map.ts";
+import { colourOf, drawAxes, drawBanks, drawGround, drawLevels, drawNames, drawReserved, layerOf, orderOf } from "./map.ts";
 import { drawNeededBytes } from "./needed.ts";
 import { drawOperators } from "./operators.ts";
 import { drawConstraints } from "./overlays.ts";
@@ -78,6 +78,7 @@ function compose(pen: Pen, pictures: Picture[], words: Words, rectangles: (pictu
     drawReserved(pen, picture);
     if (hasNoPlan(picture.scene)) drawNeededBytes(pen, picture);
     else rectangles(picture, top);
+    drawBanks(pen, picture);
     drawConstraints(pen, picture);
     drawNames(pen, picture);
     drawLevels(pen, picture);

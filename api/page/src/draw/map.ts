@@ -74,6 +74,24 @@ export function drawReserved(pen: Pen, picture: Picture): void {
   });
 }
 
+const LEAST_BANK = 3;
+
+/** Where banks begin that are not too thin to be seen. */
+export function drawBanks(pen: Pen, picture: Picture): void {
+  const { theme, layout: { map } } = picture;
+  const scale = scaleOf(picture);
+  pen.clip(map.x, map.y, map.wide, map.tall, () => {
+    for (const run of picture.scene.pools[picture.place]?.banks ?? []) {
+      const [offset, size] = [Number(run.offset), Number(run.size)];
+      if (scale.y(offset) - scale.y(offset + size) < LEAST_BANK) continue;
+      for (let bank = 0; bank < Number(run.count); bank++) {
+        const y = Math.round(scale.y(offset + size * bank)) + 0.5;
+        if (y >= map.y && y < map.y + map.tall - 1) pen.line([map.x, y, map.x + map.wide, y], theme.quiet, 1, [1, 3]);
+      }
+    }
+  });
+}
+
 /** Peak, bound and capacity. */
 export function drawLevels(pen: Pen, picture: Picture): void {
   const { theme, pool, layout: { map, towers } } = picture;

@@ -2,7 +2,7 @@
  * there before, moved along; when it ends, everything is drawn. */
 import { hasNoPlan } from "../model/status.ts";
 import { drawLive, drawMoment } from "./live.ts";
-import { drawAxes, drawGround, drawLevels, drawNames, drawReserved, layerOf, visible } from "./map.ts";
+import { drawAxes, drawBanks, drawGround, drawLevels, drawNames, drawReserved, layerOf, visible } from "./map.ts";
 import { drawNeededBytes } from "./needed.ts";
 import { drawOperators, drawUses } from "./operators.ts";
 import { drawChosen, drawConstraints, drawHovered } from "./overlays.ts";
@@ -54,6 +54,7 @@ export class Screen {
     drawReserved(this.#pen, picture);
     if (hasNoPlan(picture.scene)) drawNeededBytes(this.#pen, picture);
     else this.#rectangles(picture, moving);
+    drawBanks(this.#pen, picture);
     drawConstraints(this.#pen, picture);
     drawNames(this.#pen, picture, moving ? MOST_LOOKED_AT : Infinity);
     drawAxes(this.#pen, picture);

@@ -10,6 +10,19 @@ export interface RawPool {
   base: Whole;
   cost: Whole;
   reserved: { offset: Whole; size: Whole }[];
+  banks: { offset: Whole; size: Whole; count: Whole }[];
+}
+
+/** In which banks a buffer may be: in one; in those of these numbers, or in any. */
+export interface BankRule {
+  within: boolean;
+  banks: Whole[] | null;
+}
+
+/** Buffers of which no two may touch one bank, or each two that do cost something. */
+export interface BankConflict {
+  buffers: string[];
+  cost: Whole | null;
 }
 
 export interface RawPair {
@@ -48,6 +61,8 @@ export interface RawProblem {
   relative: RawPair[];
   inPlace: RawPair[];
   reuseCosts: RawPair[];
+  bankRules: Map<number, BankRule>;
+  bankConflicts: BankConflict[];
   objective: string[] | null;
 }
 
@@ -61,6 +76,7 @@ class Buffers {
   readonly lists: string[][] = [];
   readonly groupNames: string[] = [];
   readonly pins = new Map<number, { pool: string; offset: Whole | null }>();
+  readonly bankRules = new Map<number, BankRule>();
   readonly firstSpan = new IndexColumn();
   readonly begins = new Column();
   readonly ends = new Column();
@@ -99,6 +115,8 @@ class Buffers {
       else if (field === "group") fillIndices(this.groups, index).push(this.#group(json.string()));
       else if (field === "pool") pool = json.string();
       else if (field === "offset") offset = json.whole();
+      else if (field === "within_bank") this.#bankRule(index).within = json.boolean();
+      else if (field === "banks") this.#bankRule(index).banks = wholes(json);
       else json.skip();
     });
     if (name === null || size === null) json.fail(`buffer ${index} needs an id and a size`);
@@ -107,6 +125,12 @@ class Buffers {
     if (pool !== null) this.pins.set(index, { pool, offset });
     if (this.begins.length === this.#spansBefore()) this.#span(0, 0, TIMELESS);
     this.#count++;
+  }
+
+  #bankRule(index: number): BankRule {
+    const rule = this.bankRules.get(index) ?? { within: false, banks: null };
+    this.bankRules.set(index, rule);
+    return rule;
   }
 
   #spansBefore(): number {
@@ -164,6 +188,7 @@ export function readProblem(json: JsonReader, formulas: Map<number, string> | nu
   let name: string | null = null;
   let pools: RawPool[] | null = null;
   let objective: string[] | null = null;
+  const bankConflicts: BankConflict[] = [];
   let seen = false;
   json.object((field) => {
     if (json.isNull()) return;
@@ -172,6 +197,7 @@ export function readProblem(json: JsonReader, formulas: Map<number, string> | nu
     else if (field === "pools") pools = readPools(json);
     else if (field === "objective") objective = strings(json);
     else if (list !== undefined) json.list(() => list.push(readPair(json)));
+    else if (field === "bank_conflicts") json.list(() => bankConflicts.push(readBankConflict(json)));
     else if (field === "buffers") {
       if (seen) json.fail("the buffers are given twice");
       seen = true;
@@ -181,7 +207,7 @@ export function readProblem(json: JsonReader, formulas: Map<number, string> | nu
   if (!seen) json.fail("a problem needs `buffers`");
   return {
     name,
-    pools: pools ?? [{ id: "memory", capacity: null, alignment: 1, base: 0, cost: 0, reserved: [] }],
+    pools: pools ?? [{ id: "memory", capacity: null, alignment: 1, base: 0, cost: 0, reserved: [], banks: [] }],
     names: buffers.names.packed(),
     sizes: buffers.sizes,
     alignments: fill(buffers.alignments, buffers.alignments.length && buffers.sizes.length, 1),
@@ -200,6 +226,8 @@ export function readProblem(json: JsonReader, formulas: Map<number, string> | nu
     relative: pairs.relative ?? [],
     inPlace: pairs.in_place ?? [],
     reuseCosts: pairs.reuse_costs ?? [],
+    bankRules: buffers.bankRules,
+    bankConflicts,
     objective,
   };
 }
@@ -207,7 +235,7 @@ export function readProblem(json: JsonReader, formulas: Map<number, string> | nu
 export function readPools(json: JsonReader): RawPool[] {
   const pools: RawPool[] = [];
   json.list(() => {
-    const pool: RawPool = { id: "", capacity: null, alignment: 1, base: 0, cost: 0, reserved: [] };
+    const pool: RawPool = { id: "", capacity: null, alignment: 1, base: 0, cost: 0, reserved: [], banks: [] };
     json.object((field) => {
       if (field === "id") pool.id = json.string();
       else if (json.isNull()) return;
@@ -220,6 +248,15 @@ export function readPools(json: JsonReader): RawPool[] {
             else json.skip();
           });
           pool.reserved.push(range);
+        });
+      } else if (field === "banks") {
+        json.list(() => {
+          const banks: { offset: Whole; size: Whole; count: Whole } = { offset: 0, size: 0, count: 1 };
+          json.object((part) => {
+            if (part === "offset" || part === "size" || part === "count") banks[part] = json.whole();
+            else json.skip();
+          });
+          pool.banks.push(banks);
         });
       } else json.skip();
     });
@@ -250,6 +287,17 @@ export function readPair(json: JsonReader): RawPair {
   return pair;
 }
 
+function readBankConflict(json: JsonReader): BankConflict {
+  const conflict: BankConflict = { buffers: [], cost: null };
+  json.object((field) => {
+    if (json.isNull()) return;
+    if (field === "buffers") conflict.buffers = strings(json);
+    else if (field === "cost") conflict.cost = json.whole();
+    else json.skip();
+  });
+  return conflict;
+}
+
 function timePair(json: JsonReader): [Whole, Whole] {
   const times: Whole[] = [];
   json.list(() => times.push(json.whole()));
@@ -264,6 +312,12 @@ export function strings(json: JsonReader): string[] {
   const texts: string[] = [];
   json.list(() => texts.push(json.string()));
   return texts;
+}
+
+function wholes(json: JsonReader): Whole[] {
+  const numbers: Whole[] = [];
+  json.list(() => numbers.push(json.whole()));
+  return numbers;
 }
 
 function known<T>(places: Map<string, number>, all: T[], key: string, value: T): number {

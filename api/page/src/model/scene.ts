@@ -8,7 +8,7 @@ import { lowered, outOfOrder, type Run, runOf } from "./lowering.ts";
 import { type Program, programOf } from "./program.ts";
 import { nameAt, nameCount, NameIndex, type PackedNames, sameName } from "./names.ts";
 import type { RawPlan } from "./plan.ts";
-import type { RawPair, RawPool, RawProblem } from "./problem.ts";
+import type { BankConflict, BankRule, RawPair, RawPool, RawProblem } from "./problem.ts";
 import { type Axis, rankTimes } from "./times.ts";
 import { NO_PROBLEM } from "./verdict.ts";
 
@@ -19,6 +19,7 @@ export interface Pool {
   base: Whole;
   cost: Amount;
   reserved: { offset: Amount; size: Amount }[];
+  banks: { offset: Whole; size: Whole; count: Whole }[];
 }
 
 /** A pair of buffers by index; `value` is a cost, or a distance. */
@@ -75,6 +76,9 @@ export interface Scene {
   relative: Pair[];
   inPlace: Pair[];
   reuseCosts: Pair[];
+  /** By buffer, for those that may not be in all banks. */
+  bankRules: Map<number, BankRule>;
+  bankConflicts: BankConflict[];
   objective: string[];
   /** Of a graph: its operators. */
   program: Program | null;
@@ -154,6 +158,8 @@ function withoutPlan(problem: RawProblem, name: string, index: NameIndex, poolAt
     relative: pairs(problem.relative),
     inPlace: pairs(problem.inPlace),
     reuseCosts: pairs(problem.reuseCosts),
+    bankRules: problem.bankRules,
+    bankConflicts: problem.bankConflicts,
     objective: problem.objective ?? (problem.pools.length === 1 ? ["peak"] : ["placement_cost", "peak"]),
   };
 }

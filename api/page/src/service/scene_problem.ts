@@ -23,13 +23,24 @@ export function problemText(scene: Scene, change: Change): string {
     + `"conflicts":[${pairs(scene.conflicts, (one, other) => `[${one},${other}]`)}],`
     + `"exclusive":[${pairs(scene.exclusive, (one, other) => `[${one},${other}]`)}],`
     + `"relative":[${pairs(scene.relative, (one, other, { value }) => `{"buffer":${one},"base":${other},"offset":${value}}`)}],`
-    + `"in_place":[${pairs(scene.inPlace, (one, other) => `{"input":${one},"output":${other}}`)}]}`;
+    + `"in_place":[${pairs(scene.inPlace, (one, other) => `{"input":${one},"output":${other}}`)}]`
+    + `${bankConflictsText(scene, names[change.without])}}`;
+}
+
+function bankConflictsText(scene: Scene, without: string | undefined): string {
+  const entries = scene.bankConflicts
+    .map(({ buffers, cost }) => ({ named: buffers.map((buffer) => JSON.stringify(buffer)).filter((buffer) => buffer !== without), cost }))
+    .filter(({ named: two }) => two.length > 1)
+    .map(({ named: all, cost }) => `{"buffers":[${all.join(",")}]${cost === null ? "" : `,"cost":${cost}`}}`);
+  return entries.length > 0 ? `,"bank_conflicts":[${entries.join(",")}]` : "";
 }
 
 function poolText(pool: Pool, capacity: Amount | null): string {
   const reserved = pool.reserved.map((range) => `{"offset":${range.offset},"size":${range.size}}`).join(",");
   const base = pool.base > 0 ? `,"base":${pool.base}` : "";
-  return `{"id":${JSON.stringify(pool.id)},"capacity":${capacity},"alignment":${pool.alignment},"cost":${pool.cost},"reserved":[${reserved}]${base}}`;
+  const runs = pool.banks.map((run) => `{"offset":${run.offset},"size":${run.size},"count":${run.count}}`).join(",");
+  const banks = runs === "" ? "" : `,"banks":[${runs}]`;
+  return `{"id":${JSON.stringify(pool.id)},"capacity":${capacity},"alignment":${pool.alignment},"cost":${pool.cost},"reserved":[${reserved}]${base}${banks}}`;
 }
 
 function bufferText(scene: Scene, buffer: number, name: string): string {
@@ -43,6 +54,9 @@ function bufferText(scene: Scene, buffer: number, name: string): string {
   if (always) parts.push(`"lifetime":"always"`);
   else if (spans.length > 0) parts.push(`"lifetimes":[${spans.join(",")}]`);
   if (scene.alignments !== null) parts.push(`"alignment":${scene.alignments[buffer]}`);
+  const rule = scene.bankRules.get(buffer);
+  if (rule?.within === true) parts.push(`"within_bank":true`);
+  if (rule !== undefined && rule.banks !== null) parts.push(`"banks":[${rule.banks.join(",")}]`);
   const pin = scene.pins.get(buffer);
   if (pin !== undefined) {
     parts.push(`"pool":${JSON.stringify(scene.pools[pin.pool]?.id)}`);

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-PUFST3OL.js";import"./part-G5B2L5OG.js";import"./part-AETDYDPQ.js";import"./part-SEBJVLB4.js";import"./part-5MCMIESF.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
