@@ -440,6 +440,7 @@ NEED_OBJECTS: Final = (
     options.REPLAN,
     options.POINT,
     options.RECHECK,
+    options.PROOF,
 )
 
 

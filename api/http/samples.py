@@ -39,6 +39,19 @@ PLANS_FOR_OTHERS: Final = {
     "structured": {"placements": [{"buffer": 0, "pool": 0, "offset": 8192}]},
     "executorch": [{"id": "input", "mem_id": 1, "mem_offset": 8192}],
     "usmp": {"pool_allocations": [{"name_hint": "input", "pool_name": "memory", "byte_offset": 8192}]},
+    "programs": {
+        "version": 1,
+        "programs": [
+            {
+                "id": "decode",
+                "plan": {
+                    "status": "feasible",
+                    "placements": [{"buffer": "past", "pool": "memory", "offset": 0}],
+                },
+            }
+        ],
+        "arenas": [{"pool": "memory", "bytes": 4096}],
+    },
 }
 """By format of another program, an example: what may be in one is for that program to say."""
 SVG: Final = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 560"><!-- a box a buffer --></svg>'

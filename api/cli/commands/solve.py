@@ -240,7 +240,7 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     data = read_bytes_of(args.file)
     began = time.monotonic()
-    columns = columns_in(args, data) if args.proof is None and wants_columns_only(args) else None
+    columns = columns_in(args, data) if wants_columns_only(args) else None
     if columns is not None:
         del data
         return _solve_columns(args, columns)
