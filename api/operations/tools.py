@@ -109,7 +109,7 @@ def _placed(issue: Issue) -> Issue:
     return replace(issue, path=f"$.plan.{path}")
 
 
-def tiles_of(request: TileRequest) -> dict[str, Any]:
+def tiles_of(request: TileRequest) -> dict[str, object]:
     """The answer to a request for tiles, as a JSON object."""
     document = parse_document_body(request.body, request.form, request.limits, members=())
     if isinstance(document, Problem):

@@ -5,7 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -36,7 +36,7 @@ class Deliverer:
         secrets: Sequence[bytes],
         seconds: float,
         metrics: Metrics,
-        job_json: Callable[[Job], dict[str, Any]],
+        job_json: Callable[[Job], dict[str, object]],
     ) -> None:
         self._callbacks = callbacks
         self._allowed = allowed

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from memstow.planner.explain.shortfall import Demand, Shortfall, Work, with_changes
 from memstow.planner.explain.shortfall import as_data as shortfall_data
@@ -280,7 +280,7 @@ class _NeedsSearch:
         return engine.plan(problem, options)
 
 
-def as_data(result: Needs) -> dict[str, Any]:
+def as_data(result: Needs) -> dict[str, object]:
     """The needs as JSON."""
     return {
         "status": "fits" if result.plan.status in PLANNED else result.plan.status.value,

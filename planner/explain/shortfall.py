@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from dataclasses import asdict, dataclass, replace
 from heapq import heappop, heappush, nlargest, nsmallest
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.check import require_valid
 from memstow.planner.graph.documents import problem_of
@@ -367,7 +367,7 @@ def with_changes(problem: Problem, shortfalls: Iterable[Shortfall], leave_out: b
     )
 
 
-def as_data(shortfall: Shortfall, moments: bool = True) -> dict[str, Any]:
+def as_data(shortfall: Shortfall, moments: bool = True) -> dict[str, object]:
     """A shortfall as JSON, with the hardest moments or without them."""
     data = asdict(shortfall)
     if not moments:

@@ -229,7 +229,7 @@ class Document:
     profile: Profile
     instance: Annotated[str, Field(strict=True, min_length=1, max_length=1024)]
     problem: StructuredProblem
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: dict[str, object] = Field(default_factory=dict)
     relaxed_from: str | None = None
     relaxed_features: tuple[Text, ...] = ()
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from heapq import nlargest
-from typing import Any
 
 from memstow.planner.graph.graph_document import operator_label
 from memstow.planner.graph.links import listed_order
@@ -13,7 +12,7 @@ from memstow.planner.show.formatting import count, human, names, short_name, tab
 from memstow.planner.solve.free_orders import outlook
 
 
-def graph_facts(graph: Graph, rows: int) -> dict[str, Any]:
+def graph_facts(graph: Graph, rows: int) -> dict[str, object]:
     """The survey as a JSON object."""
     taken = steps(graph, listed_order(graph))
     best = outlook(graph)

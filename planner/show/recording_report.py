@@ -1,6 +1,6 @@
 """What an allocator has made of a device's memory, in words and as data, and what a plan makes of it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memstow.planner.model.plan import Plan
 from memstow.planner.show.formatting import count, human, percent, plain, table
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from memstow.planner.recorded.recording import Usage
 
 
-def usage_facts(usage: "Usage", rows: int) -> dict[str, Any]:
+def usage_facts(usage: "Usage", rows: int) -> dict[str, object]:
     """The usage as a JSON object, with so many of its users."""
     return {
         "device": usage.device,

@@ -110,9 +110,9 @@ _OF_CHOSEN: Final = tuple(field.name for field in fields(Chosen))
 _OF_FRAME: Final = tuple(field.name for field in fields(Tiling) if field.name != "chosen")
 
 
-def as_data(tiling: Tiling) -> dict[str, Any]:
+def as_data(tiling: Tiling) -> dict[str, object]:
     """The tiling as JSON holds it."""
-    data: dict[str, Any] = {name: getattr(tiling, name) for name in _OF_FRAME if name != "front"}
+    data: dict[str, object] = {name: getattr(tiling, name) for name in _OF_FRAME if name != "front"}
     data["options"] = asdict(tiling.options)
     data["whole"] = None if tiling.whole is None else asdict(tiling.whole)
     chosen = tiling.chosen
@@ -149,7 +149,7 @@ def write_tiling(tiling: "Tiling") -> "bytes":
     return (json.dumps(as_data(tiling), indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def all_as_data(tilings: Sequence[Tiling]) -> dict[str, Any]:
+def all_as_data(tilings: Sequence[Tiling]) -> dict[str, object]:
     """The tilings of all operators of a graph, and what they move together."""
     sums = together(tilings)
     return {

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.terminal import Exit, columns, print_error
@@ -105,7 +105,9 @@ def _faults(installation: "Installation", wanted: set[str]) -> Iterator[str]:
             yield f"the extra {extra.name} lacks {_states(extra)}; install it with: {extra.command}"
 
 
-def _document(installation: "Installation", checkup: "Checkup | None", faults: list[str]) -> dict[str, Any]:
+def _document(
+    installation: "Installation", checkup: "Checkup | None", faults: list[str]
+) -> dict[str, object]:
     return {
         "version": installation.version,
         "python": installation.python,
@@ -130,7 +132,7 @@ def _document(installation: "Installation", checkup: "Checkup | None", faults: l
     }
 
 
-def _package_json(package: "Package") -> dict[str, Any]:
+def _package_json(package: "Package") -> dict[str, object]:
     return {**package._asdict(), "fits": package.fits}
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memstow.api import options
 from memstow.api.cli.output_files import refuse_one_file_twice, refuse_unwritable_json, write_out
@@ -101,7 +101,7 @@ def _options(args: argparse.Namespace) -> "TilingOptions":
     return options_of_texts(options, objective=args.objective, im2col=args.im2col, multiples=args.multiple)
 
 
-def _write(args: argparse.Namespace, report: str, data: dict[str, Any]) -> None:
+def _write(args: argparse.Namespace, report: str, data: dict[str, object]) -> None:
     import json
 
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"

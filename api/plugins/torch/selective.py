@@ -133,7 +133,7 @@ class _Seen:
     whole: int
 
 
-def _looked_at(layer: Callable[..., Any], inputs: Sequence[Any], named: dict[str, Any]) -> _Seen:
+def _looked_at(layer: Callable[..., Any], inputs: Sequence[Any], named: dict[str, object]) -> _Seen:
     """Run the layer with fake tensors, which neither computes nor changes anything."""
     fake = FakeTensorMode(allow_non_fake_inputs=True)
     recorder = _Recorder(fake)
@@ -229,7 +229,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
             )
 
 
-def _by_name(operator: Any, arguments: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+def _by_name(operator: Any, arguments: Sequence[Any], named: dict[str, object]) -> dict[str, object]:
     names = (argument.name for argument in operator._schema.arguments)
     return {**dict(zip(names, arguments, strict=False)), **named}
 
@@ -240,7 +240,7 @@ def _storages(leaves: Iterable[Any]) -> Iterator[int]:
             yield leaf.untyped_storage()._cdata
 
 
-def _is_random(operator: Any, arguments: Sequence[Any], named: dict[str, Any]) -> bool:
+def _is_random(operator: Any, arguments: Sequence[Any], named: dict[str, object]) -> bool:
     """Whether the operator draws random numbers."""
     if torch.Tag.nondeterministic_seeded not in operator.tags:
         return False
