@@ -413,7 +413,8 @@ def enveloped(
     if alone:
         content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
-        content[MEDIA_TYPES["structured"]] = {"schema": _OBJECT, "example": EXAMPLES_ALONE["structured"]}
+        for name in ("structured", "programs"):
+            content[MEDIA_TYPES[name]] = {"schema": _OBJECT, "example": EXAMPLES_ALONE[name]}
         for name in ("executorch", "usmp"):
             # A list or an object. Without a schema: a list among the kinds of a body is what a generator of
             # clients for Python makes calls of that fail, whatever the body.
@@ -480,6 +481,32 @@ EXAMPLES_ALONE: Final[JsonObject] = {
         "sizes": {"a": 301056, "b": 802816},
         "edges": [["a", "b"]],
         "pools": [{"name": "fast", "size": None}],
+    },
+    "programs": {
+        "version": 1,
+        "programs": [
+            {
+                "id": "prefill",
+                "problem": {
+                    "version": 1,
+                    "buffers": [
+                        {"id": "cache", "size": 4096, "lifetime": [1, 3]},
+                        {"id": "x", "size": 2048, "lifetime": [0, 2]},
+                    ],
+                },
+            },
+            {
+                "id": "decode",
+                "problem": {
+                    "version": 1,
+                    "buffers": [
+                        {"id": "cache", "size": 4096, "lifetime": [0, 2]},
+                        {"id": "y", "size": 1024, "lifetime": [1, 2]},
+                    ],
+                },
+            },
+        ],
+        "kept": [{"buffers": [["prefill", "cache"], ["decode", "cache"]], "life": "used"}],
     },
     "structured": {
         "schema_version": 1,
