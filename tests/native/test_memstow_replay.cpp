@@ -18,6 +18,8 @@ constexpr Bytes kUnit = 512;
 void* const kStream = nullptr;
 int other_stream_place = 0;
 void* const kOtherStream = &other_stream_place;
+int third_stream_place = 0;
+void* const kThirdStream = &third_stream_place;
 
 int load(const std::string& table, int device) {
     return memstow_replay_load(table.data(), table.size(), device);
@@ -97,6 +99,7 @@ constexpr memstow_replay_memory kCounted{counted_allocate, counted_release, coun
 
 // Two allocations, one after the other, in one place.
 const std::string kTable = "memstow-replay 1 512 1024 4\n+ 1024 0\n- 0\n+ 1024 0\n- 1\n";
+const std::string kOtherTable = "memstow-replay 1 512 2048 2\n+ 2048 0\n- 0\n";
 
 }  // namespace
 
@@ -144,27 +147,62 @@ TEST(workers_that_allocate_at_once_on_one_stream_or_several_never_share_bytes) {
     CHECK(memstow_replay_use_processor() == 0);
     std::mt19937 random(3);
     for (int round = 0; round < 4; ++round) {
-        const Step recorded = random_step(random, 200, kUnit);
-        CHECK(load(table_of(recorded, kUnit), 0) == 0);
-        std::vector<std::vector<Event>> parts(3);
-        for (std::vector<Event>& part : parts) part = changed(random, recorded, 50, kUnit);
-        std::vector<Program> programs{{0, kStream, 1}, {0, kStream, 101}, {0, kOtherStream, 201}};
+        const std::vector<Step> recorded{random_step(random, 200, kUnit), random_step(random, 150, kUnit)};
+        CHECK(load(table_of(recorded[0], kUnit) + table_of(recorded[1], kUnit), 0) == 0);
+        // Two workers on the stream of the step, two on another one, and one that was not recorded.
+        const std::vector<std::pair<void*, std::size_t>> workers{
+            {kStream, 0}, {kStream, 0}, {kOtherStream, 1}, {kOtherStream, 1}, {kThirdStream, 1}};
+        std::vector<std::vector<Event>> parts;
+        std::vector<Program> programs;
+        for (const auto& [stream, part] : workers) {
+            parts.push_back(changed(random, recorded[part], 50, kUnit));
+            programs.emplace_back(0, stream, static_cast<unsigned char>(50 * parts.size()));
+        }
         for (int step = 0; step < 3; ++step) {
             CHECK(memstow_replay_begin(0, kStream) == 0);
-            std::vector<std::thread> workers;
+            std::vector<std::thread> threads;
             for (std::size_t i = 0; i < programs.size(); ++i) {
-                workers.emplace_back([&, i] {
+                threads.emplace_back([&, i] {
                     programs[i].run(parts[i]);
                     memstow_replay_statistics counts{};
                     memstow_replay_read(0, &counts);
                     programs[i].free_all();
                 });
             }
-            for (std::thread& worker : workers) worker.join();
+            for (std::thread& thread : threads) thread.join();
         }
-        CHECK(statistics(0).planned > 0);
+        CHECK(statistics(0).planned > 0 && statistics(0).live == 0);
         CHECK(memstow_replay_unload(0) == 0);
     }
+}
+
+TEST(each_stream_of_a_step_has_an_arena_and_all_or_none_are_allocated) {
+    CHECK(memstow_replay_use(&kCounted) == 0);
+    const std::string empty = "memstow-replay 1 512 0 0\n";
+    CHECK(load(kTable + empty + "memstow-replay 1 1 4611686018427387904 0\n", 0) == -1);
+    CHECK(says("bytes for the arena") && allocations == 0);
+    CHECK(load(kTable + empty + kOtherTable, 0) == 0);
+    CHECK(allocations == 2 && statistics(0).arena == 1024 + 2048);
+    waits = 0;
+    CHECK(memstow_replay_begin(0, kStream) == 0);
+    Program program(0, kStream, 1);
+    Program beside(0, kOtherStream, 2);
+    program.allocate({0, 1024, false});
+    beside.allocate({0, 2048, false});
+    // In this step the arena has its stream.
+    Program late(0, kThirdStream, 3);
+    late.allocate({0, 2048, false});
+    CHECK(statistics(0).planned == 2 && statistics(0).unplanned == 1 && statistics(0).live == 2);
+    CHECK(statistics(0).high_water == 1024 + 2048 && waits == 0);
+    for (Program* each : {&program, &beside, &late}) each->free_all();
+    CHECK(memstow_replay_begin(0, kStream) == 0);
+    CHECK(waits == 0);
+    late.allocate({0, 2048, false});
+    CHECK(waits == 1 && statistics(0).planned == 3);
+    CHECK(load(kTable, 0) == -1 && says("are live"));
+    late.free_all();
+    CHECK(memstow_replay_unload(0) == 0);
+    CHECK(allocations == 0);
 }
 
 TEST(allocations_outside_of_steps_and_on_other_streams_and_devices_get_other_memory) {

@@ -13,6 +13,16 @@ using namespace replay_steps;
 
 namespace {
 
+int other_stream_place = 0;
+constexpr Stream kStream = nullptr;
+const Stream kOtherStream = &other_stream_place;
+
+StepTable only_table(const std::string& text) {
+    std::vector<StepTable> tables = read_step_tables(text);
+    CHECK(tables.size() == 1);
+    return std::move(tables.front());
+}
+
 // Runs the events, and checks each place against all that are live. `count` is how many allocations got a
 // place.
 class Run {
@@ -20,7 +30,7 @@ class Run {
     explicit Run(StepAllocator& plan) : plan_(plan) {}
 
     void step(const std::vector<Event>& events) {
-        plan_.begin_step();
+        plan_.begin_step(kStream);
         others_.clear();
         older_.merge(places_);
         // Of two with one number one is kept.
@@ -63,7 +73,7 @@ class Run {
     }
 
     void free_place(Bytes offset) {
-        CHECK(plan_.free(offset, false));
+        CHECK(plan_.free(offset, kStream));
         live_.remove(offset);
     }
 
@@ -77,7 +87,7 @@ class Run {
 // Why the text is refused; nothing where it is not.
 std::string refusal(const std::string& text) {
     try {
-        read_step_table(text);
+        read_step_tables(text);
         return "";
     } catch (const std::invalid_argument& error) {
         return error.what();
@@ -95,13 +105,13 @@ TEST(a_step_that_repeats_gets_the_places_of_the_plan_and_needs_no_more) {
     for (int round = 0; round < 40; ++round) {
         const Bytes unit = Bytes{1} << below(random, 10);
         const Step recorded = random_step(random, 1 + below(random, 300), unit);
-        StepAllocator plan(read_step_table(table_of(recorded, unit)));
+        StepAllocator plan(only_table(table_of(recorded, unit)));
         for (int repetition = 0; repetition < 3; ++repetition) {
-            plan.begin_step();
+            plan.begin_step(kStream);
             std::set<std::size_t> left;
             for (const Event& event : recorded.events) {
                 if (event.is_free) {
-                    CHECK(plan.free(recorded.offsets[event.number], false));
+                    CHECK(plan.free(recorded.offsets[event.number], kStream));
                     left.erase(event.number);
                 } else {
                     CHECK(plan.allocate(event.size) == recorded.offsets[event.number]);
@@ -109,7 +119,7 @@ TEST(a_step_that_repeats_gets_the_places_of_the_plan_and_needs_no_more) {
                 }
             }
             CHECK(plan.live() == left.size());
-            for (const std::size_t number : left) CHECK(plan.free(recorded.offsets[number], false));
+            for (const std::size_t number : left) CHECK(plan.free(recorded.offsets[number], kStream));
         }
         CHECK(plan.high_water() == recorded.arena);
         CHECK(plan.taken() == 0);
@@ -122,7 +132,7 @@ TEST(a_million_events_of_steps_that_differ_never_share_bytes) {
     while (events < 1'000'000) {
         const Bytes unit = Bytes{1} << below(random, 10);
         const Step recorded = random_step(random, 20 + below(random, 1500), unit);
-        StepAllocator plan(read_step_table(table_of(recorded, unit)));
+        StepAllocator plan(only_table(table_of(recorded, unit)));
         Run run(plan);
         for (int repetition = 0; repetition < 4; ++repetition) {
             const std::vector<Event> step = changed(random, recorded, below(random, 500), unit);
@@ -143,7 +153,7 @@ TEST(a_step_is_followed_again_after_what_differs) {
     std::size_t all = 0;
     for (int round = 0; round < 20; ++round) {
         const Step recorded = random_step(random, 1000, 512);
-        StepAllocator plan(read_step_table(table_of(recorded, 512)));
+        StepAllocator plan(only_table(table_of(recorded, 512)));
         Run run(plan);
         const std::vector<Event> step = changed(random, recorded, 20, 512);
         run.step(step);
@@ -158,56 +168,56 @@ TEST(a_step_is_followed_again_after_what_differs) {
 TEST(an_allocation_whose_place_is_taken_gets_another_that_nobody_needs_meanwhile) {
     // 0 outlives its step, so 2 cannot have its place; 1 and 3 are live with 2, 4 is not.
     StepAllocator plan(
-        read_step_table("memstow-replay 1 1 30 10\n+ 10 0\n+ 10 10\n- 1\n- 0\n+ 10 0\n+ 10 10\n"
-                        "- 2\n- 3\n+ 10 20\n- 4\n"));
-    plan.begin_step();
+        only_table("memstow-replay 1 1 30 10\n+ 10 0\n+ 10 10\n- 1\n- 0\n+ 10 0\n+ 10 10\n"
+                   "- 2\n- 3\n+ 10 20\n- 4\n"));
+    plan.begin_step(kStream);
     CHECK(plan.allocate(10) == 0u);
     CHECK(plan.allocate(10) == 10u);
-    CHECK(plan.free(10, false));
+    CHECK(plan.free(10, kStream));
     CHECK(plan.allocate(10) == 20u);
     CHECK(plan.taken() == 0);
 }
 
 TEST(sizes_are_those_of_the_plan_up_to_its_unit) {
-    StepAllocator plan(read_step_table("memstow-replay 1 512 1024 2\n+ 1024 0\n- 0\n"));
+    StepAllocator plan(only_table("memstow-replay 1 512 1024 2\n+ 1024 0\n- 0\n"));
     for (const Bytes size : {Bytes{512}, Bytes{1025}, Bytes{0}, ~Bytes{0}, ~Bytes{0} - 600}) {
-        plan.begin_step();
+        plan.begin_step(kStream);
         CHECK(!plan.allocate(size));
     }
-    plan.begin_step();
+    plan.begin_step(kStream);
     CHECK(plan.allocate(513) == 0u);
     CHECK(plan.high_water() == 513);
     // Neither twice, nor what begins nowhere.
-    CHECK(!plan.free(512, false));
-    CHECK(plan.free(0, false));
-    CHECK(!plan.free(0, false));
+    CHECK(!plan.free(512, kStream));
+    CHECK(plan.free(0, kStream));
+    CHECK(!plan.free(0, kStream));
 }
 
 TEST(a_place_that_is_held_or_shared_is_taken_until_it_is_released) {
     const std::string table = "memstow-replay 1 1 8 4\n+ 8 0\n- 0\n+ 8 0\n- 1\n";
     for (const bool is_shared : {false, true}) {
-        StepAllocator plan(read_step_table(table));
-        plan.begin_step();
+        StepAllocator plan(only_table(table));
+        plan.begin_step(kStream);
         CHECK(plan.allocate(8) == 0u);
-        if (is_shared) CHECK(plan.share(0));
-        CHECK(plan.free(0, !is_shared));
+        if (is_shared) CHECK(plan.share(0, kOtherStream));
+        CHECK(plan.free(0, is_shared ? kStream : kOtherStream));
         CHECK(plan.has_held() && plan.live() == 0);
-        CHECK(!plan.free(0, false) && !plan.share(0));
+        CHECK(!plan.free(0, kStream) && !plan.share(0, kOtherStream));
         CHECK(!plan.allocate(8));
-        plan.begin_step();
+        plan.begin_step(kStream);
         CHECK(!plan.allocate(8));
         plan.release_held();
         CHECK(!plan.has_held());
-        plan.begin_step();
+        plan.begin_step(kStream);
         CHECK(plan.allocate(8) == 0u);
     }
 }
 
 TEST(a_step_without_allocations_places_nothing) {
-    StepAllocator plan(read_step_table("memstow-replay 1 512 0 0\n"));
-    plan.begin_step();
+    StepAllocator plan(only_table("memstow-replay 1 512 0 0\n"));
+    plan.begin_step(kStream);
     CHECK(!plan.allocate(512));
-    CHECK(!plan.free(0, false));
+    CHECK(!plan.free(0, kStream));
 }
 
 TEST(step_tables_that_cannot_be_are_refused) {
@@ -235,6 +245,10 @@ TEST(step_tables_that_cannot_be_are_refused) {
     CHECK(is_refused("memstow-replay 1 4 8 2\n+ 8 0\n", "fewer events"));
     CHECK(is_refused("memstow-replay 1 4 8 1\n+ 8 0\n- 0\n", "more lines"));
     CHECK(is_refused("memstow-replay 1 4 8 2\n+ 8 0\n- 1\n", "line 3: the allocation is freed before"));
+    // Of two tables the second.
+    const std::string first = "memstow-replay 1 4 8 2\n+ 8 0\n- 0\n";
+    CHECK(is_refused(first + "memstow-replay 1 4 8 2\n+ 8 0\n+ 4 4\n", "line 6: the allocation shares"));
+    CHECK(is_refused(first + "memstow-replay 1 4 8 1\n- 0\n", "line 5: the allocation is freed before"));
     CHECK(is_refused("memstow-replay 1 4 8 3\n+ 8 0\n- 0\n- 0\n", "line 4: the allocation is freed before"));
     CHECK(is_refused("memstow-replay 1 4 8 2\n+ 8 0\n+ 4 4\n", "line 3: the allocation shares bytes"));
 }
@@ -269,7 +283,7 @@ TEST(step_tables_with_damage_are_refused_or_hold_together) {
             continue;
         }
         ++read;
-        const StepTable table = read_step_table(text);
+        const StepTable table = only_table(text);
         Live live;
         for (const auto& [allocation, is_free] : table.events) {
             const auto& [size, offset] = table.allocations[allocation];
@@ -280,7 +294,7 @@ TEST(step_tables_with_damage_are_refused_or_hold_together) {
             }
         }
         StepAllocator plan(table);
-        plan.begin_step();
+        plan.begin_step(kStream);
     }
     CHECK(read > 0 && refused > read);
 }

@@ -33,7 +33,7 @@ _COUNTS: Final = (
 
 
 class ReplayError(MemstowError):
-    """The library refused: it has no memory for the arena, allocations are live, PyTorch is not as needed."""
+    """The library refused: it has no memory for an arena, allocations are live, PyTorch is not as needed."""
 
 
 @record
@@ -41,14 +41,14 @@ class ReplayStatistics:
     """What the library counted since the plan was loaded."""
 
     arena: int
-    """Bytes of the plan, allocated in one piece."""
+    """Bytes of the plan: of the arenas of all streams."""
     high_water: int
-    """The end of the highest allocation within the arena."""
+    """The ends of the highest allocation within each arena, added up."""
     live: int
-    """Allocations within the arena that are live."""
+    """Allocations within arenas that are live."""
     steps: int
     planned: int
-    """Allocations that got a place within the arena."""
+    """Allocations that got a place within an arena."""
     taken: int
     """Allocations of the recorded step for which there was no place any more."""
     unplanned: int
@@ -90,7 +90,7 @@ def _call(name: str, *arguments: object) -> None:
 
 
 class Replay:
-    """The plan of the steps of a device. Its arena is there from the beginning until `close`."""
+    """The plan of the steps of a device. Its arenas are there from the beginning until `close`."""
 
     def __init__(self, table: bytes, device: int = 0, *, on_processor: bool = False) -> None:
         """Load a step table. `on_processor`: memory is the processor's, to try a plan without a device."""
@@ -125,8 +125,9 @@ class Replay:
 
     @contextmanager
     def step(self, stream: int | None = None) -> Iterator[None]:
-        """Allocations in the `with` block are those of a step, on this stream: a `cudaStream_t` as a number.
+        """Allocations in the `with` block are those of a step, which begins on this stream.
 
+        It is a `cudaStream_t` as a number; on other streams each has the arena that fits what it allocates.
         Default: the current stream of PyTorch where it is installed there, else the default stream.
         """
         if stream is None:
@@ -146,7 +147,7 @@ class Replay:
         return ReplayStatistics(*(getattr(counts, name) for name in _COUNTS))
 
     def close(self) -> None:
-        """Drop the plan and its arena; a ReplayError while allocations within the arena are live."""
+        """Drop the plan and its arenas; a ReplayError while allocations within them are live."""
         _call("memstow_replay_unload", self._device)
 
     def __enter__(self) -> "Replay":
@@ -159,9 +160,9 @@ class Replay:
 
 
 def replay(plan: Plan, problem: Problem, *, device: int = 0, on_processor: bool = False) -> Replay:
-    """Load a plan of the recorded allocations of a step, and allocate its arena.
+    """Load a plan of the recorded allocations of a step, and allocate an arena for each of its streams.
 
-    The buffers of the problem are the allocations, in one memory, with the indices of events as times. An
-    InputError if the plan is not valid, or the problem has what a step table cannot say.
+    The buffers of the problem are the allocations, with the indices of events as times. An InputError if the
+    plan is not valid, or the problem has what a step table cannot say.
     """
     return Replay(write_plan(problem, plan, "replay"), device, on_processor=on_processor)

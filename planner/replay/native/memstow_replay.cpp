@@ -12,15 +12,17 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "cuda_runtime.hpp"
-#include "step_allocator.hpp"
+#include "stream_arenas.hpp"
 
 namespace {
 
 using memstow::replay::Bytes;
 using memstow::replay::StepAllocator;
 using memstow::replay::StepTable;
+using memstow::replay::StreamArenas;
 
 constexpr int kMostDevices = 64;
 
@@ -92,23 +94,37 @@ void synchronize(int device) {
     if (memory && memory->synchronize != nullptr) memory->synchronize(device);
 }
 
+// The arena of a stream, as memory.
+struct ArenaMemory {
+    char* begin = nullptr;
+    Bytes size = 0;
+};
+
+// Memory of a step that is not of an arena.
+struct Other {
+    std::size_t size;
+    std::size_t arena;  // that of its stream
+};
+
 // The plan of a device, and what it counts. Everything but the mutex is guarded by it.
 struct Device {
     std::mutex mutex;
-    std::optional<StepAllocator> plan;
-    char* arena = nullptr;
-    Bytes arena_size = 0;
+    std::optional<StreamArenas> plan;
+    std::vector<ArenaMemory> arenas;
     bool is_in_step = false;
-    void* stream = nullptr;  // of the last step
-    // Other memory that this step allocated, and how much: the plan is told when that is freed.
-    std::unordered_map<void*, std::size_t> others_of_step;
+    // What this step allocated on streams that have arenas: their plans are told when it is freed.
+    std::unordered_map<void*, Other> others_of_step;
     memstow_replay_statistics counts{};
 
-    std::optional<Bytes> offset_of(const void* memory) const {
-        const auto begin = reinterpret_cast<std::uintptr_t>(arena);
+    // What begins there, if that is within an arena.
+    std::optional<std::pair<StepAllocator*, Bytes>> planned_at(const void* memory) {
         const auto address = reinterpret_cast<std::uintptr_t>(memory);
-        if (arena == nullptr || address < begin || address - begin >= arena_size) return std::nullopt;
-        return address - begin;
+        for (std::size_t i = 0; i < arenas.size(); ++i) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(arenas[i].begin);
+            if (address >= begin && address - begin < arenas[i].size)
+                return std::pair(&plan->plan(i), address - begin);
+        }
+        return std::nullopt;
     }
 };
 
@@ -143,6 +159,13 @@ void use(const memstow_replay_memory& memory) {
     chosen = memory;
 }
 
+void release_arenas(std::vector<ArenaMemory>& arenas, int number) {
+    for (const ArenaMemory& arena : arenas) {
+        if (arena.begin != nullptr) release(arena.begin, arena.size, number, nullptr);
+    }
+    arenas.clear();
+}
+
 void unload(Device& device, int number) {
     if (device.plan && device.plan->live() != 0) {
         throw std::logic_error("allocations of the plan are live; free them before it is dropped");
@@ -150,84 +173,88 @@ void unload(Device& device, int number) {
     device.plan.reset();
     device.is_in_step = false;
     device.others_of_step.clear();
-    if (device.arena != nullptr) {
-        synchronize(number);
-        release(device.arena, device.arena_size, number, nullptr);
+    if (!device.arenas.empty()) synchronize(number);
+    release_arenas(device.arenas, number);
+}
+
+// All or none of them.
+std::vector<ArenaMemory> allocate_arenas(const std::vector<StepTable>& tables, int number) {
+    std::vector<ArenaMemory> arenas;
+    for (const StepTable& table : tables) {
+        // Without memory it is nobody's.
+        if (table.arena == 0) {
+            arenas.emplace_back();
+            continue;
+        }
+        void* arena = allocate(table.arena, number, nullptr);
+        if (arena != nullptr) {
+            arenas.push_back({static_cast<char*>(arena), table.arena});
+            continue;
+        }
+        release_arenas(arenas, number);
+        const std::lock_guard choice(choosing);
+        if (!memory_in_use()) throw std::runtime_error("there is no CUDA runtime");
+        throw std::runtime_error("there are not " + std::to_string(table.arena) + " bytes for the arena");
     }
-    device.arena = nullptr;
-    device.arena_size = 0;
+    return arenas;
 }
 
 void load(Device& device, std::string_view text, int number) {
-    const StepTable table = memstow::replay::read_step_table(text);
-    StepAllocator plan(table);
+    const std::vector<StepTable> tables = memstow::replay::read_step_tables(text);
+    StreamArenas plan(tables, [number] { synchronize(number); });
     const std::lock_guard lock(device.mutex);
     unload(device, number);
-    if (table.arena > 0) {
-        void* arena = allocate(table.arena, number, nullptr);
-        if (arena == nullptr) {
-            const std::lock_guard choice(choosing);
-            if (!memory_in_use()) throw std::runtime_error("there is no CUDA runtime");
-            throw std::runtime_error("there are not " + std::to_string(table.arena) + " bytes for the arena");
-        }
-        device.arena = static_cast<char*>(arena);
-        device.arena_size = table.arena;
-    }
+    device.arenas = allocate_arenas(tables, number);
     device.plan.emplace(std::move(plan));
     const memstow_replay_statistics before = device.counts;
     device.counts = {};
-    device.counts.arena = table.arena;
+    for (const ArenaMemory& arena : device.arenas) device.counts.arena += arena.size;
     device.counts.other_bytes = before.other_bytes;
     device.counts.other_peak = before.other_peak;
 }
 
-void begin(Device& device, int number, void* stream) {
+void begin(Device& device, const void* stream) {
     const std::lock_guard lock(device.mutex);
     if (!device.plan) throw std::logic_error("the device has no plan");
-    const bool is_first = device.counts.steps == 0;
-    if (device.plan->has_held() || (!is_first && device.stream != stream)) {
-        synchronize(number);
-        device.plan->release_held();
-    }
-    device.stream = stream;
+    device.plan->begin_step(stream);
     device.is_in_step = true;
     device.others_of_step.clear();
-    device.plan->begin_step();
     ++device.counts.steps;
 }
 
 // Where the plan has the allocation; null where it has none.
 void* planned(Device& device, std::size_t size, const void* stream) {
     if (!device.is_in_step) return nullptr;
-    const std::optional<Bytes> offset =
-        stream == device.stream ? device.plan->allocate(size) : std::optional<Bytes>();
+    const std::optional<std::size_t> arena = device.plan->arena_of(stream, size);
+    const std::optional<Bytes> offset = arena ? device.plan->allocate(*arena, size) : std::optional<Bytes>();
     if (!offset) {
         ++device.counts.unplanned;
         return nullptr;
     }
     ++device.counts.planned;
-    return device.arena + *offset;
+    return device.arenas[*arena].begin + *offset;
 }
 
 void add_other(Device& device, void* memory, std::size_t size, const void* stream) {
     const std::lock_guard lock(device.mutex);
     device.counts.other_bytes += size;
     device.counts.other_peak = std::max(device.counts.other_peak, device.counts.other_bytes);
-    if (device.is_in_step && stream == device.stream) device.others_of_step.insert_or_assign(memory, size);
+    if (!device.is_in_step) return;
+    const std::optional<std::size_t> arena = device.plan->arena_of(stream);
+    if (arena) device.others_of_step.insert_or_assign(memory, Other{size, *arena});
 }
 
-// Whether it was of the arena, or is no memory that is live there.
+// Whether it was of an arena, or is no memory that is live there.
 bool free_planned(Device& device, void* memory, std::size_t size, const void* stream) {
     const std::lock_guard lock(device.mutex);
-    const std::optional<Bytes> offset = device.offset_of(memory);
-    if (offset) {
-        device.plan->free(*offset, stream != device.stream);
+    if (const auto place = device.planned_at(memory)) {
+        place->first->free(place->second, stream);
         return true;
     }
     device.counts.other_bytes -= std::min<Bytes>(device.counts.other_bytes, size);
     const auto other = device.others_of_step.find(memory);
     if (other != device.others_of_step.end()) {
-        device.plan->free_elsewhere(other->second);
+        device.plan->plan(other->second.arena).free_elsewhere(other->second.size);
         device.others_of_step.erase(other);
     }
     return false;
@@ -261,9 +288,9 @@ void memstow_free(void* memory, size_t size, int device, void* stream) {
 void memstow_record_stream(void* memory, void* stream) {
     for (Device& device : devices) {
         const std::lock_guard lock(device.mutex);
-        const std::optional<Bytes> offset = device.offset_of(memory);
-        if (!offset) continue;
-        if (stream != device.stream) device.plan->share(*offset);
+        const auto place = device.planned_at(memory);
+        if (!place) continue;
+        place->first->share(place->second, stream);
         return;
     }
 }
@@ -294,7 +321,7 @@ int memstow_replay_unload(int device) {
 }
 
 int memstow_replay_begin(int device, void* stream) {
-    return attempt([&] { begin(required(device), device, stream); });
+    return attempt([&] { begin(required(device), stream); });
 }
 
 int memstow_replay_end(int device) {

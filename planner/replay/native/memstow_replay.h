@@ -6,13 +6,16 @@
  * says why.
  *
  * Between memstow_replay_begin and memstow_replay_end an allocation gets its planned place if it is one of
- * the recorded step, on the stream of the step, and no live allocation has a byte of that place. All others,
- * and those outside of steps, get memory of their own.
+ * the recorded step, on a stream that has an arena, and no live allocation has a byte of that place. All
+ * others, and those outside of steps, get memory of their own.
+ *
+ * A plan has an arena for each stream of the recorded step. The first is of the stream that
+ * memstow_replay_begin names; each other is of the stream that allocates as its table says.
  *
  * The streams of a device run beside each other, so bytes of the plan go from one allocation to the next
  * within one stream alone: what is freed on another stream, or was ever named to memstow_record_stream with
- * another, keeps its place until the next step begins, which then waits for the device. A step on another
- * stream than the one before waits as well.
+ * another, keeps its place until the next step begins, which then waits for the device. So does an arena that
+ * goes from one stream to another.
  */
 #ifndef MEMSTOW_REPLAY_H
 #define MEMSTOW_REPLAY_H
@@ -44,10 +47,10 @@ struct memstow_replay_memory {
 MEMSTOW_EXPORT int memstow_replay_use(const struct memstow_replay_memory* memory);
 MEMSTOW_EXPORT int memstow_replay_use_processor(void);
 
-/* Takes the plan of the steps of this device from the text of a step table, and allocates its arena, in one
- * piece. The plan before it must have no live allocations. */
+/* Takes the plan of the steps of this device from the text of step tables, and allocates its arenas, each in
+ * one piece. The plan before it must have no live allocations. */
 MEMSTOW_EXPORT int memstow_replay_load(const char* table, size_t length, int device);
-/* Drops the plan of this device and releases its arena. */
+/* Drops the plan of this device and releases its arenas. */
 MEMSTOW_EXPORT int memstow_replay_unload(int device);
 
 MEMSTOW_EXPORT int memstow_replay_begin(int device, void* stream);
@@ -56,14 +59,14 @@ MEMSTOW_EXPORT int memstow_replay_end(int device);
 /* Counts of a device since its plan was loaded, and of memory that is not of the plan since the process
  * began. */
 struct memstow_replay_statistics {
-    uint64_t arena;      /* bytes */
-    uint64_t high_water; /* end of the highest allocation within the arena */
+    uint64_t arena;      /* bytes of all arenas */
+    uint64_t high_water; /* ends of the highest allocation within each arena, added up */
     uint64_t live;       /* planned allocations that are live */
     uint64_t steps;
-    uint64_t planned;     /* allocations that are or were within the arena */
+    uint64_t planned;     /* allocations that are or were within an arena */
     uint64_t taken;       /* allocations of the recorded step for which there was no place */
-    uint64_t unplanned;   /* all allocations within steps that are not within the arena */
-    uint64_t other_bytes; /* memory that is not of the arena: live */
+    uint64_t unplanned;   /* all allocations within steps that are not within an arena */
+    uint64_t other_bytes; /* memory that is not of an arena: live */
     uint64_t other_peak;  /* and at most */
 };
 

@@ -29,8 +29,9 @@ StepAllocator::StepAllocator(const StepTable& table)
     held_.reserve(places_.size());
 }
 
-void StepAllocator::begin_step() {
+void StepAllocator::begin_step(Stream stream) {
     ++step_;
+    stream_ = stream;
     follower_.begin_step();
 }
 
@@ -48,7 +49,7 @@ std::optional<Bytes> StepAllocator::allocate(Bytes size) {
     }
     const Bytes offset = live_.begin_of(place);
     live_.insert(place, offset + entry.size);
-    places_[place] = {entry.size, step_, Use::live};
+    places_[place] = {entry.size, step_, stream_, Use::live};
     ++live_count_;
     high_water_ = std::max(high_water_, offset + size);
     return offset;
@@ -79,20 +80,20 @@ bool StepAllocator::is_planned(const Entry& entry, Bytes begin, int& comparisons
     return false;
 }
 
-bool StepAllocator::share(Bytes offset) {
+bool StepAllocator::share(Bytes offset, Stream stream) {
     const Index place = live_.place_of(offset);
     if (place == kNone || (places_[place].use != Use::live && places_[place].use != Use::shared))
         return false;
-    places_[place].use = Use::shared;
+    if (stream != places_[place].stream) places_[place].use = Use::shared;
     return true;
 }
 
-bool StepAllocator::free(Bytes offset, bool hold) {
+bool StepAllocator::free(Bytes offset, Stream stream) {
     const Index i = live_.place_of(offset);
     if (i == kNone || places_[i].use == Use::none || places_[i].use == Use::held) return false;
     Place& place = places_[i];
     --live_count_;
-    if (hold || place.use == Use::shared) {
+    if (place.use == Use::shared || stream != place.stream || stream != stream_) {
         place.use = Use::held;
         held_.push_back(i);
     } else {

@@ -10,29 +10,37 @@
 
 namespace memstow::replay {
 
+// A queue of a device, which runs beside the others. Only told apart.
+using Stream = const void*;
+
 // Whatever a step allocates and frees, in whatever order: a place is only given away while no live allocation
-// has a byte of it. Knows offsets in an arena, not the memory itself. Not thread safe.
+// has a byte of it, and nothing on another stream may still use what had it last. Knows offsets in an arena,
+// not the memory itself. Not thread safe.
 class StepAllocator {
   public:
     explicit StepAllocator(const StepTable& table);
 
-    // The next allocation is the first of a step. What is live stays so.
-    void begin_step();
+    // The next allocation is the first of a step, all of whose allocations are on this stream. What is live
+    // stays so. Where another stream had the arena, the caller has waited for what ran there.
+    void begin_step(Stream stream);
     // The offset of an allocation of this size: where the plan has it, or another place where allocations of
     // this size are if that one is taken. Nothing where it is not one of the recorded step, or there is no
     // place for it.
     std::optional<Bytes> allocate(Bytes size);
-    // The allocation at this offset is in use elsewhere too: freed, it keeps its place until `release_held`.
-    // False where no live allocation begins there.
-    bool share(Bytes offset);
-    // The allocation at this offset is freed; `hold` as if it were shared. False where no live allocation
-    // begins there.
-    bool free(Bytes offset, bool hold);
+    // The allocation at this offset is in use on this stream too: if that is another than it was made on, it
+    // keeps its place, once it is freed, until `release_held`. False where no live allocation begins there.
+    bool share(Bytes offset, Stream stream);
+    // The allocation at this offset is freed on this stream, and keeps its place likewise if that is another,
+    // or the stream of the steps is. False where no live allocation begins there.
+    bool free(Bytes offset, Stream stream);
     // Something that has no place here, but was allocated in this step, is freed.
     void free_elsewhere(Bytes size) { follower_.freed(size); }
     // Nothing uses any longer what was freed.
     void release_held();
 
+    const StepFollower& follower() const { return follower_; }
+    // How many allocations the recorded step has.
+    std::size_t recorded() const { return entries_.size(); }
     bool has_held() const { return !held_.empty(); }
     // Allocations that are live.
     std::size_t live() const { return live_count_; }
@@ -55,8 +63,9 @@ class StepAllocator {
     };
 
     struct Place {
-        Bytes size = 0;          // of what is live
-        std::uint64_t step = 0;  // in which that was allocated
+        Bytes size = 0;           // of what is live
+        std::uint64_t step = 0;   // in which that was allocated
+        Stream stream = nullptr;  // on which it was
         Use use = Use::none;
     };
 
@@ -76,6 +85,7 @@ class StepAllocator {
     std::vector<Place> places_;
     std::vector<Index> held_;
     std::uint64_t step_ = 0;
+    Stream stream_ = nullptr;
     std::size_t live_count_ = 0;
     Bytes high_water_ = 0;
     std::uint64_t taken_ = 0;

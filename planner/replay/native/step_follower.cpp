@@ -30,6 +30,11 @@ Index StepFollower::allocated(Bytes size) {
 
 void StepFollower::freed(Bytes size) { follow(size, true); }
 
+bool StepFollower::begins_with(Bytes size) const {
+    // Nothing can be freed before it.
+    return !events_.empty() && kind_of(size, false) == events_.front().kind;
+}
+
 // The recorded event that one of this kind is; kNone if it is none.
 Index StepFollower::follow(Bytes size, bool is_free) {
     if (is_sure_ && position_ < events_.size()) {
@@ -46,8 +51,6 @@ Index StepFollower::follow(Bytes size, bool is_free) {
 }
 
 StepFollower::Kind StepFollower::kind_of(Bytes size, bool is_free) const {
-    // Of a size that no recorded event has, which is equal to no kind.
-    constexpr Kind kUnknown = std::numeric_limits<Kind>::max() - 1;
     const Index number = size > std::numeric_limits<Bytes>::max() - unit_
                              ? kNone
                              : sizes_.find((size + unit_ - 1) / unit_ * unit_);

@@ -27,6 +27,9 @@ class StepFollower {
     Index allocated(Bytes size);
     // Something of this size was freed that was allocated in this step.
     void freed(Bytes size);
+    // Whether the first recorded allocation has this size, and whether any has.
+    bool begins_with(Bytes size) const;
+    bool has(Bytes size) const { return kind_of(size, false) < kUnknown; }
 
   private:
     // Twice the number of the size, and one more for a free.
@@ -39,6 +42,8 @@ class StepFollower {
         std::uint32_t step;  // in which it was last taken for one that happened
     };
 
+    // Of a size that no recorded event has, which is equal to no kind.
+    static constexpr Kind kUnknown = UINT32_MAX - 1;
     // Places before which the step may be: the one with the number 0 is `base_`, and the step is rarely
     // further away than half of the others. More of them change no hit rate at five events in a hundred that
     // differ.

@@ -44,6 +44,7 @@ class Lines {
     }
 
     void next_line() { ++line_; }
+    std::size_t line() const { return line_; }
 
     [[noreturn]] void refuse(const std::string& reason) const {
         throw std::invalid_argument("line " + std::to_string(line_) + ": " + reason);
@@ -64,8 +65,8 @@ PlannedAllocation read_allocation(Lines& lines, const StepTable& table) {
     return {size, offset};
 }
 
-// Runs the step, event by event. Lines follow the heading.
-void refuse_overlaps(const StepTable& table) {
+// Runs the step, event by event. Lines follow the one of the heading.
+void refuse_overlaps(const StepTable& table, std::size_t heading) {
     LiveRanges live(offsets_of(table));
     for (std::size_t i = 0; i < table.events.size(); ++i) {
         const auto [allocation, is_free] = table.events[i];
@@ -76,7 +77,7 @@ void refuse_overlaps(const StepTable& table) {
             continue;
         }
         if (live.is_occupied(offset, live.places_below(offset + size))) {
-            throw std::invalid_argument("line " + std::to_string(i + 2) +
+            throw std::invalid_argument("line " + std::to_string(heading + 1 + i) +
                                         ": the allocation shares bytes with one that is live with it");
         }
         live.insert(place, offset + size);
@@ -93,15 +94,13 @@ std::vector<Bytes> distinct(const StepTable& table, Member member) {
     return values;
 }
 
-}  // namespace
-
-std::vector<Bytes> offsets_of(const StepTable& table) { return distinct(table, &PlannedAllocation::offset); }
-
-std::vector<Bytes> sizes_of(const StepTable& table) { return distinct(table, &PlannedAllocation::size); }
-
-StepTable read_step_table(std::string_view text) {
-    Lines lines(text);
-    if (!lines.skip(kHeading)) lines.refuse("a step table begins with `" + std::string(kHeading) + "`");
+// The lines from a heading on. The line after the last event is still to come.
+StepTable read_step_table(Lines& lines) {
+    const std::size_t heading = lines.line();
+    if (!lines.skip(kHeading)) {
+        lines.refuse((heading == 1 ? "" : "there are more lines than events; ") +
+                     ("a step table begins with `" + std::string(kHeading) + "`"));
+    }
     StepTable table;
     table.unit = lines.number(' ');
     table.arena = lines.number(' ');
@@ -130,10 +129,24 @@ StepTable read_step_table(std::string_view text) {
             lines.refuse("an event begins with + or -");
         }
     }
-    lines.next_line();
-    if (!lines.at_end()) lines.refuse("there are more lines than events");
-    refuse_overlaps(table);
+    refuse_overlaps(table, heading);
     return table;
+}
+
+}  // namespace
+
+std::vector<Bytes> offsets_of(const StepTable& table) { return distinct(table, &PlannedAllocation::offset); }
+
+std::vector<Bytes> sizes_of(const StepTable& table) { return distinct(table, &PlannedAllocation::size); }
+
+std::vector<StepTable> read_step_tables(std::string_view text) {
+    Lines lines(text);
+    std::vector<StepTable> tables;
+    do {
+        tables.push_back(read_step_table(lines));
+        lines.next_line();
+    } while (!lines.at_end());
+    return tables;
 }
 
 }  // namespace memstow::replay

@@ -1,10 +1,11 @@
 // What a step that repeats allocates and frees, and where a plan puts it: the text that
 // planner/formats/step_table.py writes.
 //
-// The first line is `memstow-replay 1 UNIT ARENA EVENTS`, and each event of the step has a line, in their
-// order:
-// `+ SIZE OFFSET` for an allocation, `- NUMBER` for the free of an allocation, which are counted from 0. What
-// has no free outlives the step. Sizes and offsets are multiples of UNIT and within ARENA, all in bytes.
+// It has a table for each stream, one after the other; the first is that of the stream on which the step is.
+// The first line of a table is `memstow-replay 1 UNIT ARENA EVENTS`, and each event of the step on its stream
+// has a line, in their order: `+ SIZE OFFSET` for an allocation, `- NUMBER` for the free of an allocation,
+// which are counted from 0 in each table. What has no free outlives the step. Sizes and offsets are multiples
+// of UNIT and within ARENA, all in bytes.
 #pragma once
 
 #include <string_view>
@@ -35,8 +36,8 @@ struct StepTable {
 std::vector<Bytes> offsets_of(const StepTable& table);
 std::vector<Bytes> sizes_of(const StepTable& table);
 
-// Throws std::invalid_argument, which says what is wrong, where the text is no table of this form, or where
-// allocations that are live together overlap.
-StepTable read_step_table(std::string_view text);
+// One table or more. Throws std::invalid_argument, which says what is wrong, where the text is not of this
+// form, or where allocations that are live together overlap.
+std::vector<StepTable> read_step_tables(std::string_view text);
 
 }  // namespace memstow::replay

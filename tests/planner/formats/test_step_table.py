@@ -56,6 +56,32 @@ def test_a_step_without_allocations_has_a_table() -> None:
     assert write_plan(Problem(buffers=()), plan, "replay") == b"memstow-replay 1 1 0 0\n"
 
 
+def test_each_stream_has_a_table_and_what_allocates_the_most_is_the_first() -> None:
+    pools = [Pool(id=name) for name in ("stream 0", "stream 9", "stream 0, pool 1.2", "stream 4")]
+    buffers = (
+        Buffer(id="a", size=4, lifetime=(1, 3), pool="stream 0"),
+        Buffer(id="b", size=3, lifetime=(2, 9), pool="stream 9"),
+        Buffer(id="c", size=9, lifetime=(2, 3), pool="stream 0, pool 1.2"),
+        Buffer(id="d", size=5, lifetime=(3, 4), pool="stream 9"),
+        Buffer(id="e", size=4, lifetime=(4, 5), pool="stream 4"),
+        Buffer(id="f", size=0, lifetime=(5, 6), pool="stream 4"),
+    )
+    problem = Problem(pools=tuple(pools), buffers=buffers)
+    assert write_plan(problem, memstow.plan(problem), "replay").decode().splitlines() == [
+        "memstow-replay 1 1 8 4",
+        "+ 3 5",
+        "+ 5 0",
+        "- 1",
+        "- 0",
+        "memstow-replay 1 1 4 2",
+        "+ 4 0",
+        "- 0",
+        "memstow-replay 1 1 4 2",
+        "+ 4 0",
+        "- 0",
+    ]
+
+
 @pytest.mark.parametrize(
     ("changes", "path"),
     [
