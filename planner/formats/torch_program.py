@@ -8,10 +8,10 @@ in the schema of its operator.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from operator import getitem
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, TypeVar
 
 from memstow.planner.formats.format import GraphFormat
 from memstow.planner.graph.check import require_valid
@@ -21,7 +21,7 @@ from memstow.planner.model.graph import Graph, Operator, Tensor, TensorKind
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.symbolic import Symbol, SymbolicGraph, SymbolicOperator, SymbolicTensor
+from memstow.planner.model.symbolic import Point, Symbol, SymbolicGraph, SymbolicOperator, SymbolicTensor
 
 if TYPE_CHECKING:
     import sympy
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
 
 NAME: Final = "pt2"
+_Name = TypeVar("_Name")
+_LARGEST: Final = tuple(1 << power for power in range(30, 3, -2))
+"""Where a dimension that has no largest value ends: the first where all tensors need no more than..."""
+_MOST_BYTES: Final = 1 << 52
+"""...this, which is more than any machine has."""
+_SCALES: Final = ((1, 1), (1, 4), (4, 1), (16, 1))
+"""Of the values with which a program was traced: where a plan for open sizes has to be good."""
 # Namespaces of operators that keep their order: each run of one meets other machines.
 _COLLECTIVES: Final = ("_c10d_functional", "c10d", "c10d_functional", "symm_mem")
 # What formulas write between the arguments of functions of PyTorch.
@@ -97,24 +104,57 @@ def symbolic_graph_of(
     dims: Mapping[str, int] | None = None,
     alignment: int = 64,
 ) -> SymbolicGraph:
-    """The same of a program whose sizes are open: they are formulas of its dimensions, which have ranges."""
+    """The same of a program whose sizes are open: they are formulas of its dimensions, which have ranges.
+
+    A dimension without a largest value ends at a power of two at which no machine has the memory, or before.
+    Then the plan has to be good near the values with which the program was traced.
+    """
     sizes = _sizes_of(program, plan_inputs, dims, alignment)
-    if not sizes.left_open():
+    names = sizes.left_open()
+    if not names:
         message = "no size of the program is open: memstow.torch.graph_of makes a graph with numbers"
         raise InputError.single("no_open_dimensions", "$", message)
     graph = SymbolicGraph(
         **sizes.outside(),
-        symbols=[sizes.symbol(name) for name in sizes.left_open()],
+        symbols=[sizes.symbol(name, _LARGEST[0]) for name in names],
         tensors=[
             SymbolicTensor(**sizes.placing(entry), size=sizes.formula(entry))
             for entry in sizes.reader.storages
         ],
         operators=[SymbolicOperator(**sizes.uses(step, in_place)) for step in sizes.reader.steps],
     )
-    issues = checked_graph(graph).issues
-    if issues:
-        raise InputError(issues)
+    checked = checked_graph(graph)
+    if any(sizes.open[name][1] is None for name in names):
+        for largest in _LARGEST[1:]:
+            if (
+                not checked.issues
+                and sum(entry.size or 0 for entry in checked.largest.tensors) <= _MOST_BYTES
+            ):
+                break
+            graph = replace(graph, symbols=tuple(sizes.symbol(name, largest) for name in names))
+            checked = checked_graph(graph)
+        ranges = {symbol.id: (symbol.min, symbol.max) for symbol in graph.symbols}
+        near = points_near({name: sizes.traced[name] for name in names}, ranges)
+        graph = replace(graph, points=tuple(Point(at=at) for at in near))
+    if checked.issues:
+        raise InputError(checked.issues)
     return graph
+
+
+def points_near(
+    values: Mapping[_Name, int], ranges: Mapping[_Name, tuple[int, int | None]]
+) -> list[dict[_Name, int]]:
+    """These values of open sizes, and smaller and larger ones, as far as their ranges go."""
+    points: list[dict[_Name, int]] = []
+    for times, part in _SCALES:
+        at = {}
+        for name, value in values.items():
+            least, most = ranges[name]
+            scaled = max(value * times // part, least)
+            at[name] = scaled if most is None else min(scaled, most)
+        if at not in points:
+            points.append(at)
+    return points
 
 
 def _sizes_of(
@@ -581,6 +621,8 @@ class _Sizes:
         """What a program of `torch.export` says of its dimensions; what tracing knew of them is wider."""
         self.open: dict[str, tuple[int, int | None]] = {}
         """The least and the largest value of each dimension that the sizes depend on."""
+        self.traced: dict[str, int] = {}
+        """The value that each of them had when the program was traced; the least where that is not known."""
         self._axes: dict[str, str] = {}
         """By dimension: the axis of an input that is as long, as INPUT:AXIS."""
         self._find_open()
@@ -594,6 +636,8 @@ class _Sizes:
                 for axis, extent in enumerate(tensor.shape):
                     if not isinstance(extent, int):
                         self._axes.setdefault(str(extent.node.expr), f"{node.name}:{axis}")
+                        if extent.node.hint is not None:
+                            self.traced[str(extent.node.expr)] = int(extent.node.hint)
         for storage in self.reader.storages:
             if isinstance(storage.size, int):
                 continue
@@ -602,7 +646,9 @@ class _Sizes:
                 bounds = self._ranges.get(symbol) or known.shape_env.bound_sympy(symbol)
                 upper = bounds.upper
                 largest = int(upper) if upper.is_Integer and upper <= LIMIT else None
-                self.open[str(symbol)] = max(int(bounds.lower), 0), largest
+                least = max(int(bounds.lower), 0)
+                self.open[str(symbol)] = least, largest
+                self.traced.setdefault(str(symbol), max(least, 1))
 
     def _resolved(self, dims: dict[str, int]) -> dict[str, int]:
         """The values by the names that the formulas have."""
@@ -646,17 +692,10 @@ class _Sizes:
             "in_place": list(_pairs_in_place(step, self.reader.value_of)) if in_place else [],
         }
 
-    def symbol(self, name: str) -> Symbol:
-        """The symbol of a dimension."""
+    def symbol(self, name: str, largest: int) -> Symbol:
+        """The symbol of a dimension, which ends here if it has no largest value."""
         least, most = self.open[name]
-        if most is None:
-            _refuse(
-                "open_range",
-                name,
-                f"{self.named(name)} has no largest value: give one by torch.export.Dim(..., max=...) or "
-                f"torch._dynamo.mark_dynamic(..., max=...), or a value by dims={{{name!r}: {max(least, 1)}}}",
-            )
-        return Symbol(id=name, min=least, max=most)
+        return Symbol(id=name, min=least, max=max(least, largest) if most is None else most)
 
     def named(self, name: str) -> str:
         """A dimension, with an axis that is as long."""
@@ -683,7 +722,7 @@ class _Sizes:
             if str(symbol) in self._values
         }
         try:
-            return _formula(expression.subs(known))
+            return formula_of(expression.subs(known))
         except NotImplementedError as error:
             _refuse(
                 "no_formula",
@@ -740,14 +779,14 @@ def _pairs_in_place(step: _Step, value_of: "Mapping[Node, object]") -> Iterator[
                     yield entry.id, output.id
 
 
-def _formula(expression: "sympy.Expr") -> str:
+def formula_of(expression: "sympy.Expr") -> str:
     """The formula of an expression of PyTorch; NotImplementedError names a function that formulas lack."""
     if expression.is_Integer:
         return str(int(expression))
     if expression.is_Symbol:
         return str(expression)
     kind = type(expression).__name__
-    parts = [_formula(part) for part in expression.args]
+    parts = [formula_of(part) for part in expression.args]
     if kind in ("Max", "Min"):
         return f"{kind.lower()}({', '.join(parts)})"
     parts = [

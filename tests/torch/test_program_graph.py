@@ -125,6 +125,30 @@ def test_sizes_that_are_open_are_formulas_or_get_values() -> None:
         symbolic_graph_of(exported())
 
 
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_a_dimension_without_a_largest_value_has_a_plan_for_all(is_saved: bool) -> None:
+    class Scores(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            y = torch.relu(x)
+            return (y @ y.transpose(0, 1)).softmax(-1) @ y
+
+    open_length = ({0: torch.export.Dim("length")},)
+    program = torch.export.export(Scores(), (torch.zeros(24, 8),), dynamic_shapes=open_length)
+    if is_saved:
+        data = io.BytesIO()
+        torch.export.save(program, data)
+        program = torch.export.load(io.BytesIO(data.getvalue()))
+    graph = symbolic_graph_of(program)
+    (symbol,) = graph.symbols
+    # There scores of 4 * length * length bytes are more than any machine has.
+    assert 1 << 20 <= symbol.max < 1 << 30
+    assert 24 in [point.at[symbol.id] for point in graph.points]
+    plan = memstow.plan_symbolic(memstow.lower_symbolic(graph))
+    assert plan.status == "optimal"
+    with pytest.raises(InputError, match="at least"):
+        graph_of(program, dims={"x:0": -1})
+
+
 def test_a_saved_program_is_a_model() -> None:
     data = io.BytesIO()
     torch.export.save(exported(), data)

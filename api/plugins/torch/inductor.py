@@ -2,17 +2,21 @@
 
 Inductor calls a pass of its users after it has fused operators to kernels: that is where the order is chosen,
 by the sizes and the uses that Inductor itself has counted. Then it writes a program that allocates and frees;
-there the buffers that do not leave the program get their places in one arena. Both are parts of Inductor that
-may change from version to version. Whatever is not as expected there, or cannot be planned, stays as Inductor
-has it, with a warning that says why.
+there the buffers that do not leave the program get their places in one arena. Where sizes are open, the
+program computes these places each time it runs, by an order that holds at all sizes. Both are parts of
+Inductor that may change from version to version. Whatever is not as expected there, or cannot be planned,
+stays as Inductor has it, with a warning that says why.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from hashlib import sha256
-from itertools import accumulate
-from typing import Any, Final
+from itertools import accumulate, chain
+from typing import Any, Final, TypeAlias
 
+import sympy
 from torch._inductor import config, memory
 from torch._inductor.codegen.memory_planning import (
     Allocation,
@@ -32,20 +36,27 @@ from torch._inductor.codegen.wrapper import (
     FreeLine,
     MultiOutputLine,
     ReuseLine,
+    pexpr,
 )
 from torch._inductor.custom_graph_pass import CustomSchedulerPass
+from torch._inductor.ir import TensorBox
 from torch._inductor.virtualized import V
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._ordered_set import OrderedSet
 
 import memstow
 from memstow.api.plugins.torch.budget import require_budget
+from memstow.planner.formats.torch_program import formula_of, points_near
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Problem
+from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, SymbolicProblem
 from memstow.planner.solve.free_orders import outlook
 from memstow.solvers.core import Budget
 
+_Values: TypeAlias = dict[Any, int]
+"""Of sizes that are open, by their symbols."""
 DEFAULT_WORK: Final = 3_000_000
 _ALIGNMENT: Final = 64
 _FEWEST: Final = 2
@@ -263,16 +274,24 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
         try:
             self.convert_to_pool_lines(pooled)
             self.compute_live_ranges(pooled)
-            if any(_bytes(group.node) is None for group in self.buffer_groups):
+            if any(_size(group.node) is None for group in self.buffer_groups):
                 # What is there beside an arena has no size before the program runs.
                 return []
             pooling = [group for group in self.buffer_groups if not group.is_output]
-            ledger = _Ledger(lines, _freed_inputs(V.graph.scheduler.nodes))
-            names = ledger.worth_pooling([group.names[0] for group in pooling])
+            freed = _freed_inputs(V.graph.scheduler.nodes)
+            points = _points()
+            ledgers = [_Ledger(lines, freed, at) for at in points]
+            names = [group.names[0] for group in pooling]
+            for ledger in ledgers:
+                names = ledger.worth_pooling(names)
             chosen = [group for group in pooling if group.names[0] in set(names)]
-            arenas = [self._arena(device, groups) for device, groups in _by_device(chosen).items()]
-            if arenas and not ledger.excess(names, sum(arena.root.size for arena in arenas))[0]:
-                inside = chosen
+            arenas = [self._arena(device, groups, points) for device, groups in _by_device(chosen).items()]
+            if arenas:
+                sizes = [sum(each) for each in zip(*arenas, strict=True)]
+                excesses = (
+                    ledger.excess(names, size)[0] for ledger, size in zip(ledgers, sizes, strict=True)
+                )
+                inside = [] if any(excesses) else chosen
         finally:
             # The lines are Inductor's own: what stays with it lets go of its buffers as before.
             pooled_names = {name for group in inside for name in group.names}
@@ -287,44 +306,138 @@ class _Arena(MemoryPlanner):  # type: ignore[misc]
         self.mark_first_last_usage(pooled)
         return pooled
 
-    def _arena(self, device: Any, groups: list[BufferGroup]) -> AllocationPool:
-        """A pool in which each group is where a plan of ours says."""
-        plan = memstow.plan(
-            Problem(
-                buffers=[
-                    Buffer(
-                        id=str(number),
-                        size=_bytes(group.node) or 0,
-                        lifetime=(
-                            group.live_range.begin,
-                            _end(group.live_range),
-                        ),
-                        alignment=_ALIGNMENT,
-                    )
-                    for number, group in enumerate(groups)
-                ]
-            ),
-            self._options,
-        )
-        offsets = {placement.buffer: placement.offset for placement in plan.placements}
+    def _arena(self, device: Any, groups: list[BufferGroup], points: list[_Values]) -> list[int]:
+        """Make a pool in which each group is where a plan of ours says; its bytes at the points."""
+        name = f"arena{len(self.pools.device_to_pools)}"
+        sizes = [_size(group.node) for group in groups]
+        lives = [(group.live_range.begin, _end(group.live_range)) for group in groups]
         for group in groups:
             group.make_allocation()
             group.allocation.mark_allocated()
-        root = _Placed(
-            [group.allocation for group in groups],
-            [offsets[str(number)] for number in range(len(groups))],
-            sum(use.peak for use in plan.pools),
-        )
-        pool = AllocationPool(device, root)
-        pool.finalize(f"arena{len(self.pools.device_to_pools)}")
+        if all(isinstance(size, int) for size in sizes):
+            places = _places(sizes, lives, self._options)
+        else:
+            places = _open_places(name, sizes, lives, points, self._options)
+        root = _Placed([group.allocation for group in groups], places.offsets, places.size)
+        pool = _Pool(device, root)
+        pool.computed = places.computed
+        pool.finalize(name)
         self.pools.device_to_pools[device] = [pool]
-        return pool
+        return places.at_points or [places.size] * len(points)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the buffers of an arena are: numbers, or names of what the program computes."""
+
+    offsets: list[Any]
+    size: Any
+    computed: list[str] = field(default_factory=list)
+    """The lines of the program that do so."""
+    at_points: list[int] = field(default_factory=list)
+    """The bytes of the arena at each point."""
+
+
+def _places(sizes: list[int], lives: list[tuple[int, int]], options: Options) -> _Places:
+    buffers = [
+        Buffer(id=str(number), size=size, lifetime=live, alignment=_ALIGNMENT)
+        for number, (size, live) in enumerate(zip(sizes, lives, strict=True))
+    ]
+    plan = memstow.plan(Problem(buffers=buffers), options)
+    offsets = {placement.buffer: placement.offset for placement in plan.placements}
+    return _Places([offsets[buffer.id] for buffer in buffers], sum(use.peak for use in plan.pools))
+
+
+def _open_places(
+    arena: str, sizes: list[Any], lives: list[tuple[int, int]], points: list[_Values], options: Options
+) -> _Places:
+    """The same for sizes that are open: an order, from which the program computes offsets for any sizes."""
+    used = {symbol for size in sizes if not isinstance(size, int) for symbol in size.free_symbols}
+    ats = [{str(symbol): value for symbol, value in at.items() if symbol in used} for at in points]
+    problem = SymbolicProblem(
+        symbols=[
+            Symbol(id=name, min=min(at[name] for at in ats), max=max(at[name] for at in ats))
+            for name in ats[0]
+        ],
+        points=[Point(at=at) for place, at in enumerate(ats) if at not in ats[:place]],
+        aim="first",
+        buffers=[
+            SymbolicBuffer(
+                id=str(number),
+                size=size if isinstance(size, int) else formula_of(size),
+                lifetime=live,
+                alignment=_ALIGNMENT,
+            )
+            for number, (size, live) in enumerate(zip(sizes, lives, strict=True))
+        ],
+    )
+    plan = memstow.plan_symbolic(problem, options)
+    layout = memstow.Layout(problem, plan)
+    above = {int(place.buffer): [*map(int, place.above)] for place in plan.orders[0].placements}
+    upward = [*TopologicalSorter(above).static_order()]
+    if not _holds_at_all_sizes(above, upward, lives):
+        raise ValueError("the order of an arena holds at some sizes alone")
+    computed: list[str] = []
+    for number in upward:
+        ends = [f"{arena}_end{other}" for other in above[number]]
+        highest = f"max({', '.join(ends)})" if len(ends) > 1 else "".join(ends) or "0"
+        computed += [
+            f"{arena}_at{number} = -(-{highest} // {_ALIGNMENT}) * {_ALIGNMENT}",
+            f"{arena}_end{number} = {arena}_at{number} + {pexpr(sizes[number])}",
+        ]
+    ends = [f"{arena}_end{number}" for number in above]
+    computed.append(f"{arena}_size = max({', '.join(ends)})")
+    return _Places(
+        offsets=[_computed(f"{arena}_at{number}") for number in range(len(sizes))],
+        size=_computed(f"{arena}_size"),
+        computed=computed,
+        at_points=[sum(layout.peaks(at).values()) for at in ats],
+    )
+
+
+def _holds_at_all_sizes(
+    above: Mapping[int, Sequence[int]], upward: Sequence[int], lives: Sequence[tuple[int, int]]
+) -> bool:
+    """Whether of any two that are live together one is above the other: the range of a plan has ends."""
+    below = dict.fromkeys(upward, 0)
+    over = dict.fromkeys(upward, 0)
+    for number in upward:
+        for other in above[number]:
+            below[number] |= below[other] | 1 << other
+    for number in reversed(upward):
+        for other in above[number]:
+            over[other] |= over[number] | 1 << number
+    changes = [
+        (moment, is_begin, number) for number in upward for is_begin, moment in enumerate(lives[number][::-1])
+    ]
+    live = 0
+    for _, is_begin, number in sorted(changes):
+        if is_begin and live & ~(below[number] | over[number]):
+            return False
+        live ^= 1 << number
+    return True
+
+
+def _computed(name: str) -> Any:
+    """A number that a line of the program has computed, as a part of Inductor's expressions."""
+    return sympy.Symbol(name, integer=True, nonnegative=True)
+
+
+class _Pool(AllocationPool):  # type: ignore[misc]
+    """A pool before which the program computes its size and the offsets in it."""
+
+    computed: list[str]
+
+    def codegen_create(self, wrapper: Any, code: Any) -> None:
+        """Write the lines that allocate it."""
+        code.writelines(self.computed)
+        super().codegen_create(wrapper, code)
 
 
 class _Placed(AllocationTreeNode):  # type: ignore[misc]
     """All allocations of an arena, with their offsets in it."""
 
-    def __init__(self, allocations: list[Allocation], offsets: list[int], size: int) -> None:
+    def __init__(self, allocations: list[Allocation], offsets: list[Any], size: Any) -> None:
         self.allocations = allocations
         self.size = size
         self._offsets = offsets
@@ -334,8 +447,8 @@ class _Placed(AllocationTreeNode):  # type: ignore[misc]
         ranges = [allocation.live_range for allocation in self.allocations]
         return LiveRanges([LiveRange(min(each.begin for each in ranges), max(each.end for each in ranges))])
 
-    def get_symbolic_size(self) -> int:
-        """The bytes of the arena."""
+    def get_symbolic_size(self) -> Any:
+        """The bytes of the arena, a number or an expression."""
         return self.size
 
     def finalize(self, pool: AllocationPool, offset: int) -> "_Placed":
@@ -345,14 +458,40 @@ class _Placed(AllocationTreeNode):  # type: ignore[misc]
         return self
 
 
-def _bytes(node: Any) -> int | None:
-    """The bytes of a buffer, if they are known before the program runs."""
+def _size(node: Any) -> Any:
+    """The bytes of a buffer, or an expression of sizes that are open; None where no input shows them."""
     try:
         size = node.get_layout().storage_size() * node.get_dtype().itemsize
     except (AttributeError, NotImplementedError):
         # What has several results has no layout of its own.
         return None
-    return int(size) if isinstance(size, int) or getattr(size, "is_Integer", False) else None
+    if isinstance(size, int) or size.is_Integer:
+        return int(size)
+    size = V.graph.sizevars.remove_precomputed_replacements(size)
+    return None if free_unbacked_symbols(size) else size
+
+
+def _bytes(node: Any, at: _Values) -> int:
+    """The bytes of a buffer at these values; 0 where no input shows them."""
+    size = _size(node)
+    return size if isinstance(size, int) else 0 if size is None else int(size.subs(at))
+
+
+def _points() -> list[_Values]:
+    """Values of open sizes where an arena must be good: those at hand, then smaller and larger ones."""
+    inputs = V.graph.graph_inputs.values()
+    numbers = chain(*(node.get_size() if isinstance(node, TensorBox) else [node] for node in inputs))
+    open_sizes = [number for number in numbers if isinstance(number, sympy.Expr)]
+    symbols = sorted({symbol for size in open_sizes for symbol in size.free_symbols}, key=str)
+    values = {symbol: V.graph.sizevars.optimization_hint(symbol) for symbol in symbols}
+    bounds = {symbol: V.graph.sizevars.shape_env.bound_sympy(symbol) for symbol in symbols}
+    return points_near(
+        values,
+        {
+            symbol: (int(bound.lower), int(bound.upper) if bound.upper.is_Integer else None)
+            for symbol, bound in bounds.items()
+        },
+    )
 
 
 def _end(live: LiveRange) -> int:
@@ -367,10 +506,10 @@ def _by_device(groups: list[BufferGroup]) -> dict[Any, list[BufferGroup]]:
     return by_device
 
 
-def _freed_inputs(nodes: list[Any]) -> dict[str, int]:
-    """The bytes of the inputs that nobody else holds: what a backward pass gets goes while it runs."""
-    inputs = memory.get_freeable_input_buf(nodes, OrderedSet(V.graph.graph_inputs.keys()))
-    return {name: entry.mpi_buffer.size_free for name, entry in inputs.items()}
+def _freed_inputs(nodes: list[Any]) -> dict[str, Any]:
+    """The inputs that nobody else holds: what a backward pass gets goes while it runs."""
+    inputs = V.graph.graph_inputs
+    return {name: inputs[name] for name in memory.get_freeable_input_buf(nodes, OrderedSet(inputs.keys()))}
 
 
 class _Ledger:
@@ -380,12 +519,12 @@ class _Ledger:
     nobody says: so those that allocate need room beside it for a copy of what they read and write.
     """
 
-    def __init__(self, lines: list[Any], freed: dict[str, int]) -> None:
-        self._spans = _spans(lines, freed)
+    def __init__(self, lines: list[Any], freed: dict[str, Any], at: _Values) -> None:
+        self._spans = _spans(lines, freed, at)
         self._alone = _held(self._spans.values(), len(lines))
         self._most = max(self._alone, default=0)
         self._copies = {
-            place: _copies(line.node)
+            place: _copies(line.node, at)
             for place, line in enumerate(lines)
             if isinstance(line, ExternKernelAllocLine)
         }
@@ -445,16 +584,16 @@ class _Ledger:
         return most, live.index(most)
 
 
-def _copies(node: Any) -> int:
+def _copies(node: Any, at: _Values) -> int:
     """The bytes of all that a kernel reads and writes."""
     operands = {*node.get_read_names(), node.get_name()}
-    return sum(_bytes(buffer) or 0 for buffer in map(V.graph.try_get_buffer, operands) if buffer is not None)
+    return sum(_bytes(buffer, at) for buffer in map(V.graph.try_get_buffer, operands) if buffer is not None)
 
 
-def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int, int]]:
+def _spans(lines: list[Any], freed: dict[str, Any], at: _Values) -> dict[str, tuple[int, int, int]]:
     """By the first name of each storage: the lines where it comes and goes, and its bytes.
 
-    `freed` are inputs with their bytes, which are there from the beginning. What kernels of others make is
+    `freed` are inputs, which are there from the beginning. What kernels of others make is
     there from their line; where there are several results, until the last of them has gone. Views are left
     out.
     """
@@ -463,12 +602,12 @@ def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int,
         line.result_name: line.arg_name for line in lines if isinstance(line, MultiOutputLine)
     }
     begins: dict[str, int] = {}
-    spans = {name: (-1, len(lines), size) for name, size in freed.items()}
+    spans = {name: (-1, len(lines), _bytes(node, at)) for name, node in freed.items()}
 
     def close(node: Any, end: int) -> None:
         name = first.get(node.get_name(), node.get_name())
         if name in begins:
-            spans[name] = begins[name], end, _bytes(node) or 0
+            spans[name] = begins[name], end, _bytes(node, at)
 
     for place, line in enumerate(lines):
         if isinstance(line, AllocateLine | ExternKernelAllocLine):
@@ -485,7 +624,7 @@ def _spans(lines: list[Any], freed: dict[str, int]) -> dict[str, tuple[int, int,
         elif isinstance(line, FreeIfNotReusedLine):
             close(line.node, place)
         elif isinstance(line, FreeLine) and line.node.get_name() in freed:
-            spans[line.node.get_name()] = -1, place, freed[line.node.get_name()]
+            spans[line.node.get_name()] = -1, place, _bytes(freed[line.node.get_name()], at)
     for part_name, maker in maker_of.items():
         if part_name in spans and maker in spans:
             begin, end, size = spans[part_name]
