@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from memstow.solvers import _native
 from memstow.solvers._native import (
+    BANKS_ALONE,
     DEFAULT_WORK,
     FIRST_PASSES,
     Budget,
@@ -20,6 +21,7 @@ from memstow.solvers._native import (
     PoolBounds,
     Reduction,
     WrittenProof,
+    bound_of_crowds,
     write_proof,
 )
 from memstow.solvers.greedy import layout_from
@@ -27,6 +29,7 @@ from memstow.solvers.instance import Description, Instance, Layout
 from memstow.solvers.solver import Task
 
 __all__ = [
+    "BANKS_ALONE",
     "DEFAULT_WORK",
     "FIRST_PASSES",
     "Budget",
@@ -38,6 +41,7 @@ __all__ = [
     "PoolBounds",
     "Reduction",
     "WrittenProof",
+    "bound_of_crowds",
     "hint_of",
     "in_preferred_pools",
     "instance_of",

@@ -136,6 +136,46 @@ def banked_problem(rng: Random, most_buffers: int = MOST_BUFFERS) -> Problem:
     )
 
 
+def crowded_problem(rng: Random) -> Problem:
+    """Few banks that leave no room beside them, or hardly any, and buffers that should not share one."""
+    pools = []
+    for name in ("fast", "slow")[: rng.choice((1, 1, 2))]:
+        run = Banks(size=rng.randint(1, 4), count=rng.randint(1, 3), offset=rng.choice((0, 0, 0, 1, 2)))
+        end = run.offset + run.size * run.count
+        capacity = max(end + rng.choice((-1, 0, 0, 0, 1)), 1)
+        reserved = (Reserved(offset=0, size=rng.randint(1, capacity)),) if rng.random() < 0.3 else ()
+        base = rng.choice((0, 3))
+        pools.append(Pool(id=name, capacity=capacity, banks=(run,), reserved=reserved, base=base))
+    names = [f"b{i}" for i in range(rng.randint(2, 6))]
+    numbers = range(max(pool.banks[0].count for pool in pools))
+    buffers = []
+    for name in names:
+        begin = rng.randint(0, 4)
+        pinned = rng.random() < 0.15
+        buffers.append(
+            Buffer(
+                id=name,
+                size=rng.choice((0, 1, 1, 2, 3)),
+                lifetime=(begin, begin + rng.randint(1, 2)),
+                alignment=1 if pinned else rng.choice((1, 1, 2)),
+                pool=rng.choice(pools).id if pinned else None,
+                offset=rng.choice((0, 0, 1, 3)) if pinned else None,
+                within_bank=rng.choice((None, None, True)),
+                banks=rng.sample(numbers, rng.randint(1, len(numbers))) if rng.random() < 0.3 else None,
+            )
+        )
+    conflicts = [
+        BankConflict(
+            buffers=rng.sample(names, rng.randint(2, len(names))),
+            cost=rng.choice((None, 1, 1, 2, 3, 5)),
+        )
+        for _ in range(rng.randint(1, 4))
+    ]
+    problem = Problem(pools=pools, buffers=buffers, bank_conflicts=conflicts, objective=("bank_cost",))
+    # A pin may be beyond the end, or where no bank is that the pool has.
+    return problem if not find_issues(problem) else crowded_problem(rng)
+
+
 def _banks(rng: Random) -> tuple[Banks, ...]:
     runs, end = [], 0
     for _ in range(rng.choice((0, 1, 1, 1, 2))):

@@ -149,6 +149,22 @@ class Least:
 
 
 @model_class
+class Crowd:
+    """Buffers that each touch a bank wherever they are, more of them than there are such banks."""
+
+    buffers: tuple[Id, ...]
+    cost: Count = Field(description="Each two of them pay at least this where they share a bank.")
+
+
+@model_class
+class Crowds:
+    """Some of each crowd share a bank, and pay: two in all crowds together no more than their cost."""
+
+    kind: Literal["crowds"] = "crowds"
+    crowds: tuple[Crowd, ...]
+
+
+@model_class
 class Refuted:
     """A value of the term that no plan reaches: a search for it ran dry."""
 
@@ -190,7 +206,7 @@ class ExhaustedWindow:
 
 
 Certificate = Annotated[
-    LiveBytes | Sum | Least | Exhausted | Model | ExhaustedWindow | Cut | RefutedOrders,
+    LiveBytes | Sum | Least | Crowds | Exhausted | Model | ExhaustedWindow | Cut | RefutedOrders,
     Field(discriminator="kind"),
 ]
 

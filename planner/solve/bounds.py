@@ -5,7 +5,7 @@ The sizes of buffers that must be apart at one time add up: that alone decides m
 
 from typing import TYPE_CHECKING
 
-from memstow.planner.model.plan import Explanation, Least, LiveBytes, Sum
+from memstow.planner.model.plan import Crowd, Crowds, Explanation, Least, LiveBytes, Sum
 from memstow.planner.model.problem import (
     Kind,
     Pool,
@@ -75,8 +75,19 @@ class Bounds:
                 return self._shown(self._bounds.of_largest())
             case Kind.PEAK:
                 return self._shown(self._bounds.of_sum())
-            case Kind.PREFERENCE | Kind.REUSE_COST | Kind.BANK_COST | Kind.MOVES:
+            case Kind.BANK_COST:
+                return self._of_crowds()
+            case Kind.PREFERENCE | Kind.REUSE_COST | Kind.MOVES:
                 return TermBound(0, None)
+
+    def _of_crowds(self) -> TermBound:
+        buffers, part_buffer = self._reduction.problem.buffers, self._reduction.part_buffer
+        found = core.bound_of_crowds(self._reduction.instance.native)
+        crowds = tuple(
+            Crowd(buffers=tuple(buffers[part_buffer[part]].id for part in crowd.parts), cost=crowd.cost)
+            for crowd in found.crowds
+        )
+        return TermBound(found.value, Crowds(crowds=crowds) if crowds else None)
 
     def misfit(self) -> Explanation | None:
         """Buffers that are too large for the pools they may go to; None if there is no such set."""

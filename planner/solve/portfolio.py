@@ -14,7 +14,7 @@ from memstow.planner.backends import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.records import record
-from memstow.solvers.core import DEFAULT_WORK, FIRST_PASSES, Budget, OnePoolStages
+from memstow.solvers.core import BANKS_ALONE, DEFAULT_WORK, FIRST_PASSES, Budget, OnePoolStages
 from memstow.solvers.registry import names
 from memstow.solvers.solver import Solver, Task, TermKind, depends_on_banks
 
@@ -39,11 +39,7 @@ class Stage:
 
     def share_of(self, budget: Budget) -> Budget:
         """The stage's part of what is left of a budget; it can be cancelled on its own."""
-        seconds, work = budget.seconds_left, budget.work_left
-        limits = [work if self.share >= 1.0 else int(work * self.share)] if work is not None else []
-        if self.most_work is not None:
-            limits.append(self.most_work)
-        return Budget(-1.0 if seconds is None else seconds * self.share, min(limits, default=-1), budget)
+        return budget.share(self.share, self.most_work)
 
 
 def budget_of(options: Options, seconds: float) -> Budget:
@@ -86,8 +82,6 @@ def _reuse_stages(task: Task) -> list[Stage]:
 
 # Steps of the search where a model follows: it finds good plans soon, and proves nothing.
 _BEFORE_BANK_MODEL: Final = 1_000_000
-# And where none does: more of them find nothing better on problems of some hundred buffers.
-_ALONE: Final = 20_000_000
 
 
 def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
@@ -96,7 +90,7 @@ def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
     if requested is not None and is_model(requested.name):
         models = [requested.name]
     if not models:
-        return [Stage(find("banks"), 1.0, _ALONE)]
+        return [Stage(find("banks"), 1.0, BANKS_ALONE)]
     return [
         Stage(find("banks"), _START_SHARE, _BEFORE_BANK_MODEL),
         *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),

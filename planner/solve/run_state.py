@@ -9,6 +9,7 @@ from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import (
     Certificate,
+    Crowds,
     Exhausted,
     Least,
     LiveBytes,
@@ -86,6 +87,8 @@ def plan_without_places(
 
 LIVE_BYTES = "live bytes"
 """The prover of a bound by what is live at one moment."""
+CROWDS = "crowds in banks"
+"""That of a bound by buffers that are more than banks."""
 # More threads than this help no solver here.
 _MOST_WORKERS = 8
 
@@ -241,6 +244,8 @@ def prover_of(terms: dict[Term, TermBound]) -> str | None:
     """The rule that proves the bounds without a search; None if there are none."""
     for bound in terms.values():
         if bound.value:
+            if isinstance(bound.certificate, Crowds):
+                return CROWDS
             return LIVE_BYTES if isinstance(bound.certificate, (LiveBytes, Sum)) else "least costs"
     return None
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.plan import (
     Certificate,
+    Crowds,
     Cut,
     Exhausted,
     ExhaustedWindow,
@@ -26,7 +27,16 @@ from memstow.planner.model.plan import (
     TermValue,
     gap_of,
 )
-from memstow.planner.model.problem import COST, PLACEMENT_COST, access_counts, measure, parse_term, peak_of
+from memstow.planner.model.problem import (
+    COST,
+    PLACEMENT_COST,
+    Kind,
+    access_counts,
+    measure,
+    parse_term,
+    peak_of,
+)
+from memstow.planner.verify.bank_bounds import reason_against_crowds
 from memstow.planner.verify.layout import ObjectiveValues, ProblemIndex, expected_terms
 from memstow.planner.verify.peak_bounds import (
     EmptyPools,
@@ -224,6 +234,11 @@ class Proofs:
                 least = self._least(claim.term)
                 if least < claim.bound:
                     return f"the least each can have alone adds up to {least:,}"
+            case Crowds() as certificate:
+                term = parse_term(claim.term)
+                if term is None or term.kind is not Kind.BANK_COST:
+                    return f"crowds say nothing about {claim.term!r}"
+                return reason_against_crowds(self._index, claim.bound, certificate)
             case Exhausted() as certificate:
                 if not certificate.solver:
                     return "the solver has no name"

@@ -182,6 +182,19 @@ class ProblemIndex:
         entry = self.buffers[buffer]
         if not entry.size or not (entry.within_bank or entry.banks is not None):
             return least
+        begins = (
+            max(begin, least)
+            for begin, end in self.stretches(buffer, pool)
+            if end - entry.size >= max(begin, least)
+        )
+        return next(begins, None)
+
+    def stretches(self, buffer: int, pool: int) -> list[Range]:
+        """The bytes of the banks that the buffer may be in.
+
+        Where it need not be within one, those that are next to each other are together.
+        """
+        entry = self.buffers[buffer]
         last_end = None
         stretches: list[Range] = []
         for number, (begin, end) in enumerate(self.banks[pool]):
@@ -192,9 +205,7 @@ class ProblemIndex:
             else:
                 stretches.append((begin, end))
             last_end = end
-        return next(
-            (max(begin, least) for begin, end in stretches if end - entry.size >= max(begin, least)), None
-        )
+        return stretches
 
     def banks_touched(self, pool: int, begin: int, end: int) -> range:
         """The numbers of the banks that have one of these bytes."""

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "banks/bound.hpp"
 #include "banks/search.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
@@ -34,6 +35,16 @@ void bind_banks(nb::module_& m) {
     nb::class_<banks::Placed>(m, "PlacedInBanks", "A layout of an instance with banks.")
         .def_prop_ro("placed", [](const banks::Placed& self) { return Placed{self.layout}; })
         .def_prop_ro("values", [](const banks::Placed& self) { return to_python(self.score); });
+    nb::class_<banks::Crowd>(m, "Crowd", "Parts that are more than the banks that they must touch.")
+        .def_ro("parts", &banks::Crowd::parts)
+        .def_ro("cost", &banks::Crowd::cost);
+    nb::class_<banks::CrowdBound>(m, "CrowdBound", "A lower bound on bank costs.")
+        .def_prop_ro("value", [](const banks::CrowdBound& self) { return to_python(self.value); })
+        .def_ro("crowds", &banks::CrowdBound::crowds);
+    m.def(
+        "bound_of_crowds", [](const NativeInstance& self) { return banks::bound_of_crowds(self.instance); },
+        nb::arg("instance"), nb::call_guard<nb::gil_scoped_release>(),
+        "What pairs that should share no bank pay at the least, as crowds show it.");
     m.def("place_in_banks", &solve, nb::arg("instance"), nb::arg("terms"), nb::arg("hint").none(),
           nb::kw_only(), nb::arg("lower_bounds"), nb::arg("seed"), nb::arg("budget"), nb::arg("on_values"),
           "The best layout within the budget, where something depends on banks.");

@@ -31,6 +31,7 @@ void bind_run(nb::module_& m) {
         .def("next", &run::OnePoolStages::next, "The next turn; None where there is no other.");
     m.attr("FIRST_PASSES") = run::kFirstPasses;
     m.attr("DEFAULT_WORK") = run::kDefaultWork;
+    m.attr("BANKS_ALONE") = run::kBanksAlone;
 }
 
 }  // namespace memstow::bindings

@@ -507,11 +507,29 @@ class Reducer {
             const Index first = part_of[entry.first], second = part_of[entry.second];
             if (first >= 0 && second >= 0) to_.instance.reuse.push_back({first, second, entry.cost});
         }
-        for (const auto& [one, other] : from_.apart) {
-            to_.instance.banks.apart.emplace_back(part_of[one], part_of[other]);
-        }
-        for (const ReuseCost& entry : from_.bank_costs) {
-            to_.instance.banks.costs.push_back({part_of[entry.first], part_of[entry.second], entry.cost});
+        add_bank_pairs(part_of);
+    }
+
+    // Each pair once, in order, without buffers of size 0: costs add up, and those that may not meet have
+    // none.
+    void add_bank_pairs(const std::vector<Index>& part_of) {
+        constexpr Bytes kNever = -1;
+        std::map<std::pair<Index, Index>, Bytes> cost_of;
+        const auto add = [&](Index one, Index other, Bytes cost) {
+            const std::pair<Index, Index> pair = std::minmax(part_of[one], part_of[other]);
+            if (pair.first < 0) return;
+            Bytes& sum = cost_of[pair];
+            sum = cost == kNever || sum == kNever ? kNever : sum + cost;
+        };
+        for (const auto& [one, other] : from_.apart) add(one, other, kNever);
+        for (const ReuseCost& entry : from_.bank_costs) add(entry.first, entry.second, entry.cost);
+        Banks& to = to_.instance.banks;
+        for (const auto& [pair, cost] : cost_of) {
+            if (cost == kNever) {
+                to.apart.push_back(pair);
+            } else if (cost > 0) {
+                to.costs.push_back({pair.first, pair.second, cost});
+            }
         }
     }
 

@@ -55,14 +55,14 @@ struct Description {
     Pairs conflicts;
     Pairs exclusive;
     Pairs in_place;
-    std::vector<ReuseCost> reuse;    // of buffers
-    std::vector<Index> within_bank;  // buffers whose bytes are all in one bank
-    Pairs in_banks;                  // of a buffer and a bank that its bytes may be in
-    Pairs apart;                     // buffers that may not touch one bank
-    std::vector<ReuseCost> bank_costs;
-    std::vector<Bytes> usable;  // offsets that items must be able to have
-    bool ranks = false;         // whether preferences count
-    std::optional<Bytes> unit;  // instead of the greatest
+    std::vector<ReuseCost> reuse;       // of buffers
+    std::vector<Index> within_bank;     // buffers whose bytes are all in one bank
+    Pairs in_banks;                     // of a buffer and a bank that its bytes may be in
+    Pairs apart;                        // buffers that may not touch one bank
+    std::vector<ReuseCost> bank_costs;  // of buffers that do; several of one pair add up
+    std::vector<Bytes> usable;          // offsets that items must be able to have
+    bool ranks = false;                 // whether preferences count
+    std::optional<Bytes> unit;          // instead of the greatest
 };
 
 struct TiedStep {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "banks/search.hpp"
 #include "core/reduction.hpp"
 #include "greedy/greedy.hpp"
 #include "run/one_pool.hpp"
@@ -31,12 +32,18 @@ struct TermsAttempt {
 class TermsRun {
   public:
     TermsRun(const Instance& instance, const TermsOptions& options, Budget& budget, const TermsEvents& events)
-        : instance_(instance), options_(options), budget_(budget), events_(events) {
+        : instance_(instance),
+          options_(options),
+          budget_(budget),
+          events_(events),
+          knows_banks_(depends_on_banks(instance, options.terms)) {
         for (const Value bound : options.lower_bounds) result_.bounds.push_back({bound, false, 0});
     }
 
     TermsResult result() && {
-        if (reuse_has_a_turn()) {
+        if (knows_banks_) {
+            take({Solver::banks, 1.0, kBanksAlone});
+        } else if (reuse_has_a_turn()) {
             take({Solver::greedy, kStartShare, kFirstPasses * instance_.item_count()});
             if (!is_done()) take({Solver::reuse});
         } else {
@@ -59,15 +66,33 @@ class TermsRun {
         reached_.reset();
         if (best_ && best_->score.fits() && !options_.terms.empty()) reached_ = best_->score.values[0];
         raised_ = options_.terms.empty() ? 0 : in_units(0);
-        stage.solver == Solver::greedy ? place_greedily() : minimise_reuse();
+        if (stage.solver == Solver::banks) {
+            place_in_banks();
+        } else {
+            stage.solver == Solver::greedy ? place_greedily() : minimise_reuse();
+        }
         budget_.count(share.work());
+    }
+
+    std::vector<Value> bounds_in_units() const {
+        std::vector<Value> bounds;
+        for (Index term = 0; term < count_of(options_.terms); ++term) bounds.push_back(in_units(term));
+        return bounds;
+    }
+
+    void place_in_banks() {
+        const Scorer scorer(instance_, options_.terms, options_.hint);
+        const auto better = [&](const Layout& layout, const Score& score) {
+            if (!score.values.empty()) note(layout, score.values[0]);
+        };
+        banks::Placed placed =
+            banks::search(instance_, scorer, bounds_in_units(), options_.seed, *share_, better);
+        learn({std::move(placed.layout), std::move(placed.score), name_of(Solver::banks)});
     }
 
     void place_greedily() {
         greedy::GreedyOptions options;
-        for (Index term = 0; term < count_of(options_.terms); ++term) {
-            options.lower_bounds.push_back(in_units(term));
-        }
+        options.lower_bounds = bounds_in_units();
         options.seed = options_.seed;
         const auto better = [&](const Layout& layout, const Score& score, const std::string&) {
             if (score.fits() && !score.values.empty()) note(layout, score.values[0]);
@@ -80,9 +105,7 @@ class TermsRun {
     void minimise_reuse() {
         ReuseOptions options;
         options.terms = options_.terms;
-        for (Index term = 0; term < count_of(options_.terms); ++term) {
-            options.lower_bounds.push_back(in_units(term));
-        }
+        options.lower_bounds = bounds_in_units();
         if (best_ && std::ranges::find(best_->layout, kUnplaced, &Place::offset) == best_->layout.end()) {
             options.start = best_->layout;
         }
@@ -130,7 +153,7 @@ class TermsRun {
 
     // The last change: no term becomes worse, and some that are not of the objective better.
     void tell_best() {
-        if (best_->score.fits() && instance_.pools.size() > 1) {
+        if (best_->score.fits() && instance_.pools.size() > 1 && !knows_banks_) {
             best_->layout =
                 in_preferred_pools(instance_, options_.terms, options_.hint, std::move(best_->layout));
             best_->score = Scorer(instance_, options_.terms, options_.hint)(best_->layout);
@@ -170,6 +193,7 @@ class TermsRun {
     const TermsOptions& options_;
     Budget& budget_;
     const TermsEvents& events_;
+    bool knows_banks_;
     Budget* share_ = nullptr;
     std::optional<TermsAttempt> best_;
     std::optional<Value> reached_;  // of the first term in this turn, in units
@@ -178,6 +202,11 @@ class TermsRun {
 };
 
 }  // namespace
+
+bool depends_on_banks(const Instance& instance, const std::vector<Term>& terms) {
+    return instance.banks.matter() ||
+           std::ranges::find(terms, TermKind::bank_cost, &Term::kind) != terms.end();
+}
 
 TermsResult plan_by_terms(const Instance& instance, const TermsOptions& options, Budget& budget,
                           const TermsEvents& events) {

@@ -1,5 +1,6 @@
 // A whole run for any terms of an objective and any number of pools: greedy, then the search for the least
 // reuse cost where that counts and no item has a choice of pool; at last items move to pools they prefer.
+// Where something depends on banks, the search that knows them is the whole run.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,9 @@ struct TermsEvents {
     std::function<void(const Layout& layout)> better;
     std::function<void(Value bound)> bound;
 };
+
+// Whether only solvers that know of banks can place the items.
+bool depends_on_banks(const Instance& instance, const std::vector<Term>& terms);
 
 TermsResult plan_by_terms(const Instance& instance, const TermsOptions& options, Budget& budget,
                           const TermsEvents& events = {});

@@ -91,6 +91,7 @@ class Run {
             case Solver::windows:
                 return look_at_windows();
             case Solver::reuse:
+            case Solver::banks:
                 return;  // has no turn at a peak alone
         }
     }

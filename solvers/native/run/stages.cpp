@@ -40,6 +40,8 @@ const char* name_of(Solver solver) {
             return "windows";
         case Solver::reuse:
             return "reuse";
+        case Solver::banks:
+            return "banks";
     }
     return "";
 }

@@ -19,8 +19,11 @@ inline constexpr std::int64_t kFirstPasses = 40;
 // Steps of a deterministic run: about as much as the default time limit allows. Measured: 8 to 11 s of a
 // processor for minimalloc D and J, perfect tilings of 500, random lives of 5,000.
 inline constexpr std::int64_t kDefaultWork = 1'300'000'000;
+// Steps of the search in banks where no model follows: with more it finds nothing better on problems of some
+// hundred buffers.
+inline constexpr std::int64_t kBanksAlone = 20'000'000;
 
-enum class Solver { greedy, exact, improve, windows, reuse };
+enum class Solver { greedy, exact, improve, windows, reuse, banks };
 
 // How far a value may be from the least, as a fraction of it.
 double gap_of(Value value, Value bound);

@@ -12,12 +12,27 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import BankConflict, Banks, Buffer, Pool, Problem, Reserved
+from memstow.planner.model.plan import Crowd, Crowds, Explanation, Placement, Plan
+from memstow.planner.model.problem import (
+    BankConflict,
+    Banks,
+    Buffer,
+    Kind,
+    Pool,
+    Problem,
+    Relative,
+    Reserved,
+    Term,
+)
+from memstow.planner.reduce import reduce
+from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
+from memstow.planner.verify.bank_bounds import reason_against_crowds
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.verdict import Findings
 from tests.in_process import run_back_ends_in_process
-from tests.problems import banked_problem
+from tests.problems import banked_problem, crowded_problem
 from tests.referee import best, cost
 from tests.waiting import PATIENCE
 
@@ -65,6 +80,73 @@ def test_the_search_finds_what_brute_force_finds_and_claims_no_more() -> None:
         ), seed
         missed += values != vector
     assert missed <= TRIED * 4 // 50
+
+
+def test_the_bound_of_crowds_is_never_above_brute_force() -> None:
+    shown = reached = 0
+    for seed in range(TRIED * 8):
+        problem = crowded_problem(Random(seed))
+        reduction = reduce(problem, None)
+        if isinstance(reduction, Explanation):
+            continue
+        bound = Bounds(reduction).of_term(Term(Kind.BANK_COST, None))
+        _, vector = best(problem)
+        if not bound.value or vector is None:
+            assert not bound.value or not vector, seed
+            continue
+        assert bound.value <= vector[0], seed
+        shown += 1
+        reached += bound.value == vector[0]
+        assert isinstance(bound.certificate, Crowds)
+        index = ProblemIndex(problem, Findings())
+        assert reason_against_crowds(index, bound.value, bound.certificate) is None, seed
+        assert reason_against_crowds(index, vector[0] + 1, bound.certificate) is not None, seed
+    assert shown > TRIED // 2
+    assert reached * 2 > shown
+
+
+def test_more_equal_buffers_than_banks_are_proven_without_a_model() -> None:
+    problem = replace(Tile(*TILES["more_buffers_than_banks"]).problem, objective=("bank_cost",))
+    ours = plan(problem, Options(deterministic=True, work_limit=1_000_000))
+    assert verify(problem, ours) == []
+    (term,) = ours.objective
+    # 3, 3, 3 and 2 in a bank.
+    assert (ours.status, term.value, ours.prover) == (Status.OPTIMAL, 10, "crowds in banks")
+    assert isinstance(term.certificate, Crowds)
+
+
+@pytest.mark.parametrize(
+    ("crowd", "reason"),
+    [
+        ({"cost": 2}, "pay no more than 1"),
+        ({"buffers": ("b0", "b1", "b2")}, "no more than 0"),
+        ({"buffers": ("b0", "b1", "b2", "b3", "b3")}, "twice"),
+        ({"buffers": ("b0", "b1", "b2", "b3", "x")}, "one that is none"),
+        ({"buffers": ("b0", "b1", "b2", "b3", "empty")}, "need not touch"),
+        ({"buffers": ("b0", "b1", "b2", "b3", "tied")}, "need not touch"),
+    ],
+)
+def test_crowds_that_prove_too_little_are_refused(crowd: dict[str, object], reason: str) -> None:
+    names = [f"b{i}" for i in range(5)]
+    buffers = [Buffer(id=name, size=2, lifetime=(i, i + 1)) for i, name in enumerate(names)]
+    buffers += [Buffer(id="empty", size=0, lifetime=(0, 1)), Buffer(id="tied", size=2, lifetime=(7, 8))]
+    problem = Problem(
+        pools=[Pool(id="m", capacity=16, banks=[Banks(size=4, count=4)])],
+        buffers=buffers,
+        relative=[Relative(buffer="tied", base="b4", offset=0)],
+        bank_conflicts=[
+            BankConflict(buffers=[*names[:4], "empty", "tied"], cost=1),
+            BankConflict(buffers=names, cost=0),
+        ],
+        objective=["bank_cost"],
+    )
+    index = ProblemIndex(problem, Findings())
+    made = replace(Crowd(buffers=tuple(names[:4]), cost=1), **crowd)  # type: ignore[arg-type]
+    assert reason in (reason_against_crowds(index, 1, Crowds(crowds=(made,))) or "")
+    # With a byte beside the banks nothing is shown.
+    beside = replace(problem, pools=(replace(problem.pools[0], banks=(Banks(size=3, count=4),)),))
+    small = Crowds(crowds=(Crowd(buffers=tuple(names[:2]), cost=1),))
+    assert "need not touch" in (reason_against_crowds(ProblemIndex(beside, Findings()), 1, small) or "")
 
 
 BUS = 32
