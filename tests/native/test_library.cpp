@@ -44,7 +44,7 @@ memstow_code change(memstow_problem* problem, Random& random) {
                                           : b[i];
         d[i] = random.below(4) == 0 ? any(random) : 1;
     }
-    switch (random.below(20)) {
+    switch (random.below(24)) {
         case 0:
         case 1:
         case 2:
@@ -83,8 +83,21 @@ memstow_code change(memstow_problem* problem, Random& random) {
             return memstow_allow_in_place(problem, one, other);
         case 18:
             return memstow_add_reuse_cost(problem, one, other, a[0]);
+        case 19:
+            return memstow_add_banks(problem, pool, a[0], a[1], number(random, 6));
+        case 20:
+            return memstow_keep_within_bank(problem, one);
+        case 21: {
+            const std::array<std::size_t, 3> some{number(random, 3), number(random, 3), number(random, 3)};
+            return memstow_allow_banks(problem, one, random.below(4), some.data());
+        }
+        case 22: {
+            const std::array<std::size_t, 3> some{one, other, number(random, buffers)};
+            return memstow_add_bank_conflict(problem, random.below(4), some.data(),
+                                             random.below(3) == 0 ? a[0] : a[0] % 4 - 1);
+        }
         default:
-            return memstow_add_term(problem, static_cast<int>(random.below(9)) - 1, pool);
+            return memstow_add_term(problem, static_cast<int>(random.below(10)) - 1, pool);
     }
 }
 
@@ -139,6 +152,12 @@ void solve(const memstow_problem* problem, Random& random) {
         const int is_there = memstow_plan_term(plan, i, nullptr, nullptr, &value, &bound, nullptr, nullptr);
         CHECK(offsets == nullptr || bound <= value);
         CHECK(is_there == (i < memstow_plan_terms(plan) ? 1 : 0));
+    }
+    for (std::size_t i = 0; i <= memstow_plan_crowds(plan); ++i) {
+        std::int64_t cost = 0;
+        const std::size_t members = memstow_plan_crowd(plan, i, &named, &cost);
+        CHECK((members > 0) == (i < memstow_plan_crowds(plan)) && (members == 0 || cost > 0));
+        for (std::size_t k = 0; k < members; ++k) CHECK(named[k] < buffers);
     }
     memstow_plan_destroy(plan);
 }

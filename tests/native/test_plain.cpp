@@ -18,6 +18,12 @@ const std::string kJson =
     R"({"version": 1, "pools": [{"id": "s", "capacity": 99}], "buffers": [)"
     R"({"id": "b", "size": 4, "lifetime": [0, 5]}, {"lifetime": [3, 9], "size": 6, "id": "\u00e4\ud83d\ude42"},)"
     R"({"id": "c", "size": 7, "lifetime": [-2, 4], "alignment": 8, "group": "g"}]})";
+const std::string kBanked =
+    R"({"version": 1, "pools": [{"id": "s", "banks": [{"size": 8, "count": 2, "offset": 16}, {"size": 4}]}],)"
+    R"( "buffers": [{"id": "b", "size": 4, "lifetime": [0, 5], "within_bank": true, "banks": [2, 0]},)"
+    R"( {"id": "c", "size": 0, "lifetime": [0, 1], "banks": null}, {"id": "a", "size": 7, "lifetime": [1, 2]}],)"
+    R"( "bank_conflicts": [{"buffers": ["b", "a"]}, {"cost": 3, "buffers": ["a", "b", "c"]}],)"
+    R"( "objective": ["bank_cost", "peak"]})";
 const std::string kRequest = R"({"problem": )" + kJson + R"(, "options": {"seed": [1, "}"]}})";
 const std::string kPlan =
     R"({"status": "feasible", "placements": [{"buffer": "c", "pool": "s", "offset": 8},)"
@@ -89,6 +95,22 @@ TEST(plain_problems_are_read) {
     use(request->problem);
 }
 
+TEST(banks_are_read_and_written) {
+    const auto read = read_banked_json(kBanked);
+    CHECK(read.has_value());
+    CHECK(!read_json(kBanked).has_value());
+    const Banks& banks = read->banks;
+    CHECK(banks.runs.size() == 2 && banks.runs[0].offset == 16 && banks.runs[1].count == 1);
+    CHECK(banks.rules.size() == 1 && banks.rules[0].within && banks.rules[0].some->size() == 2);
+    CHECK(banks.conflicts.size() == 2 && !banks.conflicts[0].cost && banks.conflicts[1].cost == 3);
+    CHECK(banks.conflicts[1].buffers == std::vector<Number>({2, 0, 1}));
+    CHECK(banks.objective == std::vector<Banks::Term>({Banks::Term::bank_cost, Banks::Term::peak}));
+    CHECK(canonical(read->problem, banks) ==
+          "banks 1:s 3 0 4 16 24 24 32\nin_bank 1:b 1 2 0 2\nbank_conflict 1:a 1:b -\n");
+    const auto plain = read_banked_json(kJson);
+    CHECK(plain.has_value() && canonical(plain->problem, plain->banks).empty());
+}
+
 TEST(plans_are_read_by_name) {
     const auto problem = read_json(kJson);
     const auto plan = read_plan(*problem, kPlan);
@@ -112,12 +134,19 @@ TEST(broken_texts_are_survived) {
         const auto csv = read_csv(mutated(kCsv, random));
         const auto json = read_json(mutated(kJson, random));
         const auto request = read_request(mutated(kRequest, random));
+        const auto banked = read_banked_json(mutated(kBanked, random));
         const auto plan = read_plan(*problem, mutated(kPlan, random));
         const auto csv_plan = read_plan_csv(*csv_problem, mutated(kCsvPlan, random));
         if (csv) use(*csv);
         if (csv_plan) CHECK(csv_plan->offsets.size() == csv_problem->sizes.size());
         if (json) use(*json);
         if (request) use(request->problem);
+        if (banked) {
+            use(banked->problem);
+            std::int64_t count = 0;
+            for (const Banks::Run& run : banked->banks.runs) count += std::min<std::int64_t>(run.count, 9999);
+            if (count < 9999) canonical(banked->problem, banked->banks);
+        }
         if (plan) CHECK(plan->offsets.size() == problem->sizes.size());
         problems += csv.has_value() + json.has_value();
         plans += plan.has_value() + csv_plan.has_value();

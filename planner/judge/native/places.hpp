@@ -35,6 +35,9 @@ enum class Defect {
     pin,        // elsewhere than it must be
     tie,        // at another distance than it is tied at
     pool,       // in a pool that is none, or that the buffer may not go to
+    across,     // not within one bank
+    bank,       // not in the banks that the buffer may be in
+    shared,     // two that may touch no common bank do
 };
 
 struct Finding {
@@ -65,6 +68,31 @@ struct Pool {
     std::int64_t alignment = 1;  // of its addresses
     std::int64_t base = 0;       // the address of offset 0
     std::int64_t cost = 0;       // of one access
+};
+
+// Banks of pools, and what depends on them. Buffers without bytes touch none.
+struct Banks {
+    // Equal banks one after the other; those of a pool do not overlap, and are counted by address.
+    struct Run {
+        std::int64_t pool;
+        std::int64_t begin;
+        std::int64_t size;
+        std::int64_t count;
+    };
+    // No two of these buffers may touch one bank, or it costs this much for each two that do.
+    struct Conflict {
+        std::size_t first;  // the buffers are members[first] to [last]
+        std::size_t last;
+        std::int64_t cost;  // -1: they may not
+    };
+    std::span<const Run> runs;
+    std::span<const std::int64_t> within;  // by buffer, 0 or more: all of its bytes are in one bank
+    std::span<const std::int64_t>
+        list_of;  // by buffer, the list of the banks that its bytes may be in, or -1
+    std::span<const std::size_t> list_start;
+    std::span<const std::size_t> list_banks;
+    std::span<const Conflict> conflicts;
+    std::span<const std::size_t> members;
 };
 
 // What else may hold of the buffers and their pools, which are numbers. Lists by buffer may be shorter than
@@ -99,6 +127,7 @@ struct Rules {
     // What is tied, through buffers without bytes as well, is in one pool, keeps its distances and may share
     // bytes, unless it conflicts.
     std::span<const Tie> ties;
+    Banks banks = {};
 };
 
 // By buffer.
@@ -130,6 +159,7 @@ struct Worth {
     std::vector<std::int64_t> peaks;  // by pool
     Wide placement_cost = 0;
     Wide reuse_cost = 0;
+    Wide bank_cost = 0;
     Wide preference = 0;
     std::int64_t moves = 0;
 };

@@ -16,6 +16,121 @@ Pairs in_order(std::span<const Rules::Pair> pairs) {
     return ordered;
 }
 
+// The value of a list by buffer, which may be shorter than there are buffers.
+int64_t value_of(std::span<const int64_t> column, int64_t i) {
+    return static_cast<std::size_t>(i) < column.size() ? column[static_cast<std::size_t>(i)] : -1;
+}
+
+// Which banks places touch.
+class Touched {
+  public:
+    Touched(const Columns& columns, const Rules& rules, const Places& places)
+        : columns_(columns), rules_(rules.banks), places_(places), of_pool_(rules.pools.size()) {
+        for (const Banks::Run& run : rules_.runs) {
+            std::vector<Range>& banks = of_pool_[static_cast<std::size_t>(run.pool)];
+            for (int64_t k = 0; k < run.count; ++k) {
+                banks.emplace_back(run.begin + k * run.size, run.begin + (k + 1) * run.size);
+            }
+        }
+        for (std::vector<Range>& banks : of_pool_) std::ranges::sort(banks);
+    }
+
+    // Of one buffer, by the numbers of banks.
+    Defect defect(int64_t i) const {
+        const bool within = value_of(rules_.within, i) >= 0;
+        const int64_t list = value_of(rules_.list_of, i);
+        if ((!within && list < 0) || bytes(i).first == bytes(i).second) return Defect::none;
+        const std::vector<std::size_t> numbers = touched(i);
+        const auto [begin, end] = bytes(i);
+        int64_t inside = 0;
+        for (const std::size_t number : numbers) {
+            const auto& [first, last] = banks(i)[number];
+            inside += std::min(end, last) - std::max(begin, first);
+        }
+        const bool is_inside = inside == end - begin;
+        if (within && !(is_inside && numbers.size() == 1)) return Defect::across;
+        if (list < 0) return Defect::none;
+        const auto start = rules_.list_start.begin() + list;
+        const auto allowed = rules_.list_banks.subspan(start[0], start[1] - start[0]);
+        const auto may_be_in = [&](std::size_t number) { return std::ranges::count(allowed, number) > 0; };
+        return is_inside && std::ranges::all_of(numbers, may_be_in) ? Defect::none : Defect::bank;
+    }
+
+    // The first two that may touch no common bank and do.
+    Finding of_conflicts() const {
+        for (const Banks::Conflict& conflict : rules_.conflicts) {
+            if (conflict.cost >= 0) continue;
+            std::map<std::pair<std::size_t, std::size_t>, int64_t> first_in;
+            for (std::size_t at = conflict.first; at < conflict.last; ++at) {
+                const auto i = static_cast<int64_t>(rules_.members[at]);
+                for (const std::size_t number : touched(i)) {
+                    const auto [known, is_new] = first_in.try_emplace({places_.pool(at_of(i)), number}, i);
+                    if (is_new) continue;
+                    const auto [one, other] = std::minmax(known->second, i);
+                    return {Defect::shared, one, other};
+                }
+            }
+        }
+        return {};
+    }
+
+    Wide cost() const {
+        Wide sum = 0;
+        for (const Banks::Conflict& conflict : rules_.conflicts) {
+            if (conflict.cost <= 0) continue;
+            for (std::size_t a = conflict.first; a < conflict.last; ++a) {
+                for (std::size_t b = a + 1; b < conflict.last; ++b) {
+                    if (meet(static_cast<int64_t>(rules_.members[a]),
+                             static_cast<int64_t>(rules_.members[b])))
+                        sum += conflict.cost;
+                }
+            }
+        }
+        return sum;
+    }
+
+  private:
+    using Range = std::pair<int64_t, int64_t>;
+
+    static std::size_t at_of(int64_t i) { return static_cast<std::size_t>(i); }
+    const std::vector<Range>& banks(int64_t i) const { return of_pool_[places_.pool(at_of(i))]; }
+    Range bytes(int64_t i) const {
+        const int64_t offset = places_.offsets[at_of(i)];
+        return {offset, offset + columns_.sizes[at_of(i)]};
+    }
+
+    bool touches(int64_t i, const Range& bank) const {
+        const auto [begin, end] = bytes(i);
+        return std::max(begin, bank.first) < std::min(end, bank.second);
+    }
+
+    std::vector<std::size_t> touched(int64_t i) const {
+        std::vector<std::size_t> numbers;
+        const auto [begin, end] = bytes(i);
+        const std::vector<Range>& all = banks(i);
+        auto bank = std::ranges::upper_bound(all, begin, {}, &Range::second);
+        for (; begin < end && bank != all.end() && bank->first < end; ++bank) {
+            numbers.push_back(static_cast<std::size_t>(bank - all.begin()));
+        }
+        return numbers;
+    }
+
+    // Whether the first bank that the higher one touches is touched by the other as well.
+    bool meet(int64_t one, int64_t other) const {
+        if (places_.pool(at_of(one)) != places_.pool(at_of(other))) return false;
+        if (bytes(one).first > bytes(other).first) std::swap(one, other);
+        const auto [begin, end] = bytes(other);
+        const std::vector<Range>& all = banks(other);
+        const auto bank = std::ranges::upper_bound(all, begin, {}, &Range::second);
+        return bank != all.end() && touches(other, *bank) && touches(one, *bank);
+    }
+
+    const Columns& columns_;
+    const Banks& rules_;
+    const Places& places_;
+    std::vector<std::vector<Range>> of_pool_;
+};
+
 class Judge {
   public:
     Judge(const Columns& columns, const Rules& rules, const Places& places)
@@ -24,7 +139,8 @@ class Judge {
           places_(places),
           conflicts_(in_order(rules.conflicts)),
           exclusive_(in_order(rules.exclusive)),
-          in_place_(in_order(rules.in_place)) {
+          in_place_(in_order(rules.in_place)),
+          touched_(columns, rules, places) {
         if (!rules.ties.empty()) follow_ties();
         if (rules.lives.empty()) return;
         lives_.resize(columns.sizes.size());
@@ -74,6 +190,8 @@ class Judge {
         }
         return {};
     }
+
+    Finding of_banks() const { return touched_.of_conflicts(); }
 
   private:
     struct Tied {
@@ -138,7 +256,7 @@ class Judge {
             if (static_cast<std::size_t>(range.pool) != pool(i)) continue;
             if (overlap({range.begin, range.end}, {offset(i), offset(i) + size(i)})) return Defect::reserved;
         }
-        return Defect::none;
+        return touched_.defect(i);
     }
 
     bool must_be_apart(int64_t one, int64_t other) const {
@@ -175,6 +293,7 @@ class Judge {
     Pairs conflicts_;
     Pairs exclusive_;
     Pairs in_place_;
+    Touched touched_;
     std::vector<Tied> tied_;                 // by buffer; empty where nothing is tied
     std::vector<std::vector<Range>> lives_;  // by buffer; empty where each has but one
 };
@@ -192,7 +311,9 @@ Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places&
     const Finding of_places = judge.of_places();
     if (of_places.defect != Defect::none) return of_places;
     const Finding of_ties = judge.of_ties();
-    return of_ties.defect != Defect::none ? of_ties : judge.of_overlaps();
+    if (of_ties.defect != Defect::none) return of_ties;
+    const Finding of_overlaps = judge.of_overlaps();
+    return of_overlaps.defect != Defect::none ? of_overlaps : judge.of_banks();
 }
 
 Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, const Places& places) {
@@ -222,6 +343,7 @@ Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, c
             std::min(places.offsets[one] + columns.sizes[one], places.offsets[other] + columns.sizes[other]);
         if (places.pool(one) == places.pool(other) && begin < end) worth.reuse_cost += pair.cost;
     }
+    worth.bank_cost = Touched(columns, rules, places).cost();
     return worth;
 }
 

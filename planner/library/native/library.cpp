@@ -143,6 +143,17 @@ int memstow_plan_term(const memstow_plan* plan, size_t index, memstow_term* term
     return 1;
 }
 
+size_t memstow_plan_crowds(const memstow_plan* plan) {
+    if (plan == nullptr) return 0;
+    return plan->crowds.size();
+}
+
+size_t memstow_plan_crowd(const memstow_plan* plan, size_t index, const size_t** buffers, int64_t* cost) {
+    const bool is_there = plan != nullptr && index < plan->crowds.size();
+    if (is_there) tell(cost, plan->crowds[index].cost);
+    return tell_list(is_there ? &plan->crowds[index].buffers : nullptr, buffers);
+}
+
 memstow_proof memstow_plan_proof(const memstow_plan* plan) {
     if (plan == nullptr) return MEMSTOW_PROOF_LIVE;
     return plan->proof;

@@ -35,6 +35,7 @@ extern "C" {
 /* Changes where a program that was compiled with an older header would go wrong. */
 #define MEMSTOW_ABI_VERSION 2
 #define MEMSTOW_LIMIT (INT64_C(1) << 62)
+#define MEMSTOW_NEVER INT64_C(-1) /* no cost allows it */
 
 typedef enum memstow_code {
     MEMSTOW_OK = 0,
@@ -52,12 +53,13 @@ typedef enum memstow_status {
 } memstow_status;
 
 typedef enum memstow_proof {
-    MEMSTOW_PROOF_LIVE = 0,     /* the buffers of the proof are live at its time, or must be apart by pairs */
-    MEMSTOW_PROOF_SEARCH = 1,   /* a complete search of all heights below the bound */
-    MEMSTOW_PROOF_WINDOW = 2,   /* the same of the buffers of the proof alone, within a window of time */
-    MEMSTOW_PROOF_SUM = 3,      /* the bounds of the pools, each by its own buffers, add up */
-    MEMSTOW_PROOF_LEAST = 4,    /* nothing is less: 0, or all accesses in the cheapest pools */
-    MEMSTOW_PROOF_ADDRESSES = 5 /* what lies at each address one after the other costs as much */
+    MEMSTOW_PROOF_LIVE = 0,   /* the buffers of the proof are live at its time, or must be apart by pairs */
+    MEMSTOW_PROOF_SEARCH = 1, /* a complete search of all heights below the bound */
+    MEMSTOW_PROOF_WINDOW = 2, /* the same of the buffers of the proof alone, within a window of time */
+    MEMSTOW_PROOF_SUM = 3,    /* the bounds of the pools, each by its own buffers, add up */
+    MEMSTOW_PROOF_LEAST = 4,  /* nothing is less: 0, or all accesses in the cheapest pools */
+    MEMSTOW_PROOF_ADDRESSES = 5, /* what lies at each address one after the other costs as much */
+    MEMSTOW_PROOF_CROWDS = 6     /* more buffers than banks: some must share one */
 } memstow_proof;
 
 /* What is minimised. */
@@ -68,7 +70,8 @@ typedef enum memstow_term {
     MEMSTOW_PLACEMENT_COST = 3, /* accesses times the cost of their pool */
     MEMSTOW_REUSE_COST = 4,     /* the costs of pairs that share a byte */
     MEMSTOW_MOVES = 5,          /* buffers that are elsewhere than in `start`, which must be there */
-    MEMSTOW_PREFERENCE = 6      /* bytes times how many pools their buffer prefers to its own */
+    MEMSTOW_PREFERENCE = 6,     /* bytes times how many pools their buffer prefers to its own */
+    MEMSTOW_BANK_COST = 7       /* the costs of pairs that touch a common bank */
 } memstow_term;
 
 /* Where memory is from: at least so many bytes, aligned as those of malloc, or NULL; and back to there. */
@@ -172,6 +175,19 @@ MEMSTOW_API memstow_code memstow_allow_in_place(memstow_problem* problem, size_t
 /* It costs this much where the two share a byte. Several costs of one pair add up. */
 MEMSTOW_API memstow_code memstow_add_reuse_cost(memstow_problem* problem, size_t one, size_t other,
                                                 int64_t cost);
+/* Banks of a pool: so many of this size, one after the other from the offset on. Those of a pool are counted
+ * from 0 by address, may not overlap, and are at most 4096. They change nothing by themselves. */
+MEMSTOW_API memstow_code memstow_add_banks(memstow_problem* problem, size_t pool, int64_t offset,
+                                           int64_t size, size_t count);
+/* All of the buffer's bytes are in one bank of its pool. */
+MEMSTOW_API memstow_code memstow_keep_within_bank(memstow_problem* problem, size_t buffer);
+/* The numbers of the banks of its pool that the buffer's bytes may be in; without this call: anywhere. */
+MEMSTOW_API memstow_code memstow_allow_banks(memstow_problem* problem, size_t buffer, size_t count,
+                                             const size_t* banks);
+/* It costs this much for each two of the buffers that touch a common bank, whenever they are live;
+ * MEMSTOW_NEVER: no two may. Several costs of one pair add up. At most a million pairs in all. */
+MEMSTOW_API memstow_code memstow_add_bank_conflict(memstow_problem* problem, size_t count,
+                                                   const size_t* buffers, int64_t cost);
 /* A further memstow_term, which counts among plans that are equal in the terms before it; the pool is that of
  * MEMSTOW_POOL_PEAK. Without this call: the peak; of several pools the placement cost, and then the peak. */
 MEMSTOW_API memstow_code memstow_add_term(memstow_problem* problem, int term, size_t pool);
@@ -220,6 +236,12 @@ MEMSTOW_API int memstow_plan_pool_proof_time(const memstow_plan* plan, size_t po
 MEMSTOW_API size_t memstow_plan_terms(const memstow_plan* plan);
 MEMSTOW_API int memstow_plan_term(const memstow_plan* plan, size_t index, memstow_term* term, size_t* pool,
                                   int64_t* value, int64_t* bound, memstow_proof* proof, int64_t* searches);
+/* Of bank costs with MEMSTOW_PROOF_CROWDS: how many crowds prove the bound; the buffers of each, which are
+ * more than the banks that they must touch, and what each two of them pay at the least where they share one.
+ */
+MEMSTOW_API size_t memstow_plan_crowds(const memstow_plan* plan);
+MEMSTOW_API size_t memstow_plan_crowd(const memstow_plan* plan, size_t index, const size_t** buffers,
+                                      int64_t* cost);
 /* Who found the plan, such as "exact"; "" where there is none. */
 MEMSTOW_API const char* memstow_plan_solver(const memstow_plan* plan);
 /* Steps of work of the run. */

@@ -152,6 +152,18 @@ class Problem {
     void add_reuse_cost(std::size_t one, std::size_t other, std::int64_t cost) {
         check(memstow_add_reuse_cost(problem_.get(), one, other, cost));
     }
+    // So many of this size, one after the other.
+    void add_banks(std::size_t pool, std::int64_t size, std::size_t count = 1, std::int64_t offset = 0) {
+        check(memstow_add_banks(problem_.get(), pool, offset, size, count));
+    }
+    void keep_within_bank(std::size_t buffer) { check(memstow_keep_within_bank(problem_.get(), buffer)); }
+    void allow_banks(std::size_t buffer, std::span<const std::size_t> banks) {
+        check(memstow_allow_banks(problem_.get(), buffer, banks.size(), banks.data()));
+    }
+    // No two of the buffers may touch one bank, or it costs this much for each two that do.
+    void add_bank_conflict(std::span<const std::size_t> buffers, std::int64_t cost = MEMSTOW_NEVER) {
+        check(memstow_add_bank_conflict(problem_.get(), buffers.size(), buffers.data(), cost));
+    }
     void add_term(memstow_term term, std::size_t pool = 0) {
         check(memstow_add_term(problem_.get(), term, pool));
     }

@@ -126,6 +126,13 @@ struct TermUse {
     int64_t searches;
 };
 
+struct CrowdUse {
+    explicit CrowdUse(const memstow_allocator& from) : buffers(from) {}
+
+    List<std::size_t> buffers;
+    int64_t cost = 0;
+};
+
 // The places of a plan, judged: what is wrong with them is thrown.
 judge::Worth judged_worth(const memstow_problem& problem, const judge::Places& places,
                           const judge::Places& start);
@@ -157,6 +164,13 @@ struct memstow_problem {
           ties(from),
           distances(memstow::library::List<memstow::TiedStep>(from)),
           reuse(from),
+          banks(from),
+          within_bank(from),
+          bank_list_of(from),
+          bank_list_start(1, 0, from),
+          bank_list(from),
+          bank_conflicts(from),
+          bank_members(from),
           terms(from),
           error(from) {}
 
@@ -176,20 +190,39 @@ struct memstow_problem {
     List<Rules::Tie> ties;
     memstow::DistancesIn<List<memstow::TiedStep>> distances;  // of what is tied
     List<memstow::judge::Costs::Reuse> reuse;
+    // As the judge's rules of banks have them.
+    List<memstow::judge::Banks::Run> banks;
+    List<std::int64_t> within_bank, bank_list_of;
+    List<std::size_t> bank_list_start, bank_list;
+    List<memstow::judge::Banks::Conflict> bank_conflicts;
+    List<std::size_t> bank_members;
+    std::size_t bank_pairs = 0;         // of the conflicts
+    memstow::WideBytes bank_costs = 0;  // of all of these pairs
     List<memstow::library::Objective> terms;
     memstow::library::Text error;
 
     memstow::judge::Columns columns() const { return {sizes, begins, ends, alignments}; }
     Rules rules() const {
-        return {pools, reserved,  pins,      list_of,  list_start, list_pools,
-                lives, conflicts, exclusive, in_place, ties};
+        return {pools,
+                reserved,
+                pins,
+                list_of,
+                list_start,
+                list_pools,
+                lives,
+                conflicts,
+                exclusive,
+                in_place,
+                ties,
+                {banks, within_bank, bank_list_of, bank_list_start, bank_list, bank_conflicts, bank_members}};
     }
     // Whether there is no more than sizes, lifetimes, alignments and a capacity.
     bool is_plain() const {
         const memstow::judge::Pool& first = pools.front();
         return pools.size() == 1 && first.alignment == 1 && first.base == 0 && reserved.empty() &&
                pins.empty() && list_of.empty() && lives.empty() && conflicts.empty() && exclusive.empty() &&
-               in_place.empty() && ties.empty() && reuse.empty();
+               in_place.empty() && ties.empty() && reuse.empty() && bank_conflicts.empty() &&
+               within_bank.empty() && bank_list_of.empty();
     }
 };
 
@@ -200,6 +233,7 @@ struct memstow_plan {
           pool_of(from),
           pools(from),
           terms(from),
+          crowds(from),
           reason(from),
           searched_peaks(from),
           searched_nodes(from),
@@ -217,6 +251,7 @@ struct memstow_plan {
     std::int64_t bound = 0;
     List<memstow::library::PoolUse> pools;
     List<memstow::library::TermUse> terms;
+    List<memstow::library::CrowdUse> crowds;
     memstow_proof proof = MEMSTOW_PROOF_LIVE;
     memstow::library::Reason reason;
     std::optional<std::pair<std::int64_t, std::int64_t>> window;

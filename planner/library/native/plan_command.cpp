@@ -1,5 +1,5 @@
-// memstow-plan: the plan of a plain problem in CSV or JSON, without Python. Its document is that of
-// `memstow solve --json`.
+// memstow-plan: the plan of a plain problem in CSV or JSON, or one with banks, without Python. Its document
+// is that of `memstow solve --json`.
 #include <unistd.h>
 
 #include <charconv>
@@ -27,6 +27,8 @@
 
 namespace {
 
+using memstow::plain::BankedProblem;
+using memstow::plain::Banks;
 using memstow::plain::Problem;
 using std::int64_t;
 
@@ -38,7 +40,8 @@ constexpr int kInterrupted = 130;
 
 constexpr std::string_view kHelp = R"(usage: memstow-plan [options] FILE
 
-Find offsets for the buffers of FILE, in CSV or native JSON; - reads standard input. Prints the plan as JSON.
+Find offsets for the buffers of FILE, in CSV or native JSON with one memory, which may have banks; - reads
+standard input. Prints the plan as JSON.
 
   -o FILE, --output FILE  write the plan to this file
   --csv                   write the plan as CSV
@@ -176,25 +179,56 @@ std::string read_input(const std::string& name) {
     return text;
 }
 
-Problem read_problem(const Arguments& arguments) {
+BankedProblem read_problem(const Arguments& arguments) {
     const std::string text = read_input(arguments.input);
     std::string_view rest = memstow::plain::without_mark(text);
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
     const bool is_json = rest.starts_with('{') || rest.starts_with('[');
-    std::optional<Problem> problem =
-        is_json ? memstow::plain::read_json(text) : memstow::plain::read_csv(text);
-    if (!problem) {
+    std::optional<BankedProblem> read;
+    if (is_json) {
+        read = memstow::plain::read_banked_json(text);
+    } else if (std::optional<Problem> problem = memstow::plain::read_csv(text)) {
+        read.emplace().problem = std::move(*problem);
+    }
+    if (!read) {
         throw UsageError{
             arguments.input +
             ": not a problem of buffers with one lifetime each in one memory; `memstow solve` reads "
             "the others, and `memstow inspect` says what is wrong"};
     }
+    Problem& problem = read->problem;
     if (arguments.capacity) {
-        problem->bounded = true;
-        problem->capacity = *arguments.capacity;
+        problem.bounded = true;
+        problem.capacity = *arguments.capacity;
     }
-    if (arguments.options.fit_only) problem->fit_only = true;
-    return std::move(*problem);
+    if (arguments.options.fit_only) problem.fit_only = true;
+    if (problem.fit_only) read->banks.objective.clear();
+    return std::move(*read);
+}
+
+// The problem as the library has it.
+libmemstow::Problem native_of(const BankedProblem& read) {
+    const auto& [problem, banks] = read;
+    libmemstow::Problem native;
+    native.add_all(problem.sizes, problem.begins, problem.ends, problem.alignments);
+    if (problem.bounded) native.set_capacity(problem.capacity);
+    const auto numbers = [](const auto& values) {
+        return std::vector<std::size_t>(values.begin(), values.end());
+    };
+    for (const Banks::Run& run : banks.runs) {
+        native.add_banks(0, run.size, static_cast<std::size_t>(run.count), run.offset);
+    }
+    for (const Banks::Rule& rule : banks.rules) {
+        if (rule.within) native.keep_within_bank(rule.buffer);
+        if (rule.some) native.allow_banks(rule.buffer, numbers(*rule.some));
+    }
+    for (const Banks::Conflict& conflict : banks.conflicts) {
+        native.add_bank_conflict(numbers(conflict.buffers), conflict.cost.value_or(MEMSTOW_NEVER));
+    }
+    for (const Banks::Term term : banks.objective) {
+        native.add_term(term == Banks::Term::peak ? MEMSTOW_PEAK : MEMSTOW_BANK_COST);
+    }
+    return native;
 }
 
 // Numbers of floating point as Python writes them.
@@ -212,7 +246,8 @@ std::string quoted(std::string_view text) {
     return json;
 }
 
-std::string digest(const Problem& problem) {
+std::string digest(const BankedProblem& read) {
+    const auto& [problem, banks] = read;
     constexpr std::size_t kLinesAtOnce = 1 << 16;
     memstow::Sha256 hash;
     std::string line = "memstow-problem 1\npool ";
@@ -223,14 +258,20 @@ std::string digest(const Problem& problem) {
         const std::size_t last = std::min(first + kLinesAtOnce, problem.sizes.size());
         hash.update(memstow::plain::canonical(problem, first, last));
     }
-    hash.update(problem.fit_only ? "objective 0\n" : "objective 1 4:peak\n");
+    hash.update(memstow::plain::canonical(problem, banks));
+    line = "objective " + std::to_string(banks.objective.size());
+    for (const Banks::Term term : banks.objective) {
+        line += term == Banks::Term::peak ? " 4:peak" : " 9:bank_cost";
+    }
+    hash.update(line + "\n");
     return hash.hex();
 }
 
 // Writes the document of a plan.
 class Document {
   public:
-    Document(const Problem& problem, const libmemstow::Plan& plan) : problem_(problem), plan_(plan) {}
+    Document(const BankedProblem& read, const libmemstow::Plan& plan)
+        : read_(read), problem_(read.problem), plan_(plan), terms_(plan.terms()) {}
 
     std::string json() const {
         std::ostringstream to;
@@ -245,13 +286,13 @@ class Document {
         } else if (plan_.status() == MEMSTOW_INFEASIBLE) {
             write_explanation(to);
         }
-        if (plan_.status() == MEMSTOW_INFEASIBLE ||
-            (plan_.has_offsets() && !problem_.fit_only && plan_.bound() > 0)) {
+        if (plan_.status() == MEMSTOW_INFEASIBLE) {
             to << ",\n  \"prover\": " << quoted(prover());
+        } else if (plan_.has_offsets()) {
+            write_prover(to);
         }
         if (memstow_plan_work(plan_.get()) > 0) to << ",\n  \"work\": " << memstow_plan_work(plan_.get());
-        to << ",\n  \"digest\": \"" << digest(problem_)
-           << "\",\n  \"version\": " << quoted(memstow_version());
+        to << ",\n  \"digest\": \"" << digest(read_) << "\",\n  \"version\": " << quoted(memstow_version());
         to << "\n}\n";
         return to.str();
     }
@@ -270,21 +311,56 @@ class Document {
         }
         to << ", \"peak\": " << plan_.peak() << ", \"bound\": " << plan_.bound()
            << ", \"live\": {\"bytes\": " << verdict.live << ", \"time\": " << verdict.moment << '}';
-        if (problem_.fit_only) {
-            if (plan_.bound() > 0) write_certificate(to);
-            to << "}\n  ]";
-            return;
-        }
-        to << "}\n  ],\n  \"objective\": [\n    {\"term\": \"peak\", \"value\": " << plan_.peak()
-           << ", \"bound\": " << plan_.bound() << ", \"gap\": " << real(gap());
-        write_certificate(to);
+        // Where the first term does not say why the pool has that bound.
+        const bool says = !terms_.empty() && terms_[0].term == MEMSTOW_PEAK;
+        if (!says && plan_.bound() > 0) write_certificate(to);
         to << "}\n  ]";
+        if (terms_.empty()) return;
+        to << ",\n  \"objective\": [";
+        for (std::size_t i = 0; i < terms_.size(); ++i) {
+            const libmemstow::Term& term = terms_[i];
+            to << (i > 0 ? "," : "")
+               << "\n    {\"term\": " << (term.term == MEMSTOW_PEAK ? "\"peak\"" : "\"bank_cost\"")
+               << ", \"value\": " << term.value << ", \"bound\": " << term.bound
+               << ", \"gap\": " << real(gap(term));
+            if (term.term == MEMSTOW_PEAK && term.bound > 0) {
+                write_certificate(to);
+            } else if (term.bound > 0) {
+                write_crowds(to);
+            } else if (term.value == 0) {
+                to << ", \"certificate\": {\"kind\": \"least\"}";
+            }
+            to << '}';
+        }
+        to << "\n  ]";
     }
 
-    double gap() const {
-        const int64_t value = plan_.peak();
-        const int64_t bound = plan_.bound();
-        return value > bound ? static_cast<double>(value - bound) / static_cast<double>(value) : 0.0;
+    // Of the first bound that says anything.
+    void write_prover(std::ostringstream& to) const {
+        for (const libmemstow::Term& term : terms_) {
+            if (term.bound == 0) continue;
+            to << ",\n  \"prover\": "
+               << (term.term == MEMSTOW_PEAK ? quoted(prover()) : quoted("crowds in banks"));
+            return;
+        }
+    }
+
+    static double gap(const libmemstow::Term& term) {
+        if (term.value <= term.bound) return 0.0;
+        return static_cast<double>(term.value - term.bound) / static_cast<double>(term.value);
+    }
+
+    void write_crowds(std::ostringstream& to) const {
+        to << ", \"certificate\": {\"kind\": \"crowds\", \"crowds\": [";
+        for (std::size_t i = 0; i < memstow_plan_crowds(plan_.get()); ++i) {
+            const std::size_t* buffers = nullptr;
+            int64_t cost = 0;
+            const std::size_t count = memstow_plan_crowd(plan_.get(), i, &buffers, &cost);
+            to << (i > 0 ? ", " : "") << "{\"buffers\": ["
+               << memstow::plain::names_as_json(problem_, {buffers, buffers + count})
+               << "], \"cost\": " << cost << '}';
+        }
+        to << "]}";
     }
 
     void write_certificate(std::ostringstream& to) const {
@@ -312,7 +388,7 @@ class Document {
                 int64_t begin = 0;
                 int64_t end = 0;
                 memstow_plan_proof_window(plan_.get(), &begin, &end);
-                to << "\"exhausted_window\", \"solver\": " << quoted(prover())
+                to << "\"window\", \"solver\": " << quoted(prover())
                    << ", \"pool\": " << quoted(problem_.pool) << ", \"begin\": " << begin
                    << ", \"end\": " << end << ", \"buffers\": [" << names() << "]}";
                 return;
@@ -374,8 +450,10 @@ class Document {
         }
     }
 
+    const BankedProblem& read_;
     const Problem& problem_;
     const libmemstow::Plan& plan_;
+    std::vector<libmemstow::Term> terms_;
 };
 
 memstow_stop* stop_of_signals = nullptr;
@@ -415,19 +493,17 @@ int run(const std::vector<std::string>& words) {
     std::signal(SIGINT, interrupt);
     std::signal(SIGTERM, interrupt);
     arguments.options.stop = stop_of_signals;
-    const Problem problem = read_problem(arguments);
-    libmemstow::Problem native;
-    native.add_all(problem.sizes, problem.begins, problem.ends, problem.alignments);
-    if (problem.bounded) native.set_capacity(problem.capacity);
-    arguments.options.fit_only = problem.fit_only;
-    const libmemstow::Plan plan = native.solve(arguments.options);
+    const BankedProblem read = read_problem(arguments);
+    arguments.options.fit_only = read.problem.fit_only;
+    const libmemstow::Plan plan = native_of(read).solve(arguments.options);
     std::string text;
     if (arguments.csv && plan.has_offsets()) {
-        const std::optional<std::string> csv = memstow::plain::plan_as_csv(problem, plan.offsets().data());
+        const std::optional<std::string> csv =
+            memstow::plain::plan_as_csv(read.problem, plan.offsets().data());
         if (!csv) throw UsageError{"a name needs quotes in CSV; write JSON"};
         text = *csv;
     } else {
-        text = Document(problem, plan).json();
+        text = Document(read, plan).json();
     }
     if (arguments.csv && !plan.has_offsets()) {
         std::cerr << "memstow-plan: there is no plan (" << memstow_status_text(plan.status())

@@ -1,6 +1,7 @@
 // The calls of memstow.h that make a problem and change it: each changes all that it is to, or nothing.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "objects.hpp"
 
@@ -8,6 +9,9 @@ namespace {
 
 using namespace memstow;
 using namespace memstow::library;
+
+constexpr std::size_t kMostBanks = 4096;
+constexpr std::size_t kMostBankPairs = 1'000'000;
 
 std::string in_text(int64_t value) { return std::to_string(value); }
 
@@ -291,9 +295,92 @@ memstow_code memstow_add_reuse_cost(memstow_problem* problem, size_t one, size_t
     });
 }
 
+memstow_code memstow_add_banks(memstow_problem* problem, size_t pool, int64_t offset, int64_t size,
+                               size_t count) {
+    return change(problem, [&](memstow_problem& self) {
+        require_pool(self, pool);
+        require_within("a bank's size", size, 1);
+        require_within("an offset", offset, 0);
+        if (count == 0) return;
+        std::size_t total = count;
+        const auto of_pool = static_cast<int64_t>(pool);
+        for (const judge::Banks::Run& run : self.banks) {
+            if (run.pool == of_pool) total += static_cast<std::size_t>(run.count);
+        }
+        if (count > kMostBanks || total > kMostBanks) {
+            throw Invalid{"pool " + std::to_string(pool) + " with more than 4096 banks"};
+        }
+        const auto banks = static_cast<int64_t>(count);
+        if (size > (kLimit - offset) / banks) throw Invalid{"banks that end above 2^62"};
+        const int64_t end = offset + size * banks;
+        for (const judge::Banks::Run& run : self.banks) {
+            if (run.pool == of_pool && offset < run.begin + run.size * run.count && run.begin < end) {
+                throw Invalid{"banks from " + in_text(offset) + " to " + in_text(end) +
+                              " overlap those from " + in_text(run.begin)};
+            }
+        }
+        self.banks.push_back({of_pool, offset, size, banks});
+    });
+}
+
+memstow_code memstow_keep_within_bank(memstow_problem* problem, size_t buffer) {
+    return change(problem, [&](memstow_problem& self) {
+        require_buffer(self, buffer);
+        set(self, self.within_bank, buffer, 1);
+    });
+}
+
+memstow_code memstow_allow_banks(memstow_problem* problem, size_t buffer, size_t count, const size_t* banks) {
+    return change(problem, [&](memstow_problem& self) {
+        require_buffer(self, buffer);
+        if (count == 0 || banks == nullptr) throw Invalid{"a buffer that may be in no bank"};
+        if (count > kMostBanks) throw Invalid{"more than 4096 banks"};
+        for (size_t i = 0; i < count; ++i) {
+            if (banks[i] >= kMostBanks) throw Invalid{"there is no bank " + std::to_string(banks[i])};
+            if (std::find(banks, banks + i, banks[i]) != banks + i) {
+                throw Invalid{"bank " + std::to_string(banks[i]) + " twice in one list"};
+            }
+        }
+        make_room(self.bank_list_start, 1);
+        make_room(self.bank_list, count);
+        set(self, self.bank_list_of, buffer, static_cast<int64_t>(self.bank_list_start.size() - 1));
+        self.bank_list.insert(self.bank_list.end(), banks, banks + count);
+        self.bank_list_start.push_back(self.bank_list.size());
+    });
+}
+
+memstow_code memstow_add_bank_conflict(memstow_problem* problem, size_t count, const size_t* buffers,
+                                       int64_t cost) {
+    return change(problem, [&](memstow_problem& self) {
+        if (count < 2 || buffers == nullptr) throw Invalid{"a bank conflict of fewer than two buffers"};
+        if (cost != MEMSTOW_NEVER) require_within("a cost", cost, 0);
+        // One buffer has no more pairs than this with the others.
+        if (count - 1 > kMostBankPairs || count * (count - 1) / 2 > kMostBankPairs - self.bank_pairs) {
+            throw Invalid{"bank conflicts of more than 1,000,000 pairs"};
+        }
+        const std::size_t pairs = count * (count - 1) / 2;
+        std::vector<std::size_t> sorted(buffers, buffers + count);
+        std::ranges::sort(sorted);
+        require_buffer(self, sorted.back());
+        const auto twice = std::ranges::adjacent_find(sorted);
+        if (twice != sorted.end()) {
+            throw Invalid{"buffer " + std::to_string(*twice) + " twice in one bank conflict"};
+        }
+        const WideBytes costs = self.bank_costs + WideBytes{std::max<int64_t>(cost, 0)} * pairs;
+        if (costs > kLimit) throw Invalid{"costs of banks that add up to more than 2^62"};
+        const std::size_t first = self.bank_members.size();
+        make_room(self.bank_conflicts, 1);
+        make_room(self.bank_members, count);
+        self.bank_members.insert(self.bank_members.end(), buffers, buffers + count);
+        self.bank_conflicts.push_back({first, first + count, cost});
+        self.bank_pairs += pairs;
+        self.bank_costs = costs;
+    });
+}
+
 memstow_code memstow_add_term(memstow_problem* problem, int term, size_t pool) {
     return change(problem, [&](memstow_problem& self) {
-        if (term < MEMSTOW_PEAK || term > MEMSTOW_PREFERENCE) {
+        if (term < MEMSTOW_PEAK || term > MEMSTOW_BANK_COST) {
             throw Invalid{"there is no term " + std::to_string(term)};
         }
         if (term == MEMSTOW_POOL_PEAK) require_pool(self, pool);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "banks/bound.hpp"
 #include "core/assemble.hpp"
 #include "core/bounds.hpp"
 #include "core/budget.hpp"
@@ -70,10 +71,30 @@ bool has(const List<int64_t>& column, std::size_t buffer) {
     return buffer < column.size() && column[buffer] >= 0;
 }
 
+// Whether anything depends on banks: they alone change no plan, nor do rules for buffers without bytes.
+bool uses_banks(const memstow_problem& problem) {
+    if (problem.banks.empty() || !problem.bank_conflicts.empty()) return !problem.banks.empty();
+    for (std::size_t buffer = 0; buffer < problem.sizes.size(); ++buffer) {
+        const bool is_bound = has(problem.within_bank, buffer) || has(problem.bank_list_of, buffer);
+        if (is_bound && problem.sizes[buffer] > 0) return true;
+    }
+    return false;
+}
+
 // None of a buffer without bytes.
 int64_t accesses_of(const memstow_problem& problem, std::size_t buffer) {
     const int64_t size = problem.sizes[buffer];
     return size > 0 && has(problem.accesses, buffer) ? problem.accesses[buffer] : size;
+}
+
+// The numbers of the banks that the buffer may be in, by address.
+std::vector<std::size_t> banks_of(const memstow_problem& problem, std::size_t buffer) {
+    const auto list = static_cast<std::size_t>(problem.bank_list_of[buffer]);
+    std::vector<std::size_t> banks(
+        problem.bank_list.begin() + static_cast<std::ptrdiff_t>(problem.bank_list_start[list]),
+        problem.bank_list.begin() + static_cast<std::ptrdiff_t>(problem.bank_list_start[list + 1]));
+    std::ranges::sort(banks);
+    return banks;
 }
 
 Description::Pairs as_indices(const List<judge::Rules::Pair>& pairs) {
@@ -97,6 +118,38 @@ void describe_pools(const memstow_problem& problem, Description& to) {
     }
     for (const judge::Rules::Reserved& range : problem.reserved) {
         to.pools[static_cast<std::size_t>(range.pool)].reserved.push_back({range.begin, range.end});
+    }
+}
+
+// Nothing of banks where no pool has one: nothing can be within a bank then, and nothing shares one.
+void describe_banks(const memstow_problem& problem, Description& to) {
+    for (const judge::Banks::Run& run : problem.banks) {
+        std::vector<Range>& banks = to.pools[static_cast<std::size_t>(run.pool)].banks;
+        for (int64_t k = 0; k < run.count; ++k) {
+            banks.push_back({run.begin + k * run.size, run.begin + (k + 1) * run.size});
+        }
+    }
+    for (PoolDescription& pool : to.pools) std::ranges::sort(pool.banks, {}, &Range::begin);
+    for (std::size_t buffer = 0; buffer < problem.sizes.size(); ++buffer) {
+        if (problem.sizes[buffer] == 0) continue;
+        if (has(problem.within_bank, buffer)) to.within_bank.push_back(static_cast<Index>(buffer));
+        if (!has(problem.bank_list_of, buffer)) continue;
+        for (const std::size_t bank : banks_of(problem, buffer)) {
+            to.in_banks.emplace_back(static_cast<Index>(buffer), static_cast<Index>(bank));
+        }
+    }
+    for (const judge::Banks::Conflict& conflict : problem.bank_conflicts) {
+        for (std::size_t a = conflict.first; a < conflict.last; ++a) {
+            for (std::size_t b = a + 1; b < conflict.last; ++b) {
+                const auto one = static_cast<Index>(problem.bank_members[a]);
+                const auto other = static_cast<Index>(problem.bank_members[b]);
+                if (conflict.cost == MEMSTOW_NEVER) {
+                    to.apart.emplace_back(one, other);
+                } else {
+                    to.bank_costs.push_back({one, other, conflict.cost});
+                }
+            }
+        }
     }
 }
 
@@ -155,13 +208,14 @@ Described described(const memstow_problem& problem) {
     for (const judge::Costs::Reuse& pair : problem.reuse) {
         to.reuse.push_back({static_cast<Index>(pair.one), static_cast<Index>(pair.other), pair.cost});
     }
+    if (uses_banks(problem)) describe_banks(problem, to);
     return made;
 }
 
 TermKind kind_of(memstow_term term) {
     constexpr TermKind kKinds[] = {TermKind::peak,           TermKind::pool_peak,  TermKind::max_peak,
                                    TermKind::placement_cost, TermKind::reuse_cost, TermKind::moves,
-                                   TermKind::preference};
+                                   TermKind::preference,     TermKind::bank_cost};
     return kKinds[term];
 }
 
@@ -184,7 +238,7 @@ class Call {
             plan.bound = extent(homeless);
             return MEMSTOW_OK;
         }
-        const bool one_height = problem_.pools.size() == 1 &&
+        const bool one_height = problem_.pools.size() == 1 && !instance().banks.matter() &&
                                 (terms_.empty() || (terms_.size() == 1 && is_height(terms_[0].term)));
         if (one_height && !run::can_add(instance(), converted_.stacked)) return MEMSTOW_TOO_LARGE;
         std::vector<Bytes> capacities;
@@ -230,6 +284,7 @@ class Call {
             }
         }
         if (!problem_.ties.empty()) require_room_between_tied();
+        require_banks();
         require_sums();
     }
 
@@ -263,8 +318,10 @@ class Call {
             const auto [other_group, other_at] = distances.find(static_cast<Index>(other));
             if (group != other_group) continue;
             const WideBytes apart = other_at - at;
-            const bool overlap = apart < problem_.sizes[static_cast<std::size_t>(one)] &&
-                                 -apart < problem_.sizes[static_cast<std::size_t>(other)];
+            const int64_t size = problem_.sizes[static_cast<std::size_t>(one)];
+            const int64_t other_size = problem_.sizes[static_cast<std::size_t>(other)];
+            // A buffer without bytes shares none, wherever it is.
+            const bool overlap = size > 0 && other_size > 0 && apart < size && -apart < other_size;
             const auto is_pair = [&](const judge::Rules::Pair& pair) {
                 return std::minmax(pair.first, pair.second) == std::minmax(one, other);
             };
@@ -273,6 +330,38 @@ class Call {
                               " may share no byte, but are tied so that they do"};
             }
         }
+    }
+
+    // Who must be in a bank may go to a pool that has it.
+    void require_banks() const {
+        if (problem_.within_bank.empty() && problem_.bank_list_of.empty()) return;
+        std::vector<std::size_t> counts(problem_.pools.size(), 0);
+        for (const judge::Banks::Run& run : problem_.banks) {
+            counts[static_cast<std::size_t>(run.pool)] += static_cast<std::size_t>(run.count);
+        }
+        for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
+            const bool has_list = has(problem_.bank_list_of, buffer);
+            if (!has_list && !has(problem_.within_bank, buffer)) continue;
+            std::size_t most = 0;
+            for (const std::size_t pool : pools_for(buffer)) most = std::max(most, counts[pool]);
+            const std::size_t last = has_list ? banks_of(problem_, buffer).back() : 0;
+            if (last >= most) {
+                throw Invalid{"buffer " + std::to_string(buffer) +
+                              " must be in a bank, and no pool that it " + "may go to has bank " +
+                              std::to_string(last)};
+            }
+        }
+    }
+
+    // Those that it may go to.
+    std::vector<std::size_t> pools_for(std::size_t buffer) const {
+        std::vector<std::size_t> pools;
+        const bool has_list = has(problem_.list_of, buffer);
+        const auto list = has_list ? static_cast<std::size_t>(problem_.list_of[buffer]) : 0;
+        const std::size_t first = has_list ? problem_.list_start[list] : 0;
+        const std::size_t last = has_list ? problem_.list_start[list + 1] : problem_.pools.size();
+        for (std::size_t i = first; i < last; ++i) pools.push_back(has_list ? problem_.list_pools[i] : i);
+        return pools;
     }
 
     // Solvers add up costs in 64 bits.
@@ -285,12 +374,10 @@ class Call {
             int64_t cost = dearest;
             std::size_t choices = problem_.pools.size();
             if (has(problem_.list_of, buffer)) {
-                const auto list = static_cast<std::size_t>(problem_.list_of[buffer]);
-                choices = problem_.list_start[list + 1] - problem_.list_start[list];
+                const std::vector<std::size_t> pools = pools_for(buffer);
+                choices = pools.size();
                 cost = 0;
-                for (std::size_t i = problem_.list_start[list]; i < problem_.list_start[list + 1]; ++i) {
-                    cost = std::max(cost, problem_.pools[problem_.list_pools[i]].cost);
-                }
+                for (const std::size_t pool : pools) cost = std::max(cost, problem_.pools[pool].cost);
             }
             accesses += Value{accesses_of(problem_, buffer)} * cost;
             preference += Value{problem_.sizes[buffer]} * static_cast<int64_t>(choices - 1);
@@ -411,10 +498,26 @@ class Call {
         return use;
     }
 
+    // The bound on bank costs, and the crowds that prove it.
+    void bound_bank_cost(TermUse& use, memstow_plan& plan) const {
+        const banks::CrowdBound bound = banks::bound_of_crowds(instance());
+        if (bound.value == 0) return;
+        use.bound = in_64_bits(bound.value);
+        use.proof = MEMSTOW_PROOF_CROWDS;
+        for (const banks::Crowd& crowd : bound.crowds) {
+            CrowdUse& told = plan.crowds.emplace_back(plan.from);
+            for (const Index part : crowd.parts) {
+                told.buffers.push_back(static_cast<std::size_t>(converted_.buffers[part]));
+            }
+            told.cost = crowd.cost;
+        }
+    }
+
     memstow_code planned_by_terms(const run::PoolBounds& bounds, Budget& budget, memstow_plan& plan) {
         run::TermsOptions options;
         for (const Objective& objective : terms_) {
-            const TermUse& use = plan.terms.emplace_back(known_of(objective, bounds));
+            TermUse& use = plan.terms.emplace_back(known_of(objective, bounds));
+            if (objective.term == MEMSTOW_BANK_COST) bound_bank_cost(use, plan);
             options.terms.push_back({kind_of(objective.term), static_cast<Index>(objective.pool)});
             options.lower_bounds.push_back(use.bound);
             options.scales.push_back(is_height(objective.term) ? converted_.unit : 1);
@@ -695,6 +798,8 @@ class Call {
                 return in_64_bits(worth.placement_cost);
             case MEMSTOW_REUSE_COST:
                 return in_64_bits(worth.reuse_cost);
+            case MEMSTOW_BANK_COST:
+                return in_64_bits(worth.bank_cost);
             case MEMSTOW_MOVES:
                 return worth.moves;
             case MEMSTOW_PREFERENCE:
@@ -740,6 +845,12 @@ const char* text_of(judge::Defect defect) {
             return "another distance than that of the tie";
         case judge::Defect::pool:
             return "a pool that it may not go to";
+        case judge::Defect::across:
+            return "a place across banks";
+        case judge::Defect::bank:
+            return "a bank that it may not be in";
+        case judge::Defect::shared:
+            return "a bank that two may not share";
     }
     return "";
 }

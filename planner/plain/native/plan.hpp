@@ -34,5 +34,7 @@ std::string names_as_json(const Problem& problem, const std::vector<std::int64_t
 std::optional<std::string> plan_as_csv(const Problem& problem, const std::int64_t* offsets);
 // The lines of the canonical form for buffers from `first` until `last` in the order of their ids.
 std::string canonical(const Problem& problem, std::size_t first, std::size_t last);
+// Those of banks; none where nothing depends on them.
+std::string canonical(const Problem& problem, const Banks& banks);
 
 }  // namespace memstow::plain

@@ -55,10 +55,44 @@ bool add(Problem& problem, std::string_view name, const Buffer& buffer);
 // or there is no buffer with bytes.
 bool finish(Problem& problem);
 
+// The banks of the memory, and what depends on them.
+struct Banks {
+    // Equal banks one after the other.
+    struct Run {
+        std::int64_t offset = 0;
+        std::int64_t size = 0;
+        std::int64_t count = 1;
+    };
+    // What one buffer says of the banks that it may be in.
+    struct Rule {
+        Number buffer;
+        bool within = false;                            // all of its bytes are in one
+        std::optional<std::vector<std::int64_t>> some;  // the numbers of those that it may be in
+    };
+    // No two of the buffers may touch one bank, or each two that do pay.
+    struct Conflict {
+        std::vector<Number> buffers;
+        std::optional<std::int64_t> cost;
+    };
+    enum class Term { peak, bank_cost };
+
+    std::vector<Run> runs;
+    std::vector<Rule> rules;  // by buffer
+    std::vector<Conflict> conflicts;
+    std::vector<Term> objective{Term::peak};
+};
+
+// A problem that is plain but for its banks; whether these overlap, and so on, is for others to say.
+struct BankedProblem {
+    Problem problem;
+    Banks banks;
+};
+
 // Each reader has no answer for a problem that is not plain, or not valid: the ordinary readers say what is
 // the matter with it.
 std::optional<Problem> read_csv(std::string_view text);
 std::optional<Problem> read_json(std::string_view text);
+std::optional<BankedProblem> read_banked_json(std::string_view text);
 
 // A problem in native JSON as the member `problem` of an object, with nothing beside it but `options`.
 struct Request {

@@ -34,10 +34,12 @@ int place_in(const std::string_view (&names)[N], std::string_view name) {
 
 class Reader {
   public:
-    explicit Reader(std::string_view text) : text_(text), scanner_(text) {}
+    // With banks, where they are to be read as well.
+    explicit Reader(std::string_view text, Banks* banks = nullptr)
+        : text_(text), scanner_(text), banks_(banks) {}
 
     std::optional<Problem> read() {
-        if (!problem() || !ends()) return std::nullopt;
+        if (!problem() || !ends() || !find_named()) return std::nullopt;
         return std::move(problem_);
     }
 
@@ -74,9 +76,9 @@ class Reader {
     }
 
     bool problem() {
-        constexpr std::string_view kFields[] = {"version",     "name",      "pools",    "buffers",
-                                                "conflicts",   "exclusive", "relative", "in_place",
-                                                "reuse_costs", "objective"};
+        constexpr std::string_view kFields[] = {"version",     "name",      "pools",         "buffers",
+                                                "conflicts",   "exclusive", "relative",      "in_place",
+                                                "reuse_costs", "objective", "bank_conflicts"};
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
@@ -89,11 +91,66 @@ class Reader {
                     return scanner_.list([&] { return buffer(); });
                 case 9:
                     return objective();
+                case 10:
+                    return banks_ != nullptr && scanner_.list([&] { return bank_conflict(); });
                 default:
                     return scanner_.take('[') && scanner_.take(']');
             }
         });
         return once && once->has(0) && !problem_.sizes.empty();
+    }
+
+    // The list of names that is next.
+    bool names(std::vector<std::string>& to) {
+        return scanner_.list([&] { return scanner_.string(to.emplace_back()); });
+    }
+
+    // Its buffers may come later.
+    bool bank_conflict() {
+        constexpr std::string_view kFields[] = {"buffers", "cost"};
+        Banks::Conflict& conflict = banks_->conflicts.emplace_back();
+        named_.emplace_back();
+        const std::optional<Once> once = fields(kFields, [&](int field) {
+            if (field == 0) return names(named_.back());
+            return scanner_.word("null") || scanner_.integer(conflict.cost.emplace());
+        });
+        return once && once->has(0) && 0 <= conflict.cost.value_or(0) && conflict.cost.value_or(0) <= kLimit;
+    }
+
+    // The numbers of what conflicts name.
+    bool find_named() {
+        for (std::size_t i = 0; i < named_.size(); ++i) {
+            for (const std::string& name : named_[i]) {
+                const std::optional<Number> number = find(problem_.names, problem_.order, name);
+                if (!number) return false;
+                banks_->conflicts[i].buffers.push_back(*number);
+            }
+        }
+        return true;
+    }
+
+    bool banks() {
+        constexpr std::string_view kFields[] = {"size", "count", "offset"};
+        return banks_ != nullptr && scanner_.list([&] {
+            Banks::Run& run = banks_->runs.emplace_back();
+            const std::optional<Once> once = fields(kFields, [&](int field) {
+                return scanner_.integer(field == 0 ? run.size : field == 1 ? run.count : run.offset);
+            });
+            const bool has_range = run.size >= 1 && run.count >= 1 && 0 <= run.offset && run.offset <= kLimit;
+            return once && once->has(0) && has_range && run.size <= (kLimit - run.offset) / run.count;
+        });
+    }
+
+    bool rule(Banks::Rule& rule, bool is_list) {
+        if (scanner_.word("null")) return true;
+        if (banks_ == nullptr) return false;
+        if (!is_list) {
+            rule.within = scanner_.word("true");
+            return rule.within || scanner_.word("false");
+        }
+        rule.some.emplace();
+        return scanner_.list(
+            [&] { return scanner_.integer(rule.some->emplace_back()) && rule.some->back() >= 0; });
     }
 
     bool is_integer(std::int64_t wanted) {
@@ -109,13 +166,26 @@ class Reader {
         if (scanner_.word("null")) return true;
         if (!scanner_.take('[')) return false;
         problem_.fit_only = scanner_.take(']');
+        if (!problem_.fit_only && banks_ != nullptr) return terms();
         return problem_.fit_only || (scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
+    }
+
+    // From the first of them to the end of the list.
+    bool terms() {
+        banks_->objective.clear();
+        do {
+            if (!scanner_.string(string_) || (string_ != "peak" && string_ != "bank_cost")) return false;
+            const Banks::Term term = string_ == "peak" ? Banks::Term::peak : Banks::Term::bank_cost;
+            banks_->objective.push_back(term);
+        } while (scanner_.take(','));
+        return scanner_.take(']');
     }
 
     bool pools() { return scanner_.take('[') && pool() && scanner_.take(']'); }
 
     bool pool() {
-        constexpr std::string_view kFields[] = {"id", "capacity", "alignment", "reserved", "base", "cost"};
+        constexpr std::string_view kFields[] = {"id",   "capacity", "alignment", "reserved",
+                                                "base", "cost",     "banks"};
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
@@ -128,6 +198,8 @@ class Reader {
                     return scanner_.take('[') && scanner_.take(']');
                 case 4:
                     return scanner_.word("null");
+                case 6:
+                    return banks();
                 default:
                     return is_integer(0);
             }
@@ -142,10 +214,12 @@ class Reader {
     }
 
     bool buffer() {
-        constexpr std::string_view kFields[] = {"id",    "size",     "lifetime", "alignment", "lifetimes",
-                                                "pools", "accesses", "pool",     "offset",    "group"};
+        constexpr std::string_view kFields[] = {"id",        "size",  "lifetime",    "alignment",
+                                                "lifetimes", "pools", "accesses",    "pool",
+                                                "offset",    "group", "within_bank", "banks"};
         if (problem_.sizes.size() + 1 >= std::numeric_limits<Number>::max()) return false;
         Buffer result;
+        Banks::Rule of_banks{static_cast<Number>(problem_.sizes.size()), false, {}};
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
@@ -159,15 +233,21 @@ class Reader {
                     return scanner_.integer(result.alignment);
                 case 9:
                     return scanner_.word("null") || (scanner_.string(string_) && is_name(string_));
+                case 10:
+                case 11:
+                    return rule(of_banks, field == 11);
                 default:
                     return scanner_.word("null");
             }
         });
+        if (of_banks.within || of_banks.some) banks_->rules.push_back(std::move(of_banks));
         return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, result);
     }
 
     std::string_view text_;
     Scanner scanner_;
+    Banks* banks_;
+    std::vector<std::vector<std::string>> named_;  // by conflict
     Problem problem_;
     std::string id_, string_;
 };
@@ -177,6 +257,17 @@ class Reader {
 std::optional<Problem> read_json(std::string_view text) {
     text = without_mark(text);
     return is_readable(text) ? Reader(text).read() : std::nullopt;
+}
+
+std::optional<BankedProblem> read_banked_json(std::string_view text) {
+    text = without_mark(text);
+    if (!is_readable(text)) return std::nullopt;
+    BankedProblem read;
+    std::optional<Problem> problem = Reader(text, &read.banks).read();
+    if (!problem) return std::nullopt;
+    if (problem->fit_only) read.banks.objective.clear();
+    read.problem = std::move(*problem);
+    return read;
 }
 
 std::optional<Request> read_request(std::string_view text) {

@@ -1,6 +1,9 @@
 // Plans and canonical forms as text, byte for byte as the ordinary writers have them.
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "plan.hpp"
 #include "text.hpp"
@@ -116,6 +119,91 @@ std::string canonical(const Problem& problem, std::size_t first, std::size_t las
         number(problem.begins[i]);
         number(problem.ends[i]);
         text.append(" *\n");
+    }
+    return text;
+}
+
+namespace {
+
+// By pair of buffers, the smaller id first, what it costs that both touch one bank; -1: they may not.
+std::map<std::pair<std::size_t, std::size_t>, std::int64_t> pairs_of(const Problem& problem,
+                                                                     const Banks& banks,
+                                                                     const std::vector<std::size_t>& rank) {
+    std::map<std::pair<std::size_t, std::size_t>, std::int64_t> pairs;
+    for (const Banks::Conflict& conflict : banks.conflicts) {
+        for (std::size_t a = 0; a < conflict.buffers.size(); ++a) {
+            for (std::size_t b = a + 1; b < conflict.buffers.size(); ++b) {
+                const Number one = conflict.buffers[a], other = conflict.buffers[b];
+                if (problem.sizes[one] == 0 || problem.sizes[other] == 0) continue;
+                std::int64_t& cost = pairs[std::minmax(rank[one], rank[other])];
+                cost = !conflict.cost || cost < 0 ? -1 : cost + *conflict.cost;
+            }
+        }
+    }
+    return pairs;
+}
+
+}  // namespace
+
+std::string canonical(const Problem& problem, const Banks& banks) {
+    const auto matters = [&](const Banks::Rule& rule) { return problem.sizes[rule.buffer] > 0; };
+    if (banks.conflicts.empty() && std::none_of(banks.rules.begin(), banks.rules.end(), matters)) return {};
+    std::string text;
+    const auto number = [&](std::int64_t value) {
+        text.push_back(' ');
+        append(text, value);
+    };
+    std::vector<Banks::Run> runs = banks.runs;
+    std::sort(runs.begin(), runs.end(),
+              [](const Banks::Run& a, const Banks::Run& b) { return a.offset < b.offset; });
+    std::int64_t count = 0;
+    for (const Banks::Run& run : runs) count += run.count;
+    if (count > 0) {
+        text.append("banks ");
+        append_counted(text, problem.pool);
+        number(count);
+    }
+    for (const Banks::Run& run : runs) {
+        for (std::int64_t bank = 0; bank < run.count; ++bank) {
+            number(run.offset + bank * run.size);
+            number(run.offset + (bank + 1) * run.size);
+        }
+    }
+    if (count > 0) text.push_back('\n');
+    std::vector<std::size_t> rank(problem.order.size());
+    for (std::size_t place = 0; place < rank.size(); ++place) rank[problem.order[place]] = place;
+    std::vector<const Banks::Rule*> rules;
+    for (const Banks::Rule& rule : banks.rules) {
+        if (matters(rule)) rules.push_back(&rule);
+    }
+    std::sort(rules.begin(), rules.end(),
+              [&](const Banks::Rule* a, const Banks::Rule* b) { return rank[a->buffer] < rank[b->buffer]; });
+    for (const Banks::Rule* rule : rules) {
+        text.append("in_bank ");
+        append_counted(text, problem.names[rule->buffer]);
+        number(rule->within ? 1 : 0);
+        if (!rule->some) {
+            text.append(" *\n");
+            continue;
+        }
+        std::vector<std::int64_t> some = *rule->some;
+        std::sort(some.begin(), some.end());
+        some.erase(std::unique(some.begin(), some.end()), some.end());
+        number(static_cast<std::int64_t>(some.size()));
+        for (const std::int64_t bank : some) number(bank);
+        text.push_back('\n');
+    }
+    for (const auto& [pair, cost] : pairs_of(problem, banks, rank)) {
+        text.append("bank_conflict ");
+        append_counted(text, problem.names[problem.order[pair.first]]);
+        text.push_back(' ');
+        append_counted(text, problem.names[problem.order[pair.second]]);
+        if (cost < 0) {
+            text.append(" -");
+        } else {
+            number(cost);
+        }
+        text.push_back('\n');
     }
     return text;
 }

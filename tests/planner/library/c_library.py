@@ -66,8 +66,10 @@ TERMS: Final = (
     Kind.REUSE_COST,
     Kind.MOVES,
     Kind.PREFERENCE,
+    Kind.BANK_COST,
 )
-LIVE, SEARCH, WINDOW, SUM, LEAST, ADDRESSES = range(6)
+NEVER: Final = -1
+LIVE, SEARCH, WINDOW, SUM, LEAST, ADDRESSES, CROWDS = range(7)
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class Solved:
     proof: int
     pools: tuple[SolvedPool, ...]
     terms: tuple[SolvedTerm, ...]
+    crowds: tuple[tuple[tuple[int, ...], int], ...]
 
 
 class LibraryError(Exception):
@@ -151,6 +154,10 @@ def load() -> ctypes.CDLL:
         ("never_together", code, (pointer, size, size)),
         ("allow_in_place", code, (pointer, size, size)),
         ("add_reuse_cost", code, (pointer, size, size, number)),
+        ("add_banks", code, (pointer, size, number, number, size)),
+        ("keep_within_bank", code, (pointer, size)),
+        ("allow_banks", code, (pointer, size, size, sizes)),
+        ("add_bank_conflict", code, (pointer, size, sizes, number)),
         ("add_term", code, (pointer, code, size)),
         ("options_init", None, (pointer,)),
         ("solve", code, (pointer, pointer, pointer)),
@@ -169,6 +176,8 @@ def load() -> ctypes.CDLL:
         ("plan_pool_proof_time", code, (pointer, size, pointer)),
         ("plan_terms", size, (pointer,)),
         ("plan_term", code, (pointer, size, *(pointer,) * 6)),
+        ("plan_crowds", size, (pointer,)),
+        ("plan_crowd", size, (pointer, size, pointer, pointer)),
         ("plan_proof_time", code, (pointer, integers)),
         ("plan_proof_window", code, (pointer, integers, integers)),
         ("plan_searches", size, (pointer, pointer, pointer)),
@@ -231,6 +240,15 @@ class Native:
     def allow(self, buffer: int, pools: Sequence[int]) -> None:
         """Where a buffer may be."""
         self._check(LIBRARY.memstow_allow_pools(self.handle, buffer, len(pools), numbers(pools)))
+
+    def allow_banks(self, buffer: int, banks: Sequence[int]) -> None:
+        """In which banks a buffer may be."""
+        self._check(LIBRARY.memstow_allow_banks(self.handle, buffer, len(banks), numbers(banks)))
+
+    def conflict(self, buffers: Sequence[int], cost: int | None) -> None:
+        """Buffers that should share no bank, or must not."""
+        paid = NEVER if cost is None else cost
+        self._check(LIBRARY.memstow_add_bank_conflict(self.handle, len(buffers), numbers(buffers), paid))
 
     def _check(self, code: int) -> None:
         if code != OK:
@@ -299,6 +317,7 @@ class Native:
                 LIBRARY.memstow_plan_proof(plan),
                 tuple(_pools_of(plan, LIBRARY.memstow_pool_count(self.handle))),
                 tuple(_terms_of(plan)),
+                tuple(_crowds_of(plan)),
             )
         finally:
             LIBRARY.memstow_plan_destroy(plan)
@@ -341,6 +360,13 @@ def _terms_of(plan: ctypes.c_void_p) -> Iterator[SolvedTerm]:
         yield SolvedTerm(kind, pool.value, value.value, bound.value, proof.value, searches.value)
 
 
+def _crowds_of(plan: ctypes.c_void_p) -> Iterator[tuple[tuple[int, ...], int]]:
+    members, cost = ctypes.POINTER(ctypes.c_size_t)(), ctypes.c_int64()
+    for index in range(LIBRARY.memstow_plan_crowds(plan)):
+        named = LIBRARY.memstow_plan_crowd(plan, index, ctypes.byref(members), ctypes.byref(cost))
+        yield tuple(members[:named]), cost.value
+
+
 def native_of(problem: Problem) -> Native:
     """The same problem in the library; every buffer has a lifetime."""
     native = Native()
@@ -371,6 +397,7 @@ def native_of(problem: Problem) -> Native:
         native.call("allow_in_place", number_of[pair.input], number_of[pair.output])
     for cost in problem.reuse_costs:
         native.call("add_reuse_cost", *(number_of[name] for name in cost.buffers), cost.cost)
+    _add_bank_rules(problem, native, number_of)
     for term in terms_of(problem):
         native.call("add_term", TERMS.index(term.kind), 0 if term.pool is None else pool_of[term.pool])
     return native
@@ -385,6 +412,18 @@ def _add_pools(problem: Problem, native: Native) -> None:
         native.call("set_addresses", number, pool.base or 0, pool.alignment)
         for reserved in pool.reserved:
             native.call("reserve_in", number, reserved.offset, reserved.size)
+        for run in pool.banks:
+            native.call("add_banks", number, run.offset, run.size, run.count)
+
+
+def _add_bank_rules(problem: Problem, native: Native, number_of: dict[str, int]) -> None:
+    for number, buffer in enumerate(problem.buffers):
+        if buffer.within_bank:
+            native.call("keep_within_bank", number)
+        if buffer.banks is not None:
+            native.allow_banks(number, sorted(set(buffer.banks)))
+    for entry in problem.bank_conflicts:
+        native.conflict([number_of[name] for name in entry.buffers], entry.cost)
 
 
 def _lives_of(problem: Problem, number: int) -> Sequence[tuple[int, int]]:

@@ -14,8 +14,10 @@ import pytest
 
 from memstow.planner.formats import write_plan
 from memstow.planner.formats.csv_table import write_problem
+from memstow.planner.formats.native import write_document
+from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import BankConflict, Banks, Buffer, Pool, Problem
 from memstow.planner.solve.engine import plan
 from tests.waiting import PATIENCE, wait_for
 
@@ -56,6 +58,60 @@ def test_the_document_is_that_of_the_package(seed: int, tmp_path: Path) -> None:
     wanted = plan(problem, Options(deterministic=True, work_limit=300_000, seed=seed))
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout == write_plan(problem, wanted).decode()
+
+
+def banked(rng: Random, count: int) -> Problem:
+    """The same with banks, which may leave no room beside them."""
+    draft = random_problem(rng, count)
+    banks = [Banks(size=64, count=2, offset=128), Banks(size=32, count=4)]
+    capacity = rng.choice((None, 256, 260))
+    names = [buffer.id for buffer in draft.buffers]
+    conflicts = [
+        BankConflict(buffers=rng.sample(names, rng.randint(2, count)), cost=rng.choice((None, 0, 1, 5)))
+        for _ in range(rng.randint(0, 3))
+    ]
+    buffers = [
+        replace(
+            buffer,
+            size=rng.choice((0, 4, 7, 16, 32)),
+            within_bank=rng.choice((None, False, True)),
+            banks=rng.choice((None, None, (5, 0, 1), (4,))),
+        )
+        for buffer in draft.buffers
+    ]
+    buffers[0] = replace(buffers[0], size=8)
+    terms = rng.choice((None, (), ("bank_cost",), ("bank_cost", "peak"), ("peak", "bank_cost")))
+    pool = Pool(id="tile é", capacity=capacity, banks=banks)
+    return Problem(buffers=buffers, pools=[pool], bank_conflicts=conflicts, objective=terms)
+
+
+def test_documents_of_banks_are_those_of_the_package(tmp_path: Path) -> None:
+    planned = crowded = 0
+    for seed in range(40):
+        rng = Random(seed)
+        problem = banked(rng, rng.choice((2, 6, 12, 20)))
+        path = tmp_path / "problem.json"
+        path.write_bytes(write_document(problem))
+        ran = run(path, "--deterministic", "--work-limit", "20000", "--seed", str(seed))
+        wanted = plan(problem, Options(deterministic=True, work_limit=20_000, seed=seed))
+        if wanted.status not in PLANNED:
+            assert json.loads(ran.stdout)["status"] == wanted.status.value, seed
+            continue
+        assert (ran.returncode, ran.stderr) == (0, ""), seed
+        assert ran.stdout == write_plan(problem, wanted).decode(), seed
+        planned += 1
+        crowded += '"crowds"' in ran.stdout
+    assert planned > 20
+    assert crowded > 2
+
+
+def test_banks_that_are_wrong_are_named() -> None:
+    problem = banked(Random(3), 5)
+    many = (Banks(size=8, count=4096), Banks(size=8, offset=1 << 20))
+    wrong = replace(problem, pools=(replace(problem.pools[0], banks=many),))
+    ran = run("-", text=write_document(wrong).decode())
+    assert ran.returncode == 2
+    assert "more than 4096 banks" in ran.stderr
 
 
 CSV: Final = "id,lower,upper,size\na,0,2,8\nb,1,3,8\nc,2,4,8\n"

@@ -9,12 +9,13 @@ import pytest
 from memstow.planner.check import find_issues
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Exhausted, Least, LiveBytes, Placement, Plan, Sum
+from memstow.planner.model.plan import Crowds, Exhausted, Least, LiveBytes, Placement, Plan, Sum
 from memstow.planner.model.problem import ALWAYS, Kind, Problem
 from memstow.planner.solve.engine import plan
 from tests.planner.library.c_library import (
     ADDRESSES,
     ALLOCATE,
+    CROWDS,
     DETERMINISTIC,
     FEW_MOVES,
     FIT_ONLY,
@@ -31,12 +32,13 @@ from tests.planner.library.c_library import (
     RawAllocator,
     Solved,
     native_of,
+    numbers,
 )
-from tests.problems import costly_problem, random_problem
+from tests.problems import banked_problem, costly_problem, random_problem
 from tests.referee import best
 
 WORK = 300_000
-PROOFS = {LiveBytes: LIVE, Exhausted: SEARCH, Sum: SUM, Least: LEAST}
+PROOFS = {LiveBytes: LIVE, Exhausted: SEARCH, Sum: SUM, Least: LEAST, Crowds: CROWDS}
 
 
 def has_lives(problem: Problem) -> bool:
@@ -47,9 +49,9 @@ def has_lives(problem: Problem) -> bool:
 def drawn(rng: Random) -> Problem:
     """A problem with every feature mixed, of a few buffers or of some tens."""
     while True:
-        make = rng.choice((random_problem, random_problem, costly_problem))
+        make = rng.choice((random_problem, random_problem, costly_problem, banked_problem, banked_problem))
         problem = make(rng, rng.choice((3, 6, 14, 30)))
-        if rng.random() < 0.4:
+        if make is not banked_problem and rng.random() < 0.4:
             terms = ["peak", "max_peak", "placement_cost", "reuse_cost", "preference"]
             terms += [f"peak:{pool.id}" for pool in problem.pools]
             problem = replace(problem, objective=tuple(rng.sample(terms, rng.randint(0, 3))))
@@ -84,6 +86,9 @@ def agree(problem: Problem, ours: Solved, wanted: Plan) -> None:
         proof = PROOFS.get(type(other.certificate), ADDRESSES)
         # Where both are 0 nobody asks why.
         assert term.proof == proof or not term.bound
+        if isinstance(other.certificate, Crowds):
+            crowds = [(tuple(map(number_of.get, one.buffers)), one.cost) for one in other.certificate.crowds]
+            assert list(ours.crowds) == crowds
         if isinstance(other.certificate, Exhausted) and other.certificate.solver == "reuse":
             assert [step.nodes for step in other.certificate.refuted] == [term.searches]
 
@@ -192,6 +197,123 @@ def test_what_is_read_most_is_in_the_cheap_pool() -> None:
     assert native.solve().offsets == (0, 12)
 
 
+def banked() -> Native:
+    """Three banks of 8 bytes, and a byte beside them."""
+    native = Native()
+    native.call("set_capacity", 25)
+    native.call("add_banks", 0, 0, 8, 3)
+    native.add([(4, time, time + 2, 1) for time in range(4)])
+    return native
+
+
+def test_buffers_are_in_banks_apart_and_pay() -> None:
+    native = banked()
+    native.call("keep_within_bank", 0)
+    native.allow_banks(1, [2])
+    native.conflict([0, 2], None)
+    native.conflict([0, 1, 2, 3], 3)
+    native.call("add_term", 7, 0)
+    solved = native.solve()
+    assert solved.solver == "banks"
+    (term,) = solved.terms
+    assert (solved.status, term.value, term.bound, term.proof) == (Status.OPTIMAL, 3, 3, CROWDS)
+    assert solved.offsets is not None
+    assert solved.offsets[1] >= 16
+    assert solved.offsets[0] // 8 != solved.offsets[2] // 8
+    # A buffer of one byte has a place beside the banks, where nothing is paid.
+    native.add([(1, 0, 9, 1)])
+    native.conflict([0, 4], 5)
+    assert native.solve().terms[0].value == 3
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [
+        ((6, 20, 8, 12), "a place across banks: buffer 0"),
+        ((21, 16, 8, 12), "a place across banks: buffer 0"),
+        ((0, 8, 8, 12), "a bank that it may not be in: buffer 1"),
+        ((0, 14, 8, 4), "a bank that it may not be in: buffer 1"),
+        ((0, 20, 4, 12), "a bank that two may not share: buffer 0 and buffer 2"),
+        ((8, 20, 14, 4), "a bank that two may not share: buffer 0 and buffer 2"),
+    ],
+)
+def test_the_judge_knows_banks(offsets: tuple[int, ...], message: str) -> None:
+    native = banked()
+    native.call("keep_within_bank", 0)
+    native.allow_banks(1, [2])
+    native.conflict([0, 2], None)
+    assert native.judge((0, 16, 8, 0)) == 20
+    with pytest.raises(LibraryError, match=message):
+        native.judge(offsets)
+
+
+def test_what_is_wrong_with_banks_is_said_and_changes_nothing() -> None:
+    native = banked()
+    for arguments, message in (
+        ((1, 0, 8, 1), "there is no pool 1"),
+        ((0, 0, 0, 1), "a bank's size of 0"),
+        ((0, -1, 8, 1), "an offset of -1"),
+        ((0, 20, 8, 1), "banks from 20 to 28 overlap those from 0"),
+        ((0, 24, 1, 4094), "more than 4096 banks"),
+        ((0, 24, 1, (1 << 64) - 1), "more than 4096 banks"),
+        ((0, 1 << 61, 1 << 60, 3), "above 2"),
+    ):
+        with pytest.raises(LibraryError, match=message) as refused:
+            native.call("add_banks", *arguments)
+        assert refused.value.code == INVALID
+    with pytest.raises(LibraryError, match="there is no buffer 4"):
+        native.call("keep_within_bank", 4)
+    for banks, message in (([], "in no bank"), ([1, 1], "bank 1 twice"), ([4096], "no bank 4096")):
+        with pytest.raises(LibraryError, match=message):
+            native.allow_banks(0, banks)
+    for named, cost, message in (
+        ([0], 1, "fewer than two"),
+        ([0, 0], 1, "buffer 0 twice"),
+        ([0, 4], 1, "there is no buffer 4"),
+        ([0, 1], -2, "a cost of -2"),
+        ([0, 1, 2], 1 << 61, "add up to more than 2"),
+    ):
+        with pytest.raises(LibraryError, match=message):
+            native.conflict(named, cost)
+    assert LIBRARY.memstow_allow_banks(native.handle, 0, 1, None) == INVALID
+    assert LIBRARY.memstow_add_bank_conflict(native.handle, 1 << 40, numbers([0, 1]), 1) == INVALID
+    assert native.solve() == banked().solve()
+
+
+def test_banks_that_no_pool_has_are_named_when_it_is_solved() -> None:
+    native = banked()
+    native.allow_banks(2, [1, 3])
+    with pytest.raises(LibraryError, match="buffer 2 must be in a bank, and no pool"):
+        native.solve()
+    native.call("add_banks", 0, 24, 8, 1)
+    assert native.solve().status in PLANNED
+    elsewhere = banked()
+    elsewhere.add_pools([64], [0])
+    elsewhere.call("keep_within_bank", 0)
+    elsewhere.allow(0, [1])
+    with pytest.raises(LibraryError, match="buffer 0 must be in a bank, and no pool"):
+        elsewhere.solve()
+
+
+def test_more_pairs_of_banks_than_can_be_listed_are_refused() -> None:
+    native = Native()
+    native.add([(4, 0, 1, 1)] * 1500)
+    with pytest.raises(LibraryError, match="more than 1,000,000 pairs"):
+        native.conflict(range(1500), 1)
+    native.conflict(range(1000), 0)
+    native.conflict(range(1000), 0)
+    with pytest.raises(LibraryError, match="more than 1,000,000 pairs"):
+        native.conflict(range(100), 0)
+
+
+def test_what_has_no_bytes_may_be_tied_to_the_middle_of_what_it_conflicts_with() -> None:
+    native = Native()
+    native.add([(0, 0, 1, 1), (4, 0, 1, 1)])
+    native.call("tie", 1, 0, -1)
+    native.call("keep_apart", 0, 1)
+    assert native.solve().status is Status.OPTIMAL
+
+
 def test_callbacks_have_the_pools() -> None:
     native, heard = two_pools(), list[tuple[int, list[int], list[int]]]()
 
@@ -235,7 +357,7 @@ def test_a_need_of_several_pools_together_is_named() -> None:
         ("set_accesses", (0, -1), "accesses of -1"),
         ("add_reuse_cost", (0, 0, 1), "buffer 0 twice"),
         ("add_reuse_cost", (0, 1, -1), "a cost of -1"),
-        ("add_term", (7, 0), "there is no term 7"),
+        ("add_term", (8, 0), "there is no term 8"),
         ("add_term", (-1, 0), "there is no term -1"),
         ("add_term", (1, 2), "there is no pool 2"),
     ],
@@ -345,7 +467,12 @@ def everything(native: Native) -> Native:
     native.call("never_together", 0, 1)
     native.call("allow_in_place", 2, 3)
     native.call("add_reuse_cost", 0, 3, 2)
+    native.call("add_banks", 1, 0, 32, 2)
+    native.call("keep_within_bank", 0)
+    native.allow_banks(0, [1, 0])
+    native.conflict([0, 3, 5], 2)
     native.call("add_term", 4, 0)
+    native.call("add_term", 7, 0)
     native.call("add_term", 0, 0)
     return native
 
@@ -377,7 +504,7 @@ def test_an_allocator_without_functions_is_refused() -> None:
 
 
 def test_a_plan_that_is_none_says_nothing() -> None:
-    for name in ("status", "peak", "moves", "bound", "terms", "proof", "work"):
+    for name in ("status", "peak", "moves", "bound", "terms", "crowds", "proof", "work"):
         expected = 3 if name == "status" else 0
         assert getattr(LIBRARY, f"memstow_plan_{name}")(None) == expected
     assert not LIBRARY.memstow_plan_offsets(None)
@@ -390,6 +517,7 @@ def test_a_plan_that_is_none_says_nothing() -> None:
     for name in ("pool_proof", "pool_proof_time"):
         assert getattr(LIBRARY, f"memstow_plan_{name}")(None, 0, None) == 0
     assert LIBRARY.memstow_plan_pool(None, 0, None, None) == 0
+    assert LIBRARY.memstow_plan_crowd(None, 0, None, None) == 0
     assert LIBRARY.memstow_plan_term(None, 0, *(None,) * 6) == 0
     assert LIBRARY.memstow_pool_count(None) == 0
 

@@ -101,6 +101,26 @@ mod raw {
             other: usize,
             cost: i64,
         ) -> c_int;
+        pub fn memstow_add_banks(
+            problem: *mut Problem,
+            pool: usize,
+            offset: i64,
+            size: i64,
+            count: usize,
+        ) -> c_int;
+        pub fn memstow_keep_within_bank(problem: *mut Problem, buffer: usize) -> c_int;
+        pub fn memstow_allow_banks(
+            problem: *mut Problem,
+            buffer: usize,
+            count: usize,
+            banks: *const usize,
+        ) -> c_int;
+        pub fn memstow_add_bank_conflict(
+            problem: *mut Problem,
+            count: usize,
+            buffers: *const usize,
+            cost: i64,
+        ) -> c_int;
         pub fn memstow_add_term(problem: *mut Problem, term: c_int, pool: usize) -> c_int;
         pub fn memstow_plan_pools(plan: *const Plan) -> *const usize;
         pub fn memstow_plan_terms(plan: *const Plan) -> usize;
@@ -148,6 +168,7 @@ mod raw {
 /// The binary interface that this crate was written for.
 const ABI_VERSION: c_int = 2;
 const MESSAGE_SIZE: usize = 256;
+const NEVER: i64 = -1;
 const DETERMINISTIC: u32 = 1;
 const FIT_ONLY: u32 = 2;
 const FEW_MOVES: u32 = 4;
@@ -205,6 +226,8 @@ pub enum Term {
     Moves,
     /// Bytes times how many pools their buffer prefers to its own.
     Preference,
+    /// The costs of pairs that touch a common bank.
+    BankCost,
 }
 
 impl Term {
@@ -217,6 +240,7 @@ impl Term {
             Term::ReuseCost => (4, 0),
             Term::Moves => (5, 0),
             Term::Preference => (6, 0),
+            Term::BankCost => (7, 0),
         }
     }
 
@@ -228,7 +252,8 @@ impl Term {
             3 => Term::PlacementCost,
             4 => Term::ReuseCost,
             5 => Term::Moves,
-            _ => Term::Preference,
+            6 => Term::Preference,
+            _ => Term::BankCost,
         }
     }
 }
@@ -394,6 +419,44 @@ impl Problem {
     /// It costs this much where the two share a byte.
     pub fn add_reuse_cost(&mut self, one: usize, other: usize, cost: i64) -> Result<(), Error> {
         self.checked(unsafe { raw::memstow_add_reuse_cost(self.0, one, other, cost) })
+    }
+
+    /// Banks of the pool: so many of this size, one after the other from the offset on.
+    pub fn add_banks(
+        &mut self,
+        pool: usize,
+        offset: i64,
+        size: i64,
+        count: usize,
+    ) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_add_banks(self.0, pool, offset, size, count) })
+    }
+
+    /// All of the buffer's bytes are in one bank.
+    pub fn keep_within_bank(&mut self, buffer: usize) -> Result<(), Error> {
+        self.checked(unsafe { raw::memstow_keep_within_bank(self.0, buffer) })
+    }
+
+    /// The banks of its pool, counted by address, that the buffer's bytes may be in.
+    pub fn allow_banks(&mut self, buffer: usize, banks: &[usize]) -> Result<(), Error> {
+        self.checked(unsafe {
+            raw::memstow_allow_banks(self.0, buffer, banks.len(), banks.as_ptr())
+        })
+    }
+
+    /// It costs this much for each two of the buffers that touch a common bank; `None`: no two may.
+    pub fn add_bank_conflict(&mut self, buffers: &[usize], cost: Option<i64>) -> Result<(), Error> {
+        if cost.map_or(false, |cost| cost < 0) {
+            return Err(Error::Invalid(format!("a cost of {}", cost.unwrap_or(0))));
+        }
+        self.checked(unsafe {
+            raw::memstow_add_bank_conflict(
+                self.0,
+                buffers.len(),
+                buffers.as_ptr(),
+                cost.unwrap_or(NEVER),
+            )
+        })
     }
 
     /// A further term, which counts among plans that are equal in the terms before it.

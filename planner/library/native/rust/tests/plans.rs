@@ -108,3 +108,24 @@ fn what_shares_bytes_is_paid_for() {
     let plan = problem.solve(&Options::default()).unwrap();
     assert_eq!((plan.status, plan.peak, plan.terms[0].value), (Status::Optimal, 24, 0));
 }
+
+#[test]
+fn buffers_are_spread_over_banks() {
+    let mut problem = three();
+    problem.set_capacity(48).unwrap();
+    problem.add_banks(0, 0, 16, 3).unwrap();
+    assert!(problem.add_banks(0, 40, 16, 1).is_err());
+    problem.keep_within_bank(0).unwrap();
+    problem.allow_banks(1, &[2]).unwrap();
+    problem.add_bank_conflict(&[0, 2], None).unwrap();
+    problem.add_bank_conflict(&[0, 1, 2], Some(3)).unwrap();
+    assert!(problem.add_bank_conflict(&[0, 1], Some(-1)).is_err());
+    problem.add_term(Term::BankCost).unwrap();
+    problem.add_term(Term::Peak).unwrap();
+    let plan = problem.solve(&Options { deterministic: true, ..Options::default() }).unwrap();
+    assert_eq!(plan.terms[0], Value { term: Term::BankCost, value: 0, bound: 0 });
+    let offsets = plan.offsets.unwrap();
+    assert_eq!((offsets[1], plan.peak), (32, 40));
+    assert_ne!(offsets[0] / 16, offsets[2] / 16);
+    assert!(matches!(problem.judge(&[0, 32, 8]), Err(Error::Invalid(text)) if text.contains("bank")));
+}
