@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell find memstow/*.py planner solvers api -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
 INSTALLED := $(VENV)/.memstow-installed-$(SOURCES)
 # Includes the folders, so that added and deleted files are noticed.
-NATIVE := $(shell find solvers/native planner/judge/native planner/plain/native planner/model/native planner/replay/native planner/recorded/native planner/library/native \( -type d -o -name '*.[ch]pp' -o -name '*.h' -o -name '*.map' \) 2>/dev/null)
+NATIVE := $(shell find solvers/native planner/judge/native planner/plain/native planner/model/native planner/replay/native planner/recorded/native planner/library/native planner/proofs/native \( -type d -o -name '*.[ch]pp' -o -name '*.h' -o -name '*.map' \) 2>/dev/null)
 NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/dev/null)
 CXX_FILES := $(filter %.cpp %.hpp %.h,$(NATIVE) $(NATIVE_TESTS)) $(wildcard planner/library/mlir/*.[ch]pp) $(wildcard checker/*.cpp tests/checker/*.cpp)
 SANITIZE ?= address,undefined
@@ -107,7 +107,7 @@ $(TOOLS): constraints.txt | $(BIN)/python
 
 # Python files are used in place; only changes in C++ need a new build. Installed packages are an order-only prerequisite:
 # if a build tool has a new version, constraints.txt has changed as well.
-$(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) | $(SERVING)
+$(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) checker/memstow_check.cpp | $(SERVING)
 	@echo "memstow: building memstow (about a minute if the C++ code has changed)"
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.memstow-installed-*

@@ -514,6 +514,14 @@ PROOF: Final = Option(
     "FILE",
     more=" ([proofs.md](proofs.md)). The problem is in JSON, with one pool",
 )
+OPB: Final = Option(
+    "opb",
+    "write better plans as a pseudo-Boolean problem",
+    Text(),
+    "FILE",
+    more=", which {pbp} proves to have no solution ([proofs.md](proofs.md#for-veripb)); for few units",
+)
+PBP: Final = Option("pbp", "write that proof, for VeriPB", Text(), "FILE")
 JSON: Final = Option("json", "print only the plan, as JSON", Flag())
 QUIET: Final = Option("quiet", "print no table and no picture", Flag())
 PREFIX: Final = Option("prefix", "how the names in source code begin", Text(), "NAME", otherwise="plan")
@@ -627,6 +635,13 @@ VERIFY_HINT: Final = Option(
     "PLAN",
     more="; without it `moves` is not checked. Refused where no `moves` are counted, but for `--recheck`, "
     "which starts from it",
+)
+VERIFY_PROOF: Final = Option(
+    "proof",
+    "check this proof of the plan as well, as `memstow-check` does",
+    Text(),
+    "FILE",
+    more=" ([proofs.md](proofs.md)): what it shows is checked; one that is wrong is a violation",
 )
 STRICT: Final = Option("strict", "also fail if a claim could not be checked", Flag(), more=" (exit code 1)")
 RECHECK: Final = Option(

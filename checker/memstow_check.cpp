@@ -840,8 +840,9 @@ class Context {
 
 class Proof {
   public:
-    Proof(const Problem& problem, const std::array<std::uint8_t, 32>& digest, std::istream& file, bool shows)
-        : problem_(problem), digest_(digest), file_(*file.rdbuf()), shows_(shows), now_(problem) {}
+    Proof(const Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file,
+          bool shows)
+        : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {}
 
     // The greatest height at most which no layout is, if the proof shows one.
     std::optional<Bytes> checked() {
@@ -1176,59 +1177,85 @@ class Proof {
 
 // ---------------------------------------------------------------------------------------------------------------
 
+enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
+
+struct Verdict {
+    Exit code;
+    std::string words;
+    std::optional<Bytes> refuted = std::nullopt;  // the greatest height at most which no layout is
+};
+
+// Without a plan the steps are printed.
+Verdict compared(const std::string& problem_text, const std::string* plan_text, std::streambuf& file) {
+    const Problem problem(JsonReader(problem_text, "the problem").document());
+    std::optional<Plan> plan;
+    if (plan_text != nullptr) plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document());
+    const auto digest = Sha256::of(problem_text);
+    Proof proof(problem, digest, file, plan_text == nullptr);
+    const std::optional<Bytes> refuted = proof.checked();
+    if (!plan) return {verified, "", refuted};
+    if (plan->infeasible) {
+        if (!refuted || *refuted < problem.end())
+            wrong("the plan says infeasible, but the proof does not show it");
+        return {verified, "verified: no layout fits into " + std::to_string(problem.end()) + " bytes",
+                refuted};
+    }
+    if (refuted && *refuted >= plan->peak) wrong("the proof contradicts the plan");
+    const std::string peak = std::to_string(plan->peak);
+    if (plan->peak == 0 || (refuted && *refuted == plan->peak - 1)) {
+        return {verified, "verified: peak " + peak + " is least", refuted};
+    }
+    return {weaker,
+            "the plan is right, but its peak " + peak + " is not proven least: only that none is below " +
+                std::to_string(refuted ? *refuted + 1 : 0),
+            refuted};
+}
+
+// The verdict of the work, or what kept it from one.
+template <typename Work>
+Verdict verdict_of(Work work) {
+    try {
+        return work();
+    } catch (const Wrong& error) {
+        return {is_wrong, "wrong: " + error.why};
+    } catch (const NotChecked& error) {
+        return {unchecked, "not checked: " + error.why};
+    } catch (const std::exception& error) {
+        return {unchecked, std::string("not checked: ") + error.what()};
+    }
+}
+
+#ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own
+
 std::string content_of(const char* path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) not_checked(std::string("cannot read ") + path);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
-
-Exit run(const char* problem_path, const char* plan_path, const char* proof_path) {
-    const std::string text = content_of(problem_path);
-    const Problem problem(JsonReader(text, "the problem").document());
-    std::optional<Plan> plan;
-    if (plan_path != nullptr)
-        plan = checked_plan(problem, JsonReader(content_of(plan_path), "the plan").document());
+Verdict verdict_on(const char* problem_path, const char* plan_path, const char* proof_path) {
+    const std::string problem = content_of(problem_path);
+    const std::string plan = plan_path == nullptr ? "" : content_of(plan_path);
     std::ifstream file(proof_path, std::ios::binary);
     if (!file) not_checked(std::string("cannot read ") + proof_path);
-    const auto digest = Sha256::of(text);
-    Proof proof(problem, digest, file, plan_path == nullptr);
-    const std::optional<Bytes> refuted = proof.checked();
-    if (!plan) return verified;
-    if (plan->infeasible) {
-        if (!refuted || *refuted < problem.end())
-            wrong("the plan says infeasible, but the proof does not show it");
-        std::cout << "verified: no layout fits into " << problem.end() << " bytes\n";
-        return verified;
-    }
-    if (refuted && *refuted >= plan->peak) wrong("the proof contradicts the plan");
-    if (plan->peak == 0 || (refuted && *refuted == plan->peak - 1)) {
-        std::cout << "verified: peak " << plan->peak << " is least\n";
-        return verified;
-    }
-    std::cout << "the plan is right, but its peak " << plan->peak
-              << " is not proven least: only that none is below " << (refuted ? *refuted + 1 : 0) << '\n';
-    return weaker;
+    return compared(problem, plan_path == nullptr ? nullptr : &plan, *file.rdbuf());
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-    try {
-        if (count == 4 && std::string_view(words[1]) == "--text") return run(words[2], nullptr, words[3]);
-        if (count == 4) return run(words[1], words[2], words[3]);
+    if (count != 4) {
         std::cerr << "usage: memstow-check PROBLEM PLAN PROOF\n"
                      "       memstow-check --text PROBLEM PROOF\n";
         return unchecked;
-    } catch (const Wrong& error) {
-        std::cout << "wrong: " << error.why << '\n';
-        return is_wrong;
-    } catch (const NotChecked& error) {
-        std::cout << "not checked: " << error.why << '\n';
-        return unchecked;
-    } catch (const std::exception& error) {
-        std::cout << "not checked: " << error.what() << '\n';
-        return unchecked;
     }
+    const bool shows = std::string_view(words[1]) == "--text";
+    const Verdict verdict =
+        verdict_of([&] { return verdict_on(words[shows ? 2 : 1], shows ? nullptr : words[2], words[3]); });
+    if (!verdict.words.empty()) std::cout << verdict.words << '\n';
+    return verdict.code;
 }
+
+#else
+}  // namespace
+#endif

@@ -127,6 +127,7 @@ _NOT_OF_TILINGS: Final = (
     options.POINT,
     options.VERIFY_HINT,
     options.RECHECK,
+    options.VERIFY_PROOF,
     options.VERIFIED_OUTPUT,
     options.CAPACITY,
     options.FIT_ONLY,

@@ -487,6 +487,7 @@ _NOT_OF_SYMBOLS: Final = (
     options.POINT,
     options.HINT,
     options.RECHECK,
+    options.VERIFY_PROOF,
 )
 
 

@@ -1,9 +1,10 @@
-"""`--proof`: writes why no plan is better, for the checker that stands alone."""
+"""`--proof`: writes why no plan is better, or checks that with the checker that stands alone."""
 
 import argparse
 import threading
 import time
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, refuse_one_file_twice, refuse_unwritable
@@ -14,26 +15,53 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.prove import Proof
+    from memstow.planner.proofs.check import CheckedProof
+    from memstow.solvers.core import Budget
 
 
-def check_proof(args: argparse.Namespace) -> None:
+def wants_proof(args: argparse.Namespace) -> bool:
+    """Whether why no plan is better is to be written."""
+    return bool(_files_of(args))
+
+
+def _files_of(args: argparse.Namespace) -> list[tuple[str, str]]:
+    """The files of proofs, and what they are."""
+    named = (
+        (args.proof, "its proof"),
+        (args.opb, "the problem for VeriPB"),
+        (args.pbp, "the proof for VeriPB"),
+    )
+    return [(path, what) for path, what in named if path is not None]
+
+
+def refuse_odd_proof(args: argparse.Namespace) -> None:
     """Report a proof that cannot be written, before anything is read."""
-    if args.proof is None:
+    written = _files_of(args)
+    if not written:
         return
-    if args.proof == STDOUT:
-        raise _refused("a proof is binary; name a file")
+    for path, _ in written:
+        refuse_stream(path)
+    if (args.opb is None) != (args.pbp is None):
+        raise _refused("--opb and --pbp are about each other: give both")
     if server_of(args):
         raise _refused("proofs are written here, not by a service; leave out --server")
-    refuse_unwritable(args.proof)
+    refuse_unwritable(*(path for path, _ in written))
     refuse_one_file_twice(
-        [(path, "the plan") for path in args.output or () if path != STDOUT] + [(args.proof, "its proof")],
+        [*((path, "the plan") for path in args.output or () if path != STDOUT), *written],
         {"the problem": args.file, "the lock": args.lock},
     )
+
+
+def refuse_stream(path: str) -> None:
+    """A proof is read or written as a file."""
+    if path == STDOUT:
+        raise _refused("a proof is a file of its own; name it")
 
 
 def _refused(why: str) -> InputError:
@@ -57,7 +85,7 @@ def provable(document: "Problem | Graph", data: bytes) -> "Problem":
     if not same:
         raise _refused(
             "a proof is about a problem in JSON, just as its file says it: write such a file with "
-            "`memstow convert`, with the capacity and the pools in it, and solve that, or leave it out"
+            "`memstow convert`, with the capacity and the pools in it, and take that, or leave it out"
         )
     why = why_not(document)
     if why is not None:
@@ -65,12 +93,23 @@ def provable(document: "Problem | Graph", data: bytes) -> "Problem":
     return document
 
 
-def write_proof(
+def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: str) -> "CheckedProof":
+    """What the checker says of the proof in this file, of a problem that was read from these bytes."""
+    from memstow.planner.proofs.check import StoppedError, check_proof
+
+    provable(document, data)
+    try:
+        return Interruptible(lambda cancel: check_proof(data, plan, path, cancel)).run(None)
+    except StoppedError:
+        raise KeyboardInterrupt from None
+
+
+def write_proofs(
     args: argparse.Namespace, problem: "Problem", plan: "Plan", data: bytes, options: "Options", began: float
-) -> str:
-    """Write the proof within what is left of the limits, and return what it shows."""
+) -> "tuple[Plan, list[str]]":
+    """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
     from memstow.planner.proofs.prove import prove_within
-    from memstow.planner.solve.portfolio import cancelling
+    from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
     if options.deterministic:
@@ -78,21 +117,45 @@ def write_proof(
         budget = Budget(-1.0, max(most - plan.work, 0))
     else:
         budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
+    lines = list[str]()
+    if args.proof is not None:
+        proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
+        steps = 0 if proof is None else proof.steps
+        size = "" if proof is None else f", {proof.size:,} bytes"
+        lines += _shown(plan, args.proof, None if proof is None else proof.bound, steps, size)
+        plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
+    if args.pbp is not None:
+        refuted = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
+        steps = 0 if refuted is None else refuted.steps
+        lines += _shown(plan, args.pbp, None if refuted is None else refuted.bound, steps, "")
+    return plan, lines
 
-    def work(cancel: threading.Event) -> "Proof | None":
+
+_Written = TypeVar("_Written")
+
+
+def _run(work: "Callable[[], _Written]", budget: "Budget") -> _Written:
+    """What the work comes to; Ctrl-C ends its budget."""
+    from memstow.planner.solve.portfolio import cancelling
+
+    def within(cancel: threading.Event) -> _Written:
         with cancelling(budget, cancel):
-            return prove_within(problem, plan, data, args.proof, budget)
+            return work()
 
-    proof = Interruptible(work).run(None)
-    path = plain(args.proof)
-    if proof is None:
+    return Interruptible(within).run(None)
+
+
+def _shown(plan: "Plan", file: str, bound: int | None, steps: int, size: str) -> list[str]:
+    """What a proof shows, in a line; what it does not show is told at once."""
+    path = plain(file)
+    if bound is None:
         print_error(f"{path} is not written: nothing could be proven within the limits")
-        return ""
-    size = f"{proof.steps:,} {'step' if proof.steps == 1 else 'steps'}, {proof.size:,} bytes"
+        return []
+    size = f"{steps:,} {'step' if steps == 1 else 'steps'}{size}"
     if plan.status is Status.INFEASIBLE:
-        return f"{path} proves that nothing fits ({size})"
+        return [f"{path} proves that nothing fits ({size})"]
     peak = plan.objective[0].value if plan.status in PLANNED else 0
-    if proof.bound == peak:
-        return f"{path} proves that no plan has a peak below {peak:,} ({size})"
-    print_error(f"{path} proves only that no plan has a peak below {proof.bound:,}, not {peak:,}")
-    return ""
+    if bound == peak:
+        return [f"{path} proves that no plan has a peak below {peak:,} ({size})"]
+    print_error(f"{path} proves only that no plan has a peak below {bound:,}, not {peak:,}")
+    return []

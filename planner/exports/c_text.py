@@ -15,21 +15,27 @@ BETWEEN: Final = ",\0"
 """Between the cells of an array, before it is known where its lines end."""
 
 
-def heading(what: str, name: str | None, digest: str | None, *, pronoun: str = "it") -> str:
+def heading(
+    what: str, name: str | None, digest: str | None, *, proof: str | None = None, pronoun: str = "it"
+) -> str:
     """The comment at the top of a file. Nothing in it changes while the plan stays.
 
-    `what` is in the file, of the problem with this name and digest.
+    `what` is in the file, of the problem with this name and digest; `proof` is the digest of its proof.
     """
-    first, *more = heading_lines(what, name, digest, pronoun=pronoun)
+    first, *more = heading_lines(what, name, digest, proof=proof, pronoun=pronoun)
     return "\n".join([f"/* {first}", *(f" * {line}" for line in more), " */"]) if more else f"/* {first} */"
 
 
-def heading_lines(what: str, name: str | None, digest: str | None, *, pronoun: str = "it") -> Iterator[str]:
+def heading_lines(
+    what: str, name: str | None, digest: str | None, *, proof: str | None = None, pronoun: str = "it"
+) -> Iterator[str]:
     """The lines of that comment, for languages with other comments."""
     of = "" if name is None else f" of {in_comment(name)}"
     yield f"{what}{of}, as memstow wrote {pronoun}: not to be edited."
     if digest is not None:
         yield f"Problem {in_comment(digest)[1:-1]}"
+    if proof is not None:
+        yield f"Proof {in_comment(proof)[1:-1]}"
 
 
 def guard_begin(guard: str, *includes: str) -> str:

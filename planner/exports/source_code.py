@@ -93,6 +93,7 @@ class MemoryMap:
         self, problem: Problem, plan: Plan, naming: Naming, labels: "Mapping[str, Label] | None" = None
     ) -> None:
         self.problem = problem
+        self.proof = plan.proof_sha256
         self._labels = labels or {}
         self.naming = naming
         self._names = identifiers(buffer.id for buffer in problem.buffers)
@@ -237,7 +238,7 @@ def write_c_header(memory: MemoryMap) -> str:
 
 def plan_heading(memory: MemoryMap) -> str:
     """What a file of C or a linker script is, and of which problem."""
-    return heading("The plan", memory.problem.name, digest(memory.problem))
+    return heading("The plan", memory.problem.name, digest(memory.problem), proof=memory.proof)
 
 
 def arena_symbol(memory: MemoryMap, arena: Arena) -> str:
@@ -371,8 +372,9 @@ def _linker_assertions(memory: MemoryMap, arena: Arena) -> Iterator[str]:
 
 def write_rust(memory: MemoryMap) -> str:
     """Write the Rust module, for `include!` or as a file of its own."""
+    top = heading_lines("The plan", memory.problem.name, digest(memory.problem), proof=memory.proof)
     lines = [
-        *(f"// {line}" for line in heading_lines("The plan", memory.problem.name, digest(memory.problem))),
+        *(f"// {line}" for line in top),
         f"pub mod {memory.naming.symbol}_memory {{",
         "    #![allow(dead_code)]",
         *(line for pool in memory.problem.pools for line in _rust_pool(memory, pool)),

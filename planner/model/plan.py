@@ -349,6 +349,9 @@ class Plan:
         default=None,
         description="Of a TensorFlow Lite model: what its runtime needs, without and with the plan.",
     )
+    proof_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(
+        default=None, description="SHA-256 of the file of the proof that was written of it."
+    )
 
     def __init__(
         self,
@@ -367,6 +370,7 @@ class Plan:
         schedule: "Schedule | None" = None,
         version: "str | None" = None,
         arena: "Arenas | None" = None,
+        proof_sha256: "str | None" = None,
     ) -> None: ...
 
 

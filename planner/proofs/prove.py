@@ -8,7 +8,8 @@ names: they are tried before all.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from hashlib import sha256
+from hashlib import file_digest, sha256
+from itertools import combinations
 from math import gcd, lcm
 from typing import Final
 
@@ -64,6 +65,8 @@ class Proof:
     bound: int
     steps: int
     size: int
+    sha256: str
+    """Of the file."""
 
 
 def why_not(problem: Problem) -> str | None:
@@ -159,35 +162,54 @@ def _attempt(
         return None
     if len(kept) > MOST_BUFFERS and len(kept) == sum(bool(buffer.size) for buffer in problem.buffers):
         return None
-    place = _grid(problem)
+    place = grid_of(problem)
     items = [(index, problem.buffers[index].size, *place(problem.buffers[index])) for index in kept]
     reserved = merged((one.offset, one.offset + one.size) for one in pool.reserved)
-    at = {problem.buffers[index].id: number for number, index in enumerate(kept)}
-    ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
-    listed = {frozenset(pair) for pair in problem.conflicts} - ties
-    exempt = ({frozenset(pair) for pair in problem.exclusive} | ties) - listed
-
-    def numbers(pairs: Iterable[frozenset[str]]) -> list[tuple[int, int]]:
-        known = (sorted(at[name] for name in pair) for pair in pairs if all(name in at for name in pair))
-        return sorted((one, other) for one, other in known)
-
+    exempt, listed = _special_pairs(problem, [problem.buffers[index] for index in kept])
     written = write_proof(
         path,
         digest,
         items,
         reserved,
-        _moments([problem.buffers[index] for index in kept]),
-        numbers(exempt),
-        numbers(listed),
+        moments_of([problem.buffers[index] for index in kept]),
+        exempt,
+        listed,
         min(height, end_of(pool)),
         budget,
     )
     if not written.proven:
         return None
-    return Proof(height + 1, written.steps, os.path.getsize(path))
+    with open(path, "rb") as file:
+        return Proof(
+            height + 1, written.steps, os.path.getsize(path), file_digest(file, "sha256").hexdigest()
+        )
 
 
-def _grid(problem: Problem) -> "Callable[[Buffer], tuple[int, int, int]]":
+_Pairs = list[tuple[int, int]]
+
+
+def _special_pairs(problem: Problem, buffers: Sequence[Buffer]) -> tuple[_Pairs, _Pairs]:
+    """Pairs of these buffers that do not conflict when they live together, and those that do in any case."""
+    at = {buffer.id: number for number, buffer in enumerate(buffers)}
+    ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
+    listed = {frozenset(pair) for pair in problem.conflicts} - ties
+    exempt = ({frozenset(pair) for pair in problem.exclusive} | ties) - listed
+
+    def numbers(pairs: Iterable[frozenset[str]]) -> _Pairs:
+        known = (sorted(at[name] for name in pair) for pair in pairs if all(name in at for name in pair))
+        return sorted((one, other) for one, other in known)
+
+    return numbers(exempt), numbers(listed)
+
+
+def conflicts_of(problem: Problem, buffers: Sequence[Buffer]) -> _Pairs:
+    """The pairs of these buffers that conflict, each and all ascending."""
+    exempt, listed = _special_pairs(problem, buffers)
+    together = {pair for moment in moments_of(buffers) for pair in combinations(moment, 2)}
+    return sorted(together.difference(exempt).union(listed))
+
+
+def grid_of(problem: Problem) -> "Callable[[Buffer], tuple[int, int, int]]":
     """By buffer, modulus and residue of the offsets that it may have without loss, and its pin or -1."""
     (pool,) = problem.pools
     base = pool.base or 0
@@ -219,7 +241,7 @@ def _lives(buffer: Buffer) -> Sequence[Range]:
     return () if buffer.lifetime is None or buffer.lifetime == ALWAYS else (buffer.lifetime,)
 
 
-def _moments(buffers: Sequence[Buffer]) -> list[list[int]]:
+def moments_of(buffers: Sequence[Buffer]) -> list[list[int]]:
     """The greatest sets of buffers that are live at one time, each ascending."""
     always = [i for i, buffer in enumerate(buffers) if buffer.lifetime == ALWAYS]
     begins, ends = dict[int, list[int]](), dict[int, list[int]]()
@@ -245,7 +267,7 @@ def _fullest(problem: Problem) -> list[int]:
     exempt = {name for pair in problem.exclusive for name in pair}
     exempt |= {name for pair in problem.in_place for name in (pair.input, pair.output)}
     kept = [i for i, buffer in enumerate(problem.buffers) if buffer.id not in exempt]
-    moments = _moments([problem.buffers[i] for i in kept])
+    moments = moments_of([problem.buffers[i] for i in kept])
 
     def live(moment: list[int]) -> int:
         return sum(problem.buffers[kept[i]].size for i in moment)

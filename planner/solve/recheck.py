@@ -14,7 +14,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, subproblem
 from memstow.planner.solve import engine
-from memstow.planner.verify import Claim, Code, Standing, Subject, Verdict, Violation
+from memstow.planner.verify import Code, Standing, Subject, Verdict, Violation
 from memstow.planner.verify.verdict import SOLVED_AGAIN
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ def _recheck_graph(
 def _after_misfit(verdict: Verdict, again: Plan) -> Verdict:
     """The verdict on the claim that nothing fits, after another run."""
     if again.status is Status.INFEASIBLE:
-        return _with_standing(verdict, (Subject.NOTHING_FITS, None), Standing.CHECKED)
+        return verdict.standing((Subject.NOTHING_FITS, None), Standing.CHECKED, SOLVED_AGAIN)
     if again.status in PLANNED:
         message = "the explanation does not show that nothing fits: solving again has found places"
-        refuted = _with_standing(verdict, (Subject.NOTHING_FITS, None), Standing.REFUTED)
-        return _with_violation(refuted, Violation(Code.EXPLANATION, message))
+        refuted = verdict.standing((Subject.NOTHING_FITS, None), Standing.REFUTED, SOLVED_AGAIN)
+        return refuted.violated(Violation(Code.EXPLANATION, message))
     return verdict
 
 
@@ -100,26 +100,10 @@ def _after_bounds(verdict: Verdict, plan: Plan, again: Plan) -> Verdict:
                 f"the bound {mine.bound} of {mine.term} is too high: solving again has found a plan with "
                 f"{theirs.value}"
             )
-            verdict = _with_standing(verdict, (Subject.BOUND, mine.term), Standing.REFUTED)
-            verdict = _with_violation(verdict, Violation(Code.CERTIFICATE, message))
+            verdict = verdict.standing((Subject.BOUND, mine.term), Standing.REFUTED, SOLVED_AGAIN)
+            verdict = verdict.violated(Violation(Code.CERTIFICATE, message))
         elif mine.term in open_claims and theirs.bound >= mine.bound:
-            verdict = _with_standing(verdict, (Subject.BOUND, mine.term), Standing.CHECKED)
+            verdict = verdict.standing((Subject.BOUND, mine.term), Standing.CHECKED, SOLVED_AGAIN)
         if mine.value != theirs.value:
             break
     return verdict
-
-
-def _with_standing(verdict: Verdict, about: tuple[Subject, str | None], standing: Standing) -> Verdict:
-    """The verdict with another standing for this claim, and for claims that rest on it."""
-
-    def update(claim: Claim) -> Claim:
-        mine = (claim.subject, claim.name) == about or claim.rests_on == about
-        if not mine or claim.standing is not Standing.CLAIMED:
-            return claim
-        return replace(claim, standing=standing, by=SOLVED_AGAIN)
-
-    return replace(verdict, claims=tuple(map(update, verdict.claims)))
-
-
-def _with_violation(verdict: Verdict, violation: Violation) -> Verdict:
-    return replace(verdict, violations=(*verdict.violations, violation))

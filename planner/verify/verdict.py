@@ -25,6 +25,8 @@ class Code(StrEnum):
 
     DIGEST = "digest"
     """The plan says that it is for another problem."""
+    PROOF = "proof"
+    """The proof is wrong, of another problem, or not the one that the plan names."""
 
     MISSING = "missing"
     """A buffer of the problem has no place."""
@@ -298,6 +300,21 @@ class Verdict:
     def unchecked(self) -> tuple[Claim, ...]:
         """Claims that were not checked."""
         return tuple(claim for claim in self.claims if claim.standing is Standing.CLAIMED)
+
+    def standing(self, about: tuple[Subject, str | None], standing: Standing, by: str) -> "Verdict":
+        """The verdict with another standing for an unchecked claim, and for those that rest on it."""
+
+        def update(claim: Claim) -> Claim:
+            mine = (claim.subject, claim.name) == about or claim.rests_on == about
+            if not mine or claim.standing is not Standing.CLAIMED:
+                return claim
+            return replace(claim, standing=standing, by=by)
+
+        return replace(self, claims=tuple(map(update, self.claims)))
+
+    def violated(self, violation: Violation) -> "Verdict":
+        """The verdict with one more violation."""
+        return replace(self, violations=(*self.violations, violation))
 
 
 def use_in_words(pool: str, capacity: int | None, peak: int) -> str:

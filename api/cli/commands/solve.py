@@ -36,7 +36,7 @@ from memstow.api.cli.problem_input import (
     symbolic_in,
     warn_if_terminal,
 )
-from memstow.api.cli.proof_output import check_proof, provable, write_proof
+from memstow.api.cli.proof_output import provable, refuse_odd_proof, wants_proof, write_proofs
 from memstow.api.cli.search_arguments import (
     add_limits,
     add_search,
@@ -90,6 +90,8 @@ _NOT_FOR_SYMBOLS: Final = (
     options.LOCK,
     options.PICTURE,
     options.PROOF,
+    options.OPB,
+    options.PBP,
     options.SECTION,
     options.SCRATCH,
     options.ORDER_ONLY,
@@ -226,7 +228,7 @@ memstow solve model.json --server http://localhost:8080
     models = parser.add_argument_group("TensorFlow Lite Micro (.tflite)")
     add_options(models, options.SCRATCH, options.ORDER_ONLY, options.REPLAN)
     add_results(parser)
-    add_options(parser.add_argument_group("proof"), options.PROOF)
+    add_options(parser.add_argument_group("proof"), options.PROOF, options.OPB, options.PBP)
     parser.set_defaults(run=run)
 
 
@@ -236,7 +238,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     refuse_unused_key(args)
     check_results(args)
-    check_proof(args)
+    refuse_odd_proof(args)
     warn_if_terminal(args.file)
     data = read_bytes_of(args.file)
     began = time.monotonic()
@@ -255,7 +257,7 @@ def run(args: argparse.Namespace) -> int:
     document = document_in(data, args.file, args, recording or programs)
     check_names(args, document)
     model = read_model(args, document, data)
-    if args.proof is not None:
+    if wants_proof(args):
         return _solve_and_prove(args, provable(document, data), data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
@@ -266,13 +268,23 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, 
     """Solve a problem that was read from these bytes from the time `began` on, and write a proof as well."""
     options, search = options_of(args, problem), SearchRecord()
     plan, interrupted = _planned(args, problem, options, search, len(data), began)
+    shown, failure = list[str](), None
+    if not interrupted:
+        # What a lock names has to be the same each time.
+        limits = options if args.lock is None else replace(options, deterministic=True)
+        try:
+            plan, shown = write_proofs(args, problem, plan, data, limits, began)
+        except OSError as error:
+            failure = error  # The plan is not lost for it.
+        if args.lock is not None and not args.locked and plan.status in PLANNED:
+            LockFile(args.lock, problem, options).write(plan)
     shows = write_results(args, problem, plan, None)
     if args.open:
         show_page(page_of(problem, plan, args.file, search.steps()), None)
-    if not interrupted:
-        what = write_proof(args, problem, plan, data, options, began)
-        if shows and what:
-            print(what)
+    if failure is not None:
+        raise failure
+    if shows:
+        print(*shown, sep="\n", end="\n" if shown else "")
     return _told(plan.status, interrupted)
 
 

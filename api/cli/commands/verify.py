@@ -39,6 +39,7 @@ from memstow.api.cli.problem_input import (
     symbolic_in,
     warn_if_terminal,
 )
+from memstow.api.cli.proof_output import checked_proof, refuse_stream
 from memstow.api.cli.terminal import Exit, print_error
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
     from memstow.planner.model.tiling import Tiling, Tilings
+    from memstow.planner.proofs.check import CheckedProof
     from memstow.planner.verify import Verdict, Violation
 
 RECHECK_SECONDS = 10.0
@@ -73,6 +75,7 @@ Lists each claim of the plan as checked, refuted, or claimed but not checked. Ex
 memstow verify model.json plan.json
 memstow verify model.csv offsets.csv --capacity 64KiB
 memstow verify model.json plan.json --strict --recheck --time-limit 60
+memstow verify model.json plan.json --strict --proof plan.proof
 memstow verify net.json front.json --point 2 --output plan.json
 memstow verify attention.json attention-plan.json
 memstow verify net.json tiles.json
@@ -93,6 +96,7 @@ memstow solve model.json --json | memstow verify model.json -
     add_changes(parser)
     add_graph_changes(parser)
     add_options(parser, options.VERIFY_HINT, options.STRICT, options.RECHECK, options.RECHECK_TIME)
+    add_options(parser, options.VERIFY_PROOF)
     add_options(parser, options.VERDICT_JSON, options.VERIFIED_OUTPUT)
     parser.set_defaults(run=run)
 
@@ -106,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.point is not None:
         refuse_plan_format_of_front(args)
+    if args.proof is not None:
+        refuse_stream(args.proof)
     refuse_two_stdins(args.problem, args.plan, args.hint, args.target)
     for path in (args.problem, args.plan, args.hint):
         warn_if_terminal(path)
@@ -121,7 +127,7 @@ def _in_columns(args: argparse.Namespace, data: bytes) -> int | None:
     # A plan that is not right is read again, so it has to be in a file.
     if args.plan is None or args.plan_format is not None or not os.path.isfile(args.plan):
         return None
-    if args.output is not None:
+    if args.output is not None or args.proof is not None:
         return None
     columns = columns_in(args, data)
     if columns is None:
@@ -192,6 +198,11 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     verdict, interrupted = judge(document, plan, hint), False
     if programs is not None and plan.placements and verdict.valid:
         verdict = replace(verdict, violations=_apart(programs, document, plan))
+    proof = None if args.proof is None else checked_proof(document, plan, data, args.proof)
+    if proof is not None:
+        from memstow.planner.proofs.check import with_proof
+
+        verdict = with_proof(problem_of(document), plan, verdict, proof)
     if args.recheck:
         verdict, interrupted = _rechecked(args, document, plan, verdict, hint)
     verdict = with_point_verdict(verdict, chosen, args.point, hint)
@@ -200,10 +211,12 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
 
     def say_valid() -> None:
         _print_valid_plan(problem_of(document, plan), plan)
+        if proof is not None:
+            print(f"  {plain(proof.says)}")
         if carried is not None and carried.left:
             print(f"  {carried.left:,} tensors are left to the runtime, and are where its rule puts them")
 
-    code = _tell(args, verdict, say_valid)
+    code = _tell(args, verdict, say_valid, proof)
     if verdict.valid and args.output is not None:
         _write(args, form, chosen)
     if interrupted:
@@ -220,10 +233,15 @@ def _apart(programs: "Programs", document: "Problem | Graph", plan: "Plan") -> "
     return tuple(verify_programs(replace(programs, pools=document.pools), program_plans(plan)))
 
 
-def _tell(args: argparse.Namespace, verdict: "Verdict", say_valid: Callable[[], None]) -> Exit:
+def _tell(
+    args: argparse.Namespace,
+    verdict: "Verdict",
+    say_valid: Callable[[], None],
+    proof: "CheckedProof | None" = None,
+) -> Exit:
     """Print the verdict, and say of a valid plan what it is; the exit code."""
     if args.json:
-        _print_json(verdict)
+        _print_json(verdict, proof)
     else:
         if verdict.valid:
             say_valid()
@@ -344,12 +362,16 @@ def _rechecked(
     return call.run(None), call.interrupted
 
 
-def _print_json(verdict: "Verdict") -> None:
+def _print_json(verdict: "Verdict", proof: "CheckedProof | None" = None) -> None:
     import json
 
     from memstow.planner.verify.verdict import as_data
 
-    print(json.dumps(as_data(verdict), indent=2))
+    document = as_data(verdict)
+    if proof is not None:
+        said = {"verified": proof.verified, "says": proof.says, "bound": proof.bound, "sha256": proof.sha256}
+        document["proof"] = said
+    print(json.dumps(document, indent=2))
 
 
 def _print_violations(verdict: "Verdict") -> None:

@@ -1,7 +1,9 @@
-"""`memstow solve --proof`: what is written, what is refused before the search, and what the command says."""
+"""`--proof`, `--opb` and `--pbp` of `solve`, and `verify --proof`: what is written, checked and refused."""
 
 import json
 import os
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
 from tests.checker.checkers import VERIFIED, WEAKER, second
+from tests.checker.pseudo_boolean import accepts
 
 
 def written(folder: Path) -> tuple[bytes, bytes, bytes]:
@@ -117,4 +120,151 @@ def test_what_cannot_be_proven_is_refused_before_the_search(
 
 def test_it_is_no_text_for_standard_output(cli: Cli, three: Path) -> None:
     ran = cli("solve", three, "--proof", "-")
-    assert (ran.code, "a proof is binary; name a file" in ran.err) == (Exit.USAGE, True)
+    assert (ran.code, "a proof is a file of its own; name it" in ran.err) == (Exit.USAGE, True)
+
+
+def test_the_plan_and_what_is_made_of_it_name_the_proof(cli: Cli, three: Path, tmp_path: Path) -> None:
+    lock, header = tmp_path / "plan.lock", tmp_path / "plan.h"
+    for _ in range(2):
+        solve_and_prove(cli, three, "--lock", str(lock), "--output", str(header))
+        digest = sha256((tmp_path / "plan.proof").read_bytes()).hexdigest()
+        assert json.loads((tmp_path / "plan.json").read_bytes())["proof_sha256"] == digest
+        assert json.loads(lock.read_bytes())["plan"]["proof_sha256"] == digest
+        assert f" * Proof {digest}\n" in header.read_text()
+
+
+def claimed(folder: Path) -> Path:
+    """The plan, as if a search had proven it."""
+    path = folder / "plan.json"
+    plan = json.loads(path.read_bytes())
+    certificate = {"kind": "exhausted", "solver": "exact", "refuted": [{"height": 149, "nodes": 7}]}
+    plan["objective"][0]["certificate"] = certificate
+    path.write_text(json.dumps(plan))
+    return path
+
+
+def test_a_proof_makes_a_claim_of_a_search_checked(cli: Cli, three: Path, tmp_path: Path) -> None:
+    solve_and_prove(cli, three)
+    plan, proof = claimed(tmp_path), tmp_path / "plan.proof"
+    assert cli("verify", three, plan).code == Exit.DONE
+    assert cli("verify", three, plan, "--strict").code == Exit.INVALID
+    ran = cli("verify", three, plan, "--strict", "--proof", proof)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "\n  verified: peak 150 is least\n" in ran.out
+    assert "no plan has peak below 150: checked by its proof" in ran.out
+    said = json.loads(cli("verify", three, plan, "--proof", proof, "--json").out)
+    assert (said["valid"], said["checked"], said["proof"]["verified"]) == (True, True, True)
+    assert said["proof"]["sha256"] == sha256(proof.read_bytes()).hexdigest()
+
+
+def test_a_plan_of_places_alone_is_verified(cli: Cli, three: Path, tmp_path: Path) -> None:
+    solve_and_prove(cli, three, "--output", str(tmp_path / "plan.csv"))
+    ran = cli("verify", three, tmp_path / "plan.csv", "--proof", tmp_path / "plan.proof")
+    assert (ran.code, "  verified: peak 150 is least" in ran.out) == (Exit.DONE, True)
+
+
+def test_that_nothing_fits_is_checked_by_its_proof(cli: Cli, three: Path, tmp_path: Path) -> None:
+    problem = json.loads(three.read_bytes()) | {"pools": [{"id": "memory", "capacity": 149}]}
+    three.write_text(json.dumps(problem))
+    solve_and_prove(cli, three)
+    path = tmp_path / "plan.json"
+    plan = json.loads(path.read_bytes())
+    plan["explanation"] = {
+        "code": "no_layout",
+        "message": "A search found none.",
+        "buffers": plan["explanation"]["buffers"],
+    }
+    path.write_text(json.dumps(plan))
+    assert cli("verify", three, path, "--strict").code == Exit.INVALID
+    ran = cli("verify", three, path, "--strict", "--proof", tmp_path / "plan.proof")
+    assert (ran.code, "verified: no layout fits into 149 bytes" in ran.out) == (Exit.DONE, True)
+
+
+def test_a_proof_of_less_leaves_the_claim(cli: Cli, three: Path, tmp_path: Path) -> None:
+    solve_and_prove(cli, three)
+    plan, proof = claimed(tmp_path), tmp_path / "plan.proof"
+    document = json.loads(plan.read_bytes())
+    del document["proof_sha256"]
+    plan.write_text(json.dumps(document))
+    proof.write_bytes(b"memstow proof 1\n" + sha256(three.read_bytes()).digest() + b"\0\0")
+    ran = cli("verify", three, plan, "--proof", proof)
+    assert (ran.code, "only that none is below 0" in ran.out) == (Exit.DONE, True)
+    assert cli("verify", three, plan, "--strict", "--proof", proof).code == Exit.INVALID
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (
+            lambda proof: proof[:-1],
+            "memstow-check does not accept the proof: wrong: step 1 of the proof: the proof is",
+        ),
+        (lambda proof: proof[:20] + b"?" + proof[21:], "wrong: the proof is for another problem"),
+        (lambda _: b"something else", "not checked: the proof is none of this format"),
+    ],
+)
+def test_a_wrong_proof_makes_the_plan_invalid(
+    cli: Cli, three: Path, tmp_path: Path, spoil: Callable[[bytes], bytes], why: str
+) -> None:
+    solve_and_prove(cli, three)
+    plan, proof = claimed(tmp_path), tmp_path / "plan.proof"
+    document = json.loads(plan.read_bytes())
+    del document["proof_sha256"]
+    plan.write_text(json.dumps(document))
+    proof.write_bytes(spoil(proof.read_bytes()))
+    ran = cli("verify", three, plan, "--proof", proof)
+    assert (ran.code, why in ran.out, "[proof]" in ran.out) == (Exit.INVALID, True, True), ran.out
+    assert "no plan has peak below 150: claimed" in ran.out
+
+
+def test_another_proof_than_the_plan_names_is_refused(cli: Cli, three: Path, tmp_path: Path) -> None:
+    solve_and_prove(cli, three)
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"proof_sha256": "0" * 64}))
+    ran = cli("verify", three, path, "--proof", tmp_path / "plan.proof")
+    assert (ran.code, "the plan names another proof" in ran.out) == (Exit.INVALID, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--proof", "-"), "a proof is a file of its own"),
+        (("--proof", "nowhere.proof"), "nowhere.proof"),
+        (("--proof", "plan.proof", "--capacity", "4096"), "just as its file says it"),
+    ],
+)
+def test_proofs_that_cannot_be_checked_are_refused(
+    cli: Cli, three: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], why: str
+) -> None:
+    solve_and_prove(cli, three)
+    monkeypatch.chdir(three.parent)
+    ran = cli("verify", three, "plan.json", *more)
+    assert (ran.code, why in ran.err) == (Exit.USAGE, True), ran.err
+
+
+def test_a_proof_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
+    opb, pbp = tmp_path / "p.opb", tmp_path / "p.pbp"
+    ran = cli("solve", three, "--opb", opb, "--pbp", pbp, "--proof", tmp_path / "plan.proof")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "p.pbp proves that no plan has a peak below 150 (" in ran.out
+    assert "plan.proof proves that no plan has a peak below 150 (" in ran.out
+    assert accepts(opb.read_text(), pbp.read_text())
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--opb", "p.opb"), "give both"),
+        (("--pbp", "p.pbp"), "give both"),
+        (("--opb", "p.opb", "--pbp", "p.opb"), "cannot be the same file"),
+        (("--opb", "p.opb", "--pbp", "-"), "a file of its own"),
+        (("--opb", "p.opb", "--pbp", "p.pbp", "--server", "http://localhost:1"), "leave out --server"),
+    ],
+)
+def test_files_for_veripb_that_cannot_be_written_are_refused(
+    cli: Cli, three: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], why: str
+) -> None:
+    monkeypatch.chdir(three.parent)
+    ran = cli("solve", three, *more)
+    assert (ran.code, why in ran.err) == (Exit.USAGE, True), ran.err
+    assert not list(three.parent.glob("p.*"))

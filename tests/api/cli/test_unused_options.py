@@ -50,6 +50,7 @@ SOLVE = [
     (("--scratch", "measure"), (*PROBLEM, "graph.json", "symbolic.json")),
     (("--order-only",), EVERY),
     (("--proof", "plan.proof"), EVERY[1:]),
+    (("--opb", "p.opb", "--pbp", "p.pbp"), EVERY[1:]),
     (("--replan",), EVERY),
     (("--output", "a.json", "--output", "b.csv", "--output-format", "csv"), (*PROBLEM, "graph.json")),
     (("--target", "stm32h743"), ("symbolic.json",)),
@@ -129,6 +130,9 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
         (("problem.json", "places.csv"), ("--in-place",), "--in-place: it is for graphs"),
         (("graph.json", "places.csv"), ("--in-place",), "--in-place: it is for models"),
         (("symbolic.json", "plan.json"), ("--recheck",), "--recheck: it is not for problems with symbols"),
+        (("symbolic.json", "plan.json"), ("--proof", "p"), "--proof: it is not for problems with symbols"),
+        (("graph.json", "plan.json"), ("--proof", "p"), "--proof: there are no proofs for graphs"),
+        (("rows.csv", "plan.json"), ("--proof", "p"), "--proof: a proof is about a problem in JSON"),
         (("symbolic.json", "plan.json"), ("--order", "free"), "--order: it is not for problems with symbols"),
     ],
 )

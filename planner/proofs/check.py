@@ -1,0 +1,105 @@
+"""What the checker that stands alone says of a proof, and what that means to the claims of a plan.
+
+The module `_checker` is built from the checker's own source. It is given the bytes of the problem's file and
+the plan as this package writes it, and judges both itself: nothing that memstow has read goes into it.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from enum import IntEnum
+from hashlib import file_digest
+from typing import Final
+
+from memstow.planner.formats import read_problem
+from memstow.planner.formats.native import write_plan
+from memstow.planner.model import Status
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Problem, parse_term
+from memstow.planner.model.records import record
+from memstow.planner.proofs._checker import check
+from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
+
+BY_PROOF: Final = "its proof"
+
+
+class Outcome(IntEnum):
+    """What the checker says, as the exit code of `memstow-check`."""
+
+    VERIFIED = 0
+    """The plan is right and its peak the least, or nothing fits."""
+    WRONG = 1
+    """The plan or the proof is wrong."""
+    NOT_CHECKED = 2
+    """The problem has something that the checker does not know, or one of the files is none."""
+    WEAKER = 3
+    """The plan is right, and the proof shows less."""
+
+
+@record
+class CheckedProof:
+    """What the checker says of a proof."""
+
+    outcome: Outcome
+    says: str
+    """The verdict in words, such as `verified: peak 986112 is least`."""
+    bound: int
+    """No plan has a peak below it, by the proof; 0 where it shows nothing."""
+    sha256: str
+    """Of the file of the proof."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether the plan is right, and no other is better."""
+        return self.outcome is Outcome.VERIFIED
+
+    @property
+    def shows(self) -> bool:
+        """Whether plan and proof are right, though the proof may show less than the plan says."""
+        return self.outcome in (Outcome.VERIFIED, Outcome.WEAKER)
+
+
+class StoppedError(Exception):
+    """The check was stopped before its end."""
+
+
+def check_proof(
+    document: bytes, plan: Plan, path: "str | os.PathLike[str]", cancel: threading.Event | None = None
+) -> CheckedProof:
+    """What the checker says of a plan and a proof in a file; `document` is the file of the problem, in JSON.
+
+    Raises OSError where the proof cannot be read, and StoppedError soon after `cancel` is set.
+    """
+    problem, name = read_problem(document, "json"), os.fspath(path)
+    never: Callable[[], bool] = bool
+    with open(name, "rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    answer = check(document, write_plan(problem, plan), name, never if cancel is None else cancel.is_set)
+    if answer is None:
+        raise StoppedError
+    code, says, refuted = answer
+    return CheckedProof(Outcome(code), says, 0 if refuted is None else refuted + 1, digest)
+
+
+def with_proof(problem: Problem, plan: Plan, verdict: Verdict, proof: CheckedProof) -> Verdict:
+    """The verdict on a plan of the problem with what its proof shows.
+
+    Claims that it proves are checked. A wrong proof, or another than the plan names, is a violation.
+    """
+    if plan.proof_sha256 not in (None, proof.sha256):
+        message = f"the plan names another proof, with the SHA-256 {plan.proof_sha256}, not {proof.sha256}"
+        return verdict.violated(Violation(Code.PROOF, message))
+    if not proof.shows:
+        message = f"memstow-check does not accept the proof: {proof.says}"
+        return verdict.violated(Violation(Code.PROOF, message))
+    if plan.status is Status.INFEASIBLE and proof.verified:
+        return verdict.standing((Subject.NOTHING_FITS, None), Standing.CHECKED, BY_PROOF)
+    (pool,) = problem.pools
+    for value in plan.objective[:1]:  # Bounds of the others are about plans with this peak.
+        term = parse_term(value.term)
+        if term is not None and term.is_peak_of(pool.id, 1) and value.bound <= proof.bound:
+            verdict = verdict.standing((Subject.BOUND, value.term), Standing.CHECKED, BY_PROOF)
+    for use in plan.pools:
+        if use.pool == pool.id and use.bound <= proof.bound:
+            verdict = verdict.standing((Subject.POOL_BOUND, use.pool), Standing.CHECKED, BY_PROOF)
+    return verdict

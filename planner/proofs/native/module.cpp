@@ -1,0 +1,68 @@
+// The checker of proofs as a module of Python: its source is that of the program that stands alone, and
+// nothing of memstow is linked with it.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <ios>
+#include <streambuf>
+
+#define MEMSTOW_CHECK_WITHIN
+#include "memstow_check.cpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+struct Stopped {};
+
+// A file that asks at each block whether anybody still waits for it.
+class Asking : public std::filebuf {
+  public:
+    explicit Asking(const std::function<bool()>& stopped) : stopped_(stopped) {
+        pubsetbuf(block_.data(), static_cast<std::streamsize>(block_.size()));
+    }
+
+  protected:
+    int_type underflow() override {
+        const nb::gil_scoped_acquire held;
+        if (stopped_()) throw Stopped{};
+        return std::filebuf::underflow();
+    }
+
+  private:
+    const std::function<bool()>& stopped_;
+    std::array<char, 8192> block_{};
+};
+
+std::optional<std::tuple<int, std::string, std::optional<Bytes>>> check(
+    const nb::bytes& problem, const nb::bytes& plan, const std::string& path,
+    const std::function<bool()>& stopped) {
+    const std::string problem_text(problem.c_str(), problem.size()), plan_text(plan.c_str(), plan.size());
+    Asking file(stopped);
+    if (file.open(path, std::ios::in | std::ios::binary) == nullptr) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+        throw nb::python_error();
+    }
+    const nb::gil_scoped_release release;
+    try {
+        const Verdict verdict = verdict_of([&] { return compared(problem_text, &plan_text, file); });
+        return std::tuple(static_cast<int>(verdict.code), verdict.words, verdict.refuted);
+    } catch (const Stopped&) {
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+NB_MODULE(_checker, m) {
+    m.def("check", &check, nb::arg("problem"), nb::arg("plan"), nb::arg("path"), nb::arg("stopped"),
+          "What memstow-check says of a problem, a plan and the file of a proof: its exit code, its words, "
+          "and\n"
+          "the height that no layout has; None where it was stopped.");
+}
