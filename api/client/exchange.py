@@ -121,9 +121,10 @@ class Exchange:
         idempotency_key: str | None = None,
         name: str | None = None,
         callback: str | None = None,
+        proof: bool = False,
     ) -> "Flow[str]":
-        """The id of a new job."""
-        path = _with_query("/v1/jobs", name=name, callback=callback)
+        """The id of a new job; with `proof` it writes a proof of its plan as well."""
+        path = _with_query("/v1/jobs", name=name, callback=callback, proof="true" if proof else None)
         members = {"priority": priority, "hint_job": hint_job}
         request = _request_about(path, *_written(problem), options, members, idempotency_key)
         return (yield from self._submitted(request))
@@ -189,6 +190,14 @@ class Exchange:
         """The plan of a job: the best so far, or the last."""
         answer = yield from self._send(Request("GET", f"/v1/jobs/{job}/plan"))
         return formats.read_plan(answer.content, problem_of(problem), "json")
+
+    def problem(self, job: str) -> "Flow[bytes]":
+        """The problem or the graph of a job, byte for byte as its proof is about it."""
+        return (yield from self._send(Request("GET", f"/v1/jobs/{job}/problem"))).content
+
+    def proof(self, job: str) -> "Flow[bytes]":
+        """The proof of the plan of a job that has ended, for `check_proof` or `memstow-check`."""
+        return (yield from self._send(Request("GET", f"/v1/jobs/{job}/proof"))).content
 
     def plan_symbolic(
         self,

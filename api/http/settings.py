@@ -121,6 +121,7 @@ class Settings(BaseModel):
     solve_memory: Size = Field(
         4 << 30, description="Bytes of memory that one solve may use, in a process of its own."
     )
+    max_proof: Size = Field(64 << 20, description="Bytes of a proof of a plan that is kept.")
     body_seconds: Seconds = Field(30.0, description="Seconds within which a request body must be here.")
 
     min_rate: Number = Field(
@@ -286,6 +287,7 @@ class Settings(BaseModel):
                 fast_body=self.fast_body,
                 fast_choices=self.fast_choices,
                 share_cache=self.share_cache,
+                max_proof=self.max_proof,
             ),
         )
 

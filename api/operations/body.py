@@ -5,6 +5,7 @@ What is wrong is told of all parts at once. A plain problem is read without obje
 way, where it means the same.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -25,6 +26,7 @@ from memstow.api.operations.body_documents import (
 )
 from memstow.api.operations.encoding import (
     FRONT,
+    PROOF,
     SHAPES_MEMBERS,
     TARGETS,
     ShapesAsked,
@@ -181,6 +183,7 @@ class ParsedRequest:
     cache_key: str
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
     front: AskedFront | None = None  # the front that is asked for, in the place of a plan
+    proof: bool = False  # of the plan, asked for as well
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
@@ -192,6 +195,9 @@ class ParsedRequest:
             terms = self.front.fronts[0][1].terms
             text = with_front(text, self.front.options, self.front.targets)
             key = cache_key_with_hint(key, text.encode())
+        if self.proof:
+            # The plan is the same, and so is its key.
+            text = json.dumps({**json.loads(text), PROOF: True})
         return ValidatedRequest(
             problem=document_bytes(self.problem),
             options=text,
@@ -265,7 +271,7 @@ def _parse_problem_alone(
     options = _options_in(issues, None, form, limits)
     _refuse_shapes(issues, "query", form.shapes or {})
     front = read_front_members(issues, form, None)
-    return _with_front(_parsed(issues, problem, options, {}), front, "query", "")
+    return _with_front(_parsed(issues, problem, options, {}, form.proof), front, "query", "")
 
 
 def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRequest:
@@ -287,7 +293,7 @@ def _parse_envelope(content: object, form: BodyForm, limits: Limits) -> ParsedRe
 
         collect(issues, "options", partial(require_hint_of_orders, problem, hint))
     members = _members_in(issues, raw, form)
-    return _with_front(_parsed(issues, problem, options, members), front, FRONT, subject)
+    return _with_front(_parsed(issues, problem, options, members, form.proof), front, FRONT, subject)
 
 
 def _symbolic_part(content: object, form: BodyForm, limits: Limits) -> object | None:
@@ -313,7 +319,7 @@ def _parse_symbolic(content: Any, problem: object, form: BodyForm, limits: Limit
         own = {name: value for name, value in content.items() if name not in refused}
         raw = envelope(issues, own, (subject, *SHAPES_MEMBERS, "options", *members), (subject,))
         _refuse_for_symbols(issues, "", (name for name in refused if name in content))
-    _refuse_for_symbols(issues, "query", form.changes)
+    _refuse_for_symbols(issues, "query", (*form.changes, *([PROOF] if form.proof else ())))
     planned = collect(issues, subject, lambda: planned_within(symbolic_within(problem, limits)))
     options = _options_in(issues, raw, form, limits, _refuse_options_of_numbers)
     of_envelope = raw or {}
@@ -381,7 +387,13 @@ def _parsed(
     problem: "Problem | Graph | None",
     options: Options | None,
     members: Mapping[str, object],
+    proof: bool,
 ) -> ParsedRequest:
+    if proof and problem is not None:
+        # Other requests do not wait for this import.
+        from memstow.api.operations.prove import against_proofs
+
+        issues += [issue for issue in (against_proofs(problem),) if issue is not None]
     if issues or problem is None or options is None:
         raise InputError(issues)
     key = digest_of(problem)
@@ -391,6 +403,7 @@ def _parsed(
         digest=key,
         cache_key=cache_key(problem, options, key),
         members=members,
+        proof=proof,
     )
 
 

@@ -70,8 +70,10 @@ TARGETS: Final = "targets"
 """The member that says in whose memories, where it is for several."""
 SHAPES_KEY: Final = "shapes"
 """The member of the options of a job that says of what kind the plan of its problem with symbols is."""
+PROOF: Final = "proof"
+"""The member of the options of a job that says whether a proof of its plan is wanted."""
 # `members` stands in jobs of before teams of a cluster were dropped; one run solves them.
-_OF_KINDS: Final = (FRONT, TARGETS, SHAPES_KEY, "pieces", "members")
+_OF_KINDS: Final = (FRONT, TARGETS, SHAPES_KEY, PROOF, "pieces", "members")
 # Characters of a cache key that say which version it is of.
 MARK_LENGTH: Final = 12
 _NO_PROBLEM: Final = Problem(version=1, buffers=())

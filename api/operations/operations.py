@@ -27,6 +27,8 @@ from memstow.api.operations.request_types import (
     Document,
     EvaluateRequest,
     InspectRequest,
+    ProveRequest,
+    ProveResult,
     ReadBatchRequest,
     ReadRequest,
     RewritePlanRequest,
@@ -126,6 +128,13 @@ def _solve_symbolic(
     from memstow.api.operations.symbolic_solve import solve_symbolic
 
     return solve_symbolic(request, on_update, cancel)
+
+
+def _prove(request: ProveRequest, _on_update: OnUpdate, cancel: threading.Event) -> ProveResult:
+    # Requests for plans do not wait for this import.
+    from memstow.api.operations.prove import prove
+
+    return prove(request, cancel)
 
 
 def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
@@ -404,6 +413,7 @@ BUILD: Final = Answer("build", BuildRequest, Document, _build)
 EVALUATE: Final = Answer("evaluate", EvaluateRequest, Document, _evaluate)
 REWRITE_PLAN: Final = Answer("rewrite_plan", RewritePlanRequest, Document, _rewrite_plan)
 
+PROVE: Final = Search("prove", ProveRequest, ProveResult, _prove)
 SOLVE_FRONT: Final = Search("solve_front", SolveFrontRequest, SolveResult, _solve_front)
 WRITE_FRONT: Final = Answer("write_front", WriteFrontRequest, Document, _write_front)
 SOLVE_SYMBOLIC: Final = Search("solve_symbolic", SolveSymbolicRequest, SolveResult, _solve_symbolic)
@@ -415,6 +425,7 @@ OPERATIONS: Final[Mapping[str, Answer[Any, Any] | Search[Any, Any]]] = {
     entry.name: entry
     for entry in (
         SOLVE,
+        PROVE,
         SOLVE_FRONT,
         READ,
         READ_BATCH,

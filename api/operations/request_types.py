@@ -53,6 +53,7 @@ class BodyForm:
     members: tuple[str, ...] = ()  # further members that the envelope may have
     rewrites_model: bool = False  # the model is to be written again, as its plan says
     model_flags: tuple[str, ...] = ()  # how
+    proof: bool = False  # a proof is to be written as well
 
     @property
     def is_model(self) -> bool:
@@ -208,6 +209,25 @@ class SolveResult:
     bound: int | None
     peak: int | None
     solver: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProveRequest:
+    """Write a proof of a plan from the store, within seconds or steps of work."""
+
+    problem: bytes
+    plan: bytes
+    seconds: float | None
+    work: int | None
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProveResult:
+    """The plan, which names its proof, and the proof; or the plan as it was, and none."""
+
+    plan: bytes
+    proof: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

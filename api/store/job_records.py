@@ -20,6 +20,7 @@ from typing import Final
 import structlog
 from sqlalchemy import Connection, and_, delete, func, insert, select, text, update
 
+from memstow.api.operations.encoding import PROOF
 from memstow.api.store import keys
 from memstow.api.store.database import Database, StoreClock, insert_or_update, now, read_time, store_time
 from memstow.api.store.tables import (
@@ -55,19 +56,19 @@ def decompress(body: bytes | memoryview) -> bytes:
     return zlib.decompress(body)
 
 
-def read_plan(connection: Connection, job: str) -> bytes | None:
-    """The plan of a job."""
-    wanted = select(documents.c.body).where(documents.c.job_id == job, documents.c.kind == PLAN)
+def read_document(connection: Connection, job: str, kind: str) -> bytes | None:
+    """The plan or the proof of a job."""
+    wanted = select(documents.c.body).where(documents.c.job_id == job, documents.c.kind == kind)
     body = connection.execute(wanted).scalar()
     return None if body is None else decompress(body)
 
 
-def save_plan(connection: Connection, job: str, plan: bytes) -> None:
-    """Write the plan of a job, in place of the one before."""
-    where = and_(documents.c.job_id == job, documents.c.kind == PLAN)
-    body = compress(plan)
+def save_document(connection: Connection, job: str, kind: str, document: bytes) -> None:
+    """Write the plan or the proof of a job, in place of the one before."""
+    where = and_(documents.c.job_id == job, documents.c.kind == kind)
+    body = compress(document)
     if not connection.execute(update(documents).where(where).values(body=body)).rowcount:
-        connection.execute(insert(documents).values(job_id=job, kind=PLAN, body=body))
+        connection.execute(insert(documents).values(job_id=job, kind=kind, body=body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +392,8 @@ class Ending:
     keep_seconds: float
     error: str | None = None
     ran_seconds: float = 0.0
+    proof: bytes | None = None
+    """Of the plan in the progress."""
 
 
 def figures_of(progress: Progress) -> dict[str, int | float | str | None]:
@@ -417,7 +420,9 @@ def finish_job(connection: Connection, job: str, before: State, ending: Ending) 
     }
     connection.execute(update(jobs).where(jobs.c.id == job).values(values))
     if ending.progress.plan is not None:
-        save_plan(connection, job, ending.progress.plan)
+        save_document(connection, job, PLAN, ending.progress.plan)
+    if ending.proof is not None:
+        save_document(connection, job, PROOF, ending.proof)
     append_events(connection, job, ending.events, last=True)
     begin_callback(connection, job)
     _settle(connection, job, before, ending.ran_seconds)
@@ -483,7 +488,7 @@ def remove_jobs(connection: Connection, names: Collection[str], ran_seconds: flo
 
 
 def _settle(connection: Connection, job: str, before: State, ran_seconds: float) -> None:
-    """Count that a job has ended, and the bytes of its plan and its events."""
+    """Count that a job has ended, and the bytes of its documents and its events."""
     plans, callback_bytes = (
         connection.execute(
             select(func.coalesce(func.sum(func.length(column)), 0)).where(column.table.c.job_id == job)

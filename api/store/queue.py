@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.sql.elements import ColumnElement
 
+from memstow.api.operations.encoding import PROOF
 from memstow.api.store.database import Database, StoreError, now
 from memstow.api.store.job_records import (
     PLAN,
@@ -41,9 +42,9 @@ from memstow.api.store.job_records import (
     find_target,
     finish_job,
     read_body,
-    read_plan,
+    read_document,
     remove_jobs,
-    save_plan,
+    save_document,
     save_target,
     stop_job,
     store_bodies,
@@ -234,10 +235,10 @@ class Queue:
             return None if row is None else _with_callbacks(connection, [job_from_row(row)])[0]
 
     def document(self, job: str, kind: str) -> bytes | None:
-        """The problem, the hint, the model or the plan of a job."""
+        """The problem, the hint, the model, the plan or the proof of a job."""
         with self._database.read() as connection:
-            if kind == PLAN:
-                return read_plan(connection, job)
+            if kind in (PLAN, PROOF):
+                return read_document(connection, job, kind)
             row = connection.execute(select(jobs.c.account, jobs.c[kind]).where(jobs.c.id == job)).first()
             return None if row is None else read_body(connection, row[0], row[1])
 
@@ -447,7 +448,7 @@ class Claims:
             connection.execute(update(jobs).where(jobs.c.id == row["id"]).values(values))
             job = job_from_row({**row, **values})
             problem, hint = (read_body(connection, row["account"], row[name]) for name in ("problem", "hint"))
-            plan = read_plan(connection, job.id)
+            plan = read_document(connection, job.id, PLAN)
         return ClaimedJob(job, problem or b"", hint, plan)
 
     def heartbeat(self, running: Iterable[tuple[str, int]]) -> dict[str, Stop | None]:
@@ -505,7 +506,7 @@ class Claims:
             if values:
                 connection.execute(update(jobs).where(jobs.c.id == job).values(values))
             if progress.plan is not None:
-                save_plan(connection, job, progress.plan)
+                save_document(connection, job, PLAN, progress.plan)
             append_events(connection, job, events)
             return True
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-from memstow.api.operations.encoding import FRONT, SHAPES_KEY
+from memstow.api.operations.encoding import FRONT, PROOF, SHAPES_KEY
 from memstow.planner.model.plan import gap_of
 
 metadata = MetaData(
@@ -188,8 +188,8 @@ documents = Table(
     "documents",
     metadata,
     Column("job_id", String(32), ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
-    Column("kind", String(16), primary_key=True),  # plan
-    Column("body", LargeBinary, nullable=False),  # JSON, deflated
+    Column("kind", String(16), primary_key=True),  # plan or proof
+    Column("body", LargeBinary, nullable=False),  # deflated
 )
 
 events = Table(
@@ -366,6 +366,11 @@ class Job:
     def is_symbolic(self) -> bool:
         """Whether its problem has symbols, and its plan lays out every value of them."""
         return SHAPES_KEY in json.loads(self.options)
+
+    @property
+    def wants_proof(self) -> bool:
+        """Whether a proof of its plan is to be written."""
+        return PROOF in json.loads(self.options)
 
     @property
     def gap(self) -> float | None:

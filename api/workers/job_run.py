@@ -22,9 +22,11 @@ from memstow.api.operations.encoding import (
     options_from_text,
     plan_from_bytes,
 )
-from memstow.api.operations.operations import SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
+from memstow.api.operations.operations import PROVE, SOLVE, SOLVE_FRONT, SOLVE_SYMBOLIC
 from memstow.api.operations.request_types import (
     FrontUpdate,
+    ProveRequest,
+    ProveResult,
     SolveFrontRequest,
     SolveRequest,
     SolveResult,
@@ -45,6 +47,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.options import Bound, Event, Incumbent
 from memstow.planner.model.plan import gap_of
 from memstow.planner.solve.run_state import better
+from memstow.solvers.core import DEFAULT_WORK
 
 _FLUSH_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 1.0
@@ -188,19 +191,25 @@ class JobRun:
             if self._changed or events:
                 self._claims.record(self.job.id, self.job.attempt, self._progress, events)
             self._claims.requeue(
-                self.job.id, self.job.attempt, self._keep_seconds, lost=lost, ran_seconds=self._seconds()
+                self.job.id, self.job.attempt, self._keep_seconds, lost=lost, ran_seconds=self.seconds()
             )
 
         self.with_retries(write)
         log.info("job_put_back")
 
-    def finish(self, state: State, result: SolveResult | None = None, error: str | None = None) -> None:
-        """Write the end of the job: with this result, or with the progress so far."""
+    def finish(
+        self,
+        state: State,
+        result: SolveResult | None = None,
+        error: str | None = None,
+        proof: bytes | None = None,
+    ) -> None:
+        """Write the end of the job: with this result and its proof, or with the progress so far."""
         job = self.job
         if self.stop is Stop.DISCARD:
             self.with_retries(
                 lambda: self._claims.requeue(
-                    job.id, job.attempt, self._keep_seconds, ran_seconds=self._seconds()
+                    job.id, job.attempt, self._keep_seconds, ran_seconds=self.seconds()
                 )
             )
             return
@@ -211,12 +220,13 @@ class JobRun:
             events=[*self._events, done_event(state, progress)],
             keep_seconds=self._keep_seconds,
             error=error,
-            ran_seconds=self._seconds(),
+            ran_seconds=self.seconds(),
+            proof=proof,
         )
         written = self.with_retries(lambda: self._claims.finish(job.id, job.attempt, ending))
         log.info("job_finished", state=state.value, status=progress.status, written=written)
 
-    def _seconds(self) -> float:
+    def seconds(self) -> float:
         """How long it has run."""
         return time.monotonic() - self.begin
 
@@ -260,6 +270,7 @@ class JobLimits:
     fast_body: int
     fast_choices: int
     share_cache: bool = False
+    max_proof: int = 64 << 20
 
 
 class JobSteps:
@@ -282,7 +293,7 @@ class JobSteps:
             return
         cached = self._from_cache(run)
         if cached is not None:
-            run.finish(State.DONE, cached)
+            self._finish_proven(run, cached)
             return
         if run.job.is_symbolic:
             # No plan of another request serves this one, and no attempt is short enough for this process.
@@ -355,28 +366,34 @@ class JobSteps:
 
     def _run_isolated(self, run: JobRun, known: bytes | None) -> SolveResult:
         """The result of a run in a process of its own, here or on a cluster."""
-        shutdown = self._shutdown
-        options = json.loads(run.job.options)
-        allowed = self._limits.max_time_limit
-        seconds = allowed if options["deterministic"] else min(options["time_limit"], allowed)
-        memory, most = options.get("memory_limit"), self._limits.solve_memory
-        by_option = memory is not None and memory < most
         with tracing.solve(run.on_update) as on_update:
-            control = RunControl(
-                memory=memory if by_option else most,
-                memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
-                seconds=seconds + (_SYMBOLIC_MARGIN_SECONDS if run.job.is_symbolic else _MARGIN_SECONDS),
-                on_update=on_update,
-                stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
-                kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
-                tick=run.flush,
-            )
+            control = replace(self._control(run, self._seconds_for(run)), on_update=on_update)
             request = self._request(run, known)
             if isinstance(request, SolveSymbolicRequest):
                 return self._executor.run(SOLVE_SYMBOLIC, request, control)
             if isinstance(request, SolveFrontRequest):
                 return self._executor.run(SOLVE_FRONT, request, control)
             return self._executor.run(SOLVE, request, control)
+
+    def _seconds_for(self, run: JobRun) -> float:
+        """The seconds that all of the job may take."""
+        options = json.loads(run.job.options)
+        allowed = self._limits.max_time_limit
+        return allowed if options["deterministic"] else min(options["time_limit"], allowed)
+
+    def _control(self, run: JobRun, seconds: float) -> RunControl:
+        """The limits of a process for a run that may take so many seconds."""
+        shutdown = self._shutdown
+        memory, most = json.loads(run.job.options).get("memory_limit"), self._limits.solve_memory
+        by_option = memory is not None and memory < most
+        return RunControl(
+            memory=memory if by_option else most,
+            memory_rule=f"the {'option `memory_limit`' if by_option else 'setting `solve_memory`'}",
+            seconds=seconds + (_SYMBOLIC_MARGIN_SECONDS if run.job.is_symbolic else _MARGIN_SECONDS),
+            stop_requested=lambda: run.stop is not Stop.NO or shutdown.ending.is_set(),
+            kill_requested=lambda: run.lost or shutdown.stopped.is_set() or run.stop is Stop.DISCARD,
+            tick=run.flush,
+        )
 
     @staticmethod
     def _request(run: JobRun, known: bytes | None) -> SolveRequest:
@@ -400,9 +417,41 @@ class JobSteps:
         self._metrics.solve_ended(result.solver, result.status, time.monotonic() - run.begin, gap)
         self._write_to_cache(run, result, complete=not stopped)
         if not stopped:
-            run.finish(State.DONE, result)
+            self._finish_proven(run, result)
         else:
             run.finish(State.CANCELLED, None if run.is_worse(result) else result)
+
+    def _finish_proven(self, run: JobRun, result: SolveResult) -> None:
+        """End the job with the result, and with its proof where one is wanted and can be had."""
+        if not run.job.wants_proof:
+            run.finish(State.DONE, result)
+            return
+        run.set_result(result)
+        run.flush()
+        options = json.loads(run.job.options)
+        is_deterministic = options["deterministic"]
+        left = max(self._seconds_for(run) - run.seconds(), 0.0)
+        request = ProveRequest(
+            problem=run.claimed.problem,
+            plan=result.plan,
+            seconds=None if is_deterministic else left,
+            work=options["work_limit"] or DEFAULT_WORK if is_deterministic else None,
+            most_bytes=self._limits.max_proof,
+        )
+        try:
+            proven = self._executor.run(PROVE, request, self._control(run, left))
+        except ChildError as error:
+            ended = self._shutdown.stopped.is_set() or run.lost or run.stop is Stop.DISCARD
+            if error.code == SHORTAGE or ended:
+                self._finish_without_result(run, error)
+                return
+            # The plan stands by itself.
+            log.warning("child_ended", reason=error.code, message=str(error))
+            proven = ProveResult(plan=result.plan, proof=None)
+        if run.stop is Stop.NO and self._shutdown.ending.is_set() and proven.proof is None:
+            run.put_back()  # Another server has the time that was left.
+            return
+        run.finish(State.DONE, replace(result, plan=proven.plan), proof=proven.proof)
 
     def _finish_without_result(self, run: JobRun, error: ChildError) -> None:
         if error.code == SHORTAGE:

@@ -28,7 +28,7 @@ def refuted(problem: Problem, bound: int, folder: Path) -> tuple[str, str] | Non
     claim = TermValue(term="peak", value=bound, bound=bound, gap=0.0)
     claimed = Plan(status=Status.OPTIMAL, objective=[claim])
     paths = folder / "p.opb", folder / "p.pbp"
-    proof = refute_within(problem, claimed, *map(str, paths), Budget(-1.0, 3_000_000))
+    proof = refute_within(problem, claimed, str(paths[0]), str(paths[1]), Budget(-1.0, 3_000_000))
     assert sorted(entry.name for entry in folder.iterdir()) == ([] if proof is None else ["p.opb", "p.pbp"])
     if proof is None:
         return None

@@ -38,6 +38,7 @@ from memstow.api.http.submission import (
     submit_job,
 )
 from memstow.api.operations import plan_forms
+from memstow.api.operations.encoding import PROOF
 from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.store.keys import Role
 from memstow.api.store.queue import Filter
@@ -93,7 +94,8 @@ ByWhatIsShown = Annotated[
     schemas.answers("The job.", samples.JOB, _JOB, 400, 410, 415, 507, status=202),
     description="A job that was answered with 202 is not lost, whatever happens to the server. With an "
     "`Idempotency-Key` the same request may be sent again: it is the same job. With "
-    "`output_format=tflite` the job keeps the model of the body, so that its plan can be had as one.",
+    "`output_format=tflite` the job keeps the model of the body, so that its plan can be had as one. With "
+    "`proof=true` what is left of its time goes to a proof, which is about the problem as `problem` has it.",
     makes_work=True,
     parameters=[
         *OPTION_PARAMETERS,
@@ -121,11 +123,12 @@ async def submit(
     call: Call,
     format: FormatOfBody = None,  # noqa: A002
     output_format_name: FormatOfJob = None,
+    proof: Annotated[bool, Query(description="Write a proof of the plan as well.")] = False,
 ) -> Response:
     """Submit."""
     _require_form_of_job(call.request, output_format_name)
     body, form = await read_problem_body(call.request, call.service, format, "priority", "hint_job")
-    return await submit_job(call, body, form)
+    return await submit_job(call, body, replace(form, proof=proof))
 
 
 @operation(
@@ -374,6 +377,29 @@ async def get_plan(call: Call, job: str, output_format_name: FormatOfPlan = None
         return plan.body, plan.media_type
 
     return await current_version(call, known, plan.etag, written, {"Vary": "Accept"})
+
+
+@operation(
+    router,
+    "GET /v1/jobs/{job}/proof",
+    "get_job_proof",
+    "The proof of a job's plan",
+    schemas.answers("The proof.", "", schemas.BYTES, 404, 409, media_type="application/octet-stream"),
+    description="Of a job that was submitted with `proof=true`, when it has ended. It is about the bytes at "
+    "`problem`, and the plan names its SHA-256.",
+    role=Role.READ,
+)
+async def get_proof(call: Call, job: str) -> Response:
+    """The proof."""
+    known = await call.job(job)
+    if not known.wants_proof:
+        raise ApiError(409, "no_proof", "the job was submitted without `proof=true`")
+    proof = await call.service.document(call.request, known.id, PROOF)
+    if proof is not None:
+        return Response(proof, media_type="application/octet-stream")
+    if known.over:
+        raise ApiError(409, "no_proof", "nothing could be proven within the limits of the job")
+    raise nothing_yet(known, "proof", "proof")
 
 
 async def _view(call: Call, job: Job) -> Response:

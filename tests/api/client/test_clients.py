@@ -37,6 +37,7 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
     digest_symbolic,
 )
+from memstow.planner.proofs.check import check_proof
 from memstow.planner.shapes.symbolic_layout import plan_at
 from memstow.planner.verify import verify
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
@@ -306,6 +307,22 @@ def test_the_same_for_an_event_loop(running: Server) -> None:
             assert gone.value.code == "no_such_job"
 
     asyncio.run(work())
+
+
+def test_a_proof_comes_with_a_plan_where_it_is_asked_for(running: Server, tmp_path: Path) -> None:
+    path = tmp_path / "plan.proof"
+    with Client(running.url) as client:
+        job = client.submit(SMALL, Options(time_limit=60.0), proof=True)
+        assert [event.kind for event in client.events(job)][-1] == "done"
+        answer, document = client.result(job, SMALL), client.problem(job)
+        path.write_bytes(client.proof(job))
+        checked = check_proof(document, answer, path)
+        assert (checked.verified, checked.sha256) == (True, answer.proof_sha256)
+        without = client.submit(SMALL)
+        assert [event.kind for event in client.events(without)][-1] == "done"
+        with pytest.raises(ServerError) as none:
+            client.proof(without)
+        assert none.value.code == "no_proof"
 
 
 def test_mistakes_raise_what_they_raise_here(running: Server) -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.solve.engine import plan
 from tests.api.asking import events, has_plan, over
 from tests.api.http.conftest import hard, problem_document
+from tests.checker.checkers import VERIFIED, second
 from tests.waiting import wait_for
 
 
@@ -456,3 +458,69 @@ def test_what_is_not_there_is_404(client: TestClient) -> None:
     problem_document(client.delete("/v1/jobs/x"), 404, "no_such_job")
     problem_document(client.get("/v1/batches/x"), 404, "no_such_batch")
     problem_document(client.delete("/v1/batches/x"), 404, "no_such_batch")
+
+
+def proven(client: TestClient, problem: dict[str, Any], **options: Any) -> str:
+    response = client.post("/v1/jobs?proof=true", json={"problem": problem, "options": options})
+    assert response.status_code == 202, response.text
+    job: str = response.json()["id"]
+    assert over(client, job)["state"] == "done"
+    return job
+
+
+@pytest.mark.parametrize("options", [{"time_limit": 60.0}, {"deterministic": True}])
+def test_a_job_keeps_a_proof_of_its_plan(client: TestClient, tmp_path: Path, options: dict[str, Any]) -> None:
+    # The second is answered from the cache, and has its proof all the same.
+    for _ in range(2):
+        path = f"/v1/jobs/{proven(client, PROBLEM, **options)}"
+        document, answer, proof = (client.get(f"{path}/{part}") for part in ("problem", "plan", "proof"))
+        assert (proof.status_code, proof.headers["content-type"]) == (200, "application/octet-stream")
+        assert answer.json()["proof_sha256"] == sha256(proof.content).hexdigest()
+        verdict = second((document.content, answer.content, proof.content), tmp_path)
+        assert (verdict.code, verdict.words) == (VERIFIED, "verified: peak 12288 is least")
+        assert client.delete(f"{path}?discard=true").status_code == 204
+        problem_document(client.get(f"{path}/proof"), 404, "no_such_job")
+
+
+def test_a_proof_that_nothing_fits(client: TestClient, tmp_path: Path) -> None:
+    path = f"/v1/jobs/{proven(client, {**PROBLEM, 'pools': [{'id': 'memory', 'capacity': 12287}]})}"
+    files = tuple(client.get(f"{path}/{part}").content for part in ("problem", "plan", "proof"))
+    assert second((files[0], files[1], files[2]), tmp_path).code == VERIFIED
+
+
+def test_a_job_without_a_proof_says_why(client: TestClient) -> None:
+    job = submit(client)["id"]
+    over(client, job)
+    message = problem_document(client.get(f"/v1/jobs/{job}/proof"), 409, "no_proof")["detail"]
+    assert "without `proof=true`" in message
+    assert "proof_sha256" not in client.get(f"/v1/jobs/{job}/plan").json()
+
+
+def test_a_proof_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, slots=1, max_proof=50)
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        job = proven(client, PROBLEM)
+        message = problem_document(client.get(f"/v1/jobs/{job}/proof"), 409, "no_proof")["detail"]
+        assert "nothing could be proven" in message
+        assert client.get(f"/v1/jobs/{job}/plan").json()["status"] == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("problem", "code", "why"),
+    [
+        (TWO_POOLS, "no_proof", "it has several pools"),
+        ({"version": 1, "tensors": [], "operators": [], "inputs": []}, "no_proof", "no proofs for graphs"),
+        (SYMBOLIC, "not_for_symbols", "not for problems with symbols"),
+    ],
+)
+def test_a_proof_that_there_cannot_be_is_refused(
+    client: TestClient, problem: dict[str, Any], code: str, why: str
+) -> None:
+    refused = client.post("/v1/jobs?proof=true", json=problem)
+    assert refused.status_code == 422
+    (issue,) = refused.json()["errors"]
+    assert (issue["code"], issue["path"].endswith("query.proof"), why in issue["message"]) == (
+        code,
+        True,
+        True,
+    )

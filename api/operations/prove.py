@@ -1,0 +1,81 @@
+"""The proof of the plan of a job: written within what is left of its limits, and checked before all else."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from memstow.api.operations.encoding import document_from, plan_from_bytes, plan_to_bytes
+from memstow.api.operations.request_types import ProveRequest, ProveResult
+from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import Problem
+from memstow.planner.proofs.check import StoppedError, check_proof
+from memstow.planner.proofs.prove import prove_within, why_not
+from memstow.solvers.core import Budget
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
+
+_CHECK_SECONDS: Final = 0.1
+
+
+def against_proofs(document: "Problem | Graph") -> Issue | None:
+    """What to say of a request for a proof of a document that there are none of."""
+    if not isinstance(document, Problem):
+        return Issue("no_proof", "query.proof", "there are no proofs for graphs; leave it out")
+    why = why_not(document)
+    if why is None:
+        return None
+    return Issue(
+        "no_proof", "query.proof", f"there are no proofs for such a problem yet: {why}; leave it out"
+    )
+
+
+def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
+    """The proof of a plan, which then names it; none where nothing was shown, or where it is too large."""
+    document, plan = document_from(request.problem), plan_from_bytes(request.plan)
+    issue = against_proofs(document)
+    if issue is not None or not isinstance(document, Problem):
+        raise InputError([] if issue is None else [issue])
+    nothing = ProveResult(plan=request.plan, proof=None)
+    budget = Budget(
+        -1.0 if request.seconds is None else request.seconds, -1 if request.work is None else request.work
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.proof"
+        with _ending(budget, Path(folder), request.most_bytes, cancel):
+            proof = prove_within(document, plan, request.problem, str(path), budget)
+        if proof is None or proof.size > request.most_bytes:
+            return nothing
+        try:
+            checked = check_proof(request.problem, plan, path, cancel)
+        except StoppedError:
+            return nothing
+        if not checked.shows:
+            raise RuntimeError(f"a proof of memstow's own is none: {checked.says}")
+        return ProveResult(
+            plan=plan_to_bytes(replace(plan, proof_sha256=checked.sha256)), proof=path.read_bytes()
+        )
+
+
+@contextmanager
+def _ending(budget: Budget, folder: Path, most_bytes: int, cancel: threading.Event) -> Iterator[None]:
+    """End the work in native code when somebody wants that, or when its file is too large."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_CHECK_SECONDS):
+            if cancel.is_set() or sum(entry.stat().st_size for entry in os.scandir(folder)) > most_bytes:
+                budget.cancel()
+
+    watcher = threading.Thread(target=watch, name="memstow proof", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
