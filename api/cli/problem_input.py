@@ -441,6 +441,7 @@ NEED_OBJECTS: Final = (
     options.POINT,
     options.RECHECK,
     options.PROOF,
+    options.OPB,
 )
 
 

@@ -48,7 +48,7 @@ def refuse_odd_proof(args: argparse.Namespace) -> None:
     for path, _ in written:
         refuse_stream(path)
     if (args.opb is None) != (args.pbp is None):
-        raise _refused("--opb and --pbp are about each other: give both")
+        raise _refused("--opb and --pbp are about each other: give both", options.OPB)
     if server_of(args):
         raise _refused("proofs are written here, not by a service; leave out --server")
     refuse_unwritable(*(path for path, _ in written))
@@ -64,19 +64,20 @@ def refuse_stream(path: str) -> None:
         raise _refused("a proof is a file of its own; name it")
 
 
-def _refused(why: str) -> InputError:
-    return InputError.single("no_proof", options.PROOF.spelling, why)
+def _refused(why: str, option: options.Option = options.PROOF) -> InputError:
+    return InputError.single("no_proof", option.spelling, why)
 
 
-def provable(document: "Problem | Graph", data: bytes) -> "Problem":
-    """The problem, which is just what these bytes say: a checker reads nothing else."""
+def provable(document: "Problem | Graph", data: bytes, option: options.Option = options.PROOF) -> "Problem":
+    """The problem, just as these bytes say it: a checker reads nothing else. Errors name the option."""
     from memstow.planner.formats import read_problem
     from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.prove import why_not
 
     if not isinstance(document, Problem):
         raise _refused(
-            "there are no proofs for graphs: leave it out, or `memstow convert` it to the problem of an order"
+            "there are no proofs for graphs: leave it out, or `memstow convert` it to that of an order",
+            option,
         )
     try:
         same = read_problem(data, "json") == document
@@ -85,11 +86,12 @@ def provable(document: "Problem | Graph", data: bytes) -> "Problem":
     if not same:
         raise _refused(
             "a proof is about a problem in JSON, just as its file says it: write such a file with "
-            "`memstow convert`, with the capacity and the pools in it, and take that, or leave it out"
+            "`memstow convert`, with the capacity and the pools in it, and take that, or leave it out",
+            option,
         )
     why = why_not(document)
     if why is not None:
-        raise _refused(f"there are no proofs for such a problem yet: {why}; leave it out")
+        raise _refused(f"there are no proofs for such a problem yet: {why}; leave it out", option)
     return document
 
 

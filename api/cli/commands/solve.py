@@ -258,7 +258,8 @@ def run(args: argparse.Namespace) -> int:
     check_names(args, document)
     model = read_model(args, document, data)
     if wants_proof(args):
-        return _solve_and_prove(args, provable(document, data), data, began)
+        named = options.OPB if args.proof is None else options.PROOF
+        return _solve_and_prove(args, provable(document, data, named), data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)

@@ -50,7 +50,7 @@ SOLVE = [
     (("--scratch", "measure"), (*PROBLEM, "graph.json", "symbolic.json")),
     (("--order-only",), EVERY),
     (("--proof", "plan.proof"), EVERY[1:]),
-    (("--opb", "p.opb", "--pbp", "p.pbp"), EVERY[1:]),
+    (("--pbp", "p.pbp", "--opb", "p.opb"), EVERY[1:]),
     (("--replan",), EVERY),
     (("--output", "a.json", "--output", "b.csv", "--output-format", "csv"), (*PROBLEM, "graph.json")),
     (("--target", "stm32h743"), ("symbolic.json",)),
