@@ -442,6 +442,7 @@ NEED_OBJECTS: Final = (
     options.RECHECK,
     options.PROOF,
     options.OPB,
+    options.PBP,
 )
 
 
