@@ -55,10 +55,16 @@ class Example:
         """The solver whose plan is drawn."""
         return "greedy" if "greedy" in self.honoured_by() else "banks"
 
-    def plan(self, solver: str) -> Plan:
-        """The plan of this solver."""
+    def plan(self, solver: str, work_limit: int | None = None) -> Plan:
+        """The plan of this solver. One that proves little goes on for 40 s where no limit is given."""
         deterministic = solver not in BACK_ENDS and solver != "auto"
-        limits = replace(self.options, solver=solver, deterministic=deterministic, time_limit=PATIENCE)
+        limits = replace(
+            self.options,
+            solver=solver,
+            deterministic=deterministic,
+            time_limit=PATIENCE,
+            work_limit=work_limit,
+        )
         return plan(self.problem, limits)
 
     def honoured_by(self) -> list[str]:

@@ -59,7 +59,7 @@ def try_damaged(
         with tempfile.TemporaryDirectory() as folder:
             programs = list(_programs(models, Path(folder), became, wrong))
             if programs:
-                flags = ("-O1", *SANITIZERS) if sanitized else ("-O1",)
+                flags = ("-O0", *SANITIZERS) if sanitized else ("-O1",)
                 library = compile_programs([program.name for program in programs], Path(folder), *flags)
                 ran = run_programs(programs, library, 2, sanitized, reference="nothing")
                 wrong += [f"{entry.name}: {entry.trouble}" for entry in ran if entry.trouble]

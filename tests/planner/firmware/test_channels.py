@@ -62,7 +62,7 @@ def test_programs_make_what_those_without_parts_make(tmp_path: Path, sanitized: 
             with suppress(InputError):
                 programs += _programs(kind, seed, tmp_path)
     names = [program.name for program in programs]
-    flags = ["-O1", *(SANITIZERS if sanitized else ()), *by_caller(programs)]
+    flags = ["-O0" if sanitized else "-O1", *(SANITIZERS if sanitized else ()), *by_caller(programs)]
     library = compile_programs(names, tmp_path, *flags)
     ran = run_programs(programs, library, 2, sanitized, reference="first")
     assert [entry.name for entry in ran] == names

@@ -550,7 +550,7 @@ def test_damaged_models_are_refused_or_run_without_a_report(tmp_path: Path) -> N
             (tmp_path / f"{name}{end}").write_bytes(built.files[f"{name}{end}"])
     from tests.planner.firmware.running import Program, run_programs
 
-    library = compile_programs(list(programs), tmp_path, "-O1", *SANITIZERS)
+    library = compile_programs(list(programs), tmp_path, "-O0", *SANITIZERS)
     listed = [Program(name, "", 0, 0, built.arena, -1) for name, built in programs.items()]
     ran = run_programs(listed, library, 2, sanitized=True, reference="nothing")
     assert not [entry for entry in ran if entry.trouble]
