@@ -2,12 +2,10 @@
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from memstow.api.operations.encoding import document_from, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.request_types import ProveRequest, ProveResult
@@ -19,8 +17,6 @@ from memstow.solvers.core import Budget
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-
-_CHECK_SECONDS: Final = 0.1
 
 
 def against_proofs(document: "Problem | Graph") -> Issue | None:
@@ -37,6 +33,8 @@ def against_proofs(document: "Problem | Graph") -> Issue | None:
 
 def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
     """The proof of a plan, which then names it; none where nothing was shown, or where it is too large."""
+    from memstow.planner.solve.portfolio import cancelling
+
     document, plan = document_from(request.problem), plan_from_bytes(request.plan)
     issue = against_proofs(document)
     if issue is not None or not isinstance(document, Problem):
@@ -47,7 +45,14 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
     )
     with TemporaryDirectory() as folder:
         path = Path(folder) / "plan.proof"
-        with _ending(budget, Path(folder), request.most_bytes, cancel):
+
+        def is_too_large() -> bool:
+            try:
+                return sum(entry.stat().st_size for entry in os.scandir(folder)) > request.most_bytes
+            except FileNotFoundError:
+                return False  # A draft was renamed or removed meanwhile.
+
+        with cancelling(budget, cancel, is_too_large):
             proof = prove_within(document, plan, request.problem, str(path), budget)
         if proof is None or proof.size > request.most_bytes:
             return nothing
@@ -60,22 +65,3 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
         return ProveResult(
             plan=plan_to_bytes(replace(plan, proof_sha256=checked.sha256)), proof=path.read_bytes()
         )
-
-
-@contextmanager
-def _ending(budget: Budget, folder: Path, most_bytes: int, cancel: threading.Event) -> Iterator[None]:
-    """End the work in native code when somebody wants that, or when its file is too large."""
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(_CHECK_SECONDS):
-            if cancel.is_set() or sum(entry.stat().st_size for entry in os.scandir(folder)) > most_bytes:
-                budget.cancel()
-
-    watcher = threading.Thread(target=watch, name="memstow proof", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()

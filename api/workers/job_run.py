@@ -382,7 +382,7 @@ class JobSteps:
         return allowed if options["deterministic"] else min(options["time_limit"], allowed)
 
     def _control(self, run: JobRun, seconds: float) -> RunControl:
-        """The limits of a process for a run that may take so many seconds."""
+        """The limits of a process for a run of at most these seconds."""
         shutdown = self._shutdown
         memory, most = json.loads(run.job.options).get("memory_limit"), self._limits.solve_memory
         by_option = memory is not None and memory < most

@@ -92,6 +92,15 @@ def why_not(problem: Problem) -> str | None:
     return None
 
 
+def read_provable(document: bytes) -> Problem:
+    """The problem in a file in JSON. Raises InputError for one that proofs have no rules for."""
+    problem = read_problem(document, "json")
+    why = why_not(problem)
+    if why is not None:
+        raise InputError.single("no_proof", "$", f"there are no proofs for such a problem yet: {why}")
+    return problem
+
+
 def prove(
     document: bytes, plan: Plan, path: "str | os.PathLike[str]", time_limit: float = 10.0
 ) -> Proof | None:
@@ -100,10 +109,7 @@ def prove(
     `document` is the file of the problem, in JSON, byte for byte. None, and no file, where nothing was shown.
     Raises InputError for a problem that proofs have no rules for.
     """
-    problem = read_problem(document, "json")
-    why = why_not(problem)
-    if why is not None:
-        raise InputError.single("no_proof", "$", f"there are no proofs for such a problem yet: {why}")
+    problem = read_provable(document)
     return prove_within(problem, plan, document, os.fspath(path), Budget(time_limit, -1))
 
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Final, TextIO
 
-from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Range, end_of, merged
 from memstow.planner.model.records import record
-from memstow.planner.proofs.prove import conflicts_of, grid_of, moments_of, why_not
+from memstow.planner.proofs.prove import conflicts_of, grid_of, moments_of, read_provable
 from memstow.solvers.core import Budget
 
 MOST_PLACES: Final = 100_000
@@ -50,10 +49,7 @@ def write_pseudo_boolean(
     `document` is the file of the problem, in JSON. None, and no file, where nothing was shown within the
     seconds. Raises InputError for a problem that has no proofs, or too many offsets.
     """
-    problem = read_problem(document, "json")
-    why = why_not(problem)
-    if why is not None:
-        raise InputError.single("no_proof", "$", f"there are no proofs for such a problem yet: {why}")
+    problem = read_provable(document)
     return refute_within(problem, plan, os.fspath(opb), os.fspath(pbp), Budget(time_limit, -1))
 
 

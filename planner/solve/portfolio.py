@@ -5,7 +5,7 @@ Several runs of one call share an `Allowance`.
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -236,8 +236,10 @@ CHECK_SECONDS: Final = 0.02
 
 
 @contextmanager
-def cancelling(budget: Budget, cancel: threading.Event | None) -> Iterator[None]:
-    """While native code runs in this thread, pass a request to stop on to it.
+def cancelling(
+    budget: Budget, cancel: threading.Event | None, is_over: Callable[[], bool] | None = None
+) -> Iterator[None]:
+    """While native code runs in this thread, pass a request to stop on to it, or end it once `is_over`.
 
     Where Ctrl-C is to stop the work as well, the work has a thread and this one waits: see `turns`.
     """
@@ -248,7 +250,7 @@ def cancelling(budget: Budget, cancel: threading.Event | None) -> Iterator[None]
 
     def watch() -> None:
         while not ended.wait(CHECK_SECONDS):
-            if cancel.is_set():
+            if cancel.is_set() or (is_over is not None and is_over()):
                 budget.cancel()
                 return
 
