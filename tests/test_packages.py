@@ -48,6 +48,7 @@ def _built(call: str, folder: Path) -> Path:
     return made
 
 
+@pytest.mark.campaign
 def test_a_source_distribution_holds_what_is_under_version_control(
     tracked: set[str], new: set[str], tmp_path: Path
 ) -> None:

@@ -367,9 +367,9 @@ def answers(
 ) -> Responses:
     """The responses of an operation: this one, and errors with the statuses of `failures`.
 
-    With examples in CSV and in C where it can be those as well.
+    With examples in CSV and in C where it can be those as well. Bytes have none: JSON cannot hold them.
     """
-    content = {media_type: {"schema": schema, "example": example}}
+    content = {media_type: {"schema": schema, **({} if schema == BYTES else {"example": example})}}
     if as_text is not None:
         content["text/csv"] = {"schema": {"type": "string"}, "example": as_text}
     if as_source is not None:

@@ -177,12 +177,14 @@ def test_new_work_is_refused_while_the_server_ends(server: Server) -> None:
         assert job_of(client, job)["state"] == "queued", "what ran was put back"
 
 
+@pytest.mark.campaign
 def test_a_second_server_on_the_same_folder_is_refused(server: Server) -> None:
     server.start()
     with pytest.raises(AssertionError, match="another server works in this folder"):
         Server(server.data).start()
 
 
+@pytest.mark.campaign
 def test_a_locked_store_is_a_word_to_try_again_and_passes(server: Server) -> None:
     with server.start().client() as client:
         assert client.post("/v1/plan", json={"problem": PROBLEM}).status_code == 200
@@ -231,6 +233,7 @@ def test_a_full_disk_is_a_word_to_try_again_and_passes(server: Server) -> None:
         assert client.post("/v1/jobs", json=body).status_code == 202
 
 
+@pytest.mark.campaign
 def test_a_store_that_goes_away_comes_back_and_nothing_is_lost(pg: Postgres, server: Server) -> None:
     with server.start(database=pg.database()).client() as client:
         job = submit(client, hard(400, 6), time_limit=3.0)

@@ -117,6 +117,7 @@ def busy(processes: int) -> Iterator[None]:
             it.wait()
 
 
+@pytest.mark.campaign
 def test_a_server_that_is_killed_goes_on_with_all_points_and_tells_none_twice(tmp_path: Path) -> None:
     server = Server(tmp_path / "data").start()
     job = submit(server, 3, 12.0)

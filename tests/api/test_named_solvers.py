@@ -108,6 +108,7 @@ def test_the_client_has_the_plan_of_the_solver(knowing: Server, best: int) -> No
         assert client.plan(TILES).objective[0].value == best
 
 
+@pytest.mark.campaign
 def test_what_a_named_solver_finds_is_no_worse_answer_for_others(server: Server) -> None:
     """Without a name, whoever found it: a plan that is known is not forgotten."""
     server.start()

@@ -146,6 +146,7 @@ def test_only_a_trusted_proxy_says_who_the_client_is(
     assert seen_address(trusted, peer, forwarded) == expected
 
 
+@pytest.mark.campaign
 def test_a_trusted_proxy_may_open_more_connections_than_one_client(server: Server) -> None:
     server.start(max_connections_per_address=2, trusted_proxies="127.0.0.0/8")
     with ExitStack() as stack:

@@ -241,6 +241,7 @@ def test_a_server_sends_its_traces_to_a_collector_and_its_log_names_them(
         assert {it["trace"] for it in lines if it["event"] == event} == {TRACE}, event
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("listens", [False, True], ids=["away", "silent"])
 def test_a_collector_that_does_not_answer_holds_nobody_up(server: Server, listens: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -32,6 +32,7 @@ def test_the_commands_run_and_print_what_is_shown(tmp_path: Path) -> None:
         assert text in said
 
 
+@pytest.mark.campaign
 def test_it_compiles_for_a_device(tmp_path: Path) -> None:
     tool("arm-none-eabi-gcc")
     (tmp_path / "model.tflite").write_bytes(person_model())

@@ -48,6 +48,7 @@ def test_the_frame_is_the_same_in_one_allocation(tmp_path: Path) -> None:
     assert "optimal\nthe frames are equal" in ran.stdout
 
 
+@pytest.mark.campaign
 def test_images_on_each_other_make_another_frame(tmp_path: Path) -> None:
     source = (EXAMPLE / "main.cpp").read_text(encoding="utf-8")
     place = "static_cast<VkDeviceSize>(plan.offsets()[at])"

@@ -67,6 +67,7 @@ def data_for(count: int) -> bytes:
     return data
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(find_spec("emx_onnx_cgen") is None, reason="emx-onnx-cgen is not installed")
 @pytest.mark.parametrize("name", gate_first(MODELS, 2))
 def test_the_output_is_the_same_with_temporaries_in_the_arena(onnx_sample: Sample, name: str) -> None:
@@ -92,6 +93,7 @@ def test_the_output_is_the_same_with_temporaries_in_the_arena(onnx_sample: Sampl
     np.testing.assert_allclose(once[0], expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(find_spec("emx_onnx_cgen") is None, reason="emx-onnx-cgen is not installed")
 def test_the_example_answers_the_same_on_a_device_with_its_arena_in_a_section_there(
     onnx_sample: Sample,

@@ -384,7 +384,7 @@ async def get_plan(call: Call, job: str, output_format_name: FormatOfPlan = None
     "GET /v1/jobs/{job}/proof",
     "get_job_proof",
     "The proof of a job's plan",
-    schemas.answers("The proof.", "", schemas.BYTES, 404, 409, media_type="application/octet-stream"),
+    schemas.answers("The proof.", None, schemas.BYTES, 404, 409, media_type="application/octet-stream"),
     description="Of a job that was submitted with `proof=true`, when it has ended. It is about the bytes at "
     "`problem`, and the plan names its SHA-256.",
     role=Role.READ,

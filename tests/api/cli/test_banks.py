@@ -58,6 +58,7 @@ def test_the_borders_of_banks_are_drawn(cli: Cli, banked: Path, tmp_path: Path) 
     assert "bank 1, from 32" in picture.read_text()
 
 
+@pytest.mark.campaign
 def test_what_stands_in_the_way_is_named(cli: Cli, tmp_path: Path) -> None:
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     path = tmp_path / "tight.json"

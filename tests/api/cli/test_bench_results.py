@@ -31,6 +31,7 @@ def test_a_report_stands_beside_the_results(cli: Cli, run: Path) -> None:
     assert "<title>memstow bench: run</title>" in (run / "report.html").read_text()
 
 
+@pytest.mark.campaign
 def test_figures_for_papers_are_written_when_asked_for(cli: Cli, run: Path) -> None:
     pytest.importorskip("matplotlib")
     ran = cli("bench", "report", run, "--figures", "pdf", "--output", run / "paper", "--scatter", "y,x")
@@ -58,6 +59,7 @@ def test_best_values_are_written_only_when_asked_and_used_from_then_on(cli: Cli,
     assert [line.split(",")[9][:6] for line in summary[1:]] == ["1.4142", "1.5491"]
 
 
+@pytest.mark.campaign
 def test_a_memory_picture_is_drawn_from_the_problem_of_the_run(cli: Cli, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"

@@ -233,6 +233,7 @@ def test_a_full_disk_is_told_with_the_way_to_go_on(
     assert "No space left on device; the results so far are saved; --resume continues" in ran.err
 
 
+@pytest.mark.campaign
 def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     out = tmp_path / "out"
@@ -444,6 +445,7 @@ def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> No
     assert many - few < 4 << 20
 
 
+@pytest.mark.campaign
 def test_the_public_sets_can_be_run(cli: Cli, shared_data: Path, tmp_path: Path) -> None:
     sets = [shared_data / "minimalloc" / "[A-C].*.csv", shared_data / "executorch", shared_data / "usmp"]
     sets += [shared_data / "minimalloc-dsa-rp", shared_data / "tflite" / "problems"]

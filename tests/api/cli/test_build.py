@@ -72,6 +72,7 @@ def held(page: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.campaign
 def test_the_map_of_another_plan_is_not_shown(cli: Cli, person: Path, tmp_path: Path) -> None:
     words = ("build", person, "--name", "net", "--deterministic", "--output")
     assert cli(*words, tmp_path / "p", "--point", "1").code == Exit.DONE
@@ -88,6 +89,7 @@ def test_the_map_of_another_plan_is_not_shown(cli: Cli, person: Path, tmp_path: 
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.campaign
 def test_the_cheapest_point_that_fits_is_taken(cli: Cli, person: Path, tmp_path: Path) -> None:
     front = json.loads(cli("front", person, "--order", "given", "--in-place", "--json").out)
     for capacity in (30_000, 20_000, 17_000):
@@ -99,6 +101,7 @@ def test_the_cheapest_point_that_fits_is_taken(cli: Cli, person: Path, tmp_path:
         assert values["cost"] <= least
 
 
+@pytest.mark.campaign
 def test_any_point_is_built(cli: Cli, person: Path, tmp_path: Path) -> None:
     first = json.loads(cli("build", person, "--output", tmp_path / "p", "--point", "1", "--json").out)
     whole = json.loads(cli("build", person, "--output", tmp_path / "p", "--with", "none", "--json").out)
@@ -122,12 +125,14 @@ def test_where_nothing_fits_the_least_is_told(cli: Cli, person: Path, tmp_path: 
     assert "Next" not in ran.err
 
 
+@pytest.mark.campaign
 def test_memories_of_a_target_are_arrays(cli: Cli, person: Path, tmp_path: Path) -> None:
     ran = cli("build", person, "--output", tmp_path / "p", "--target", "stm32h743", "--name", "net")
     assert (ran.code, ran.err) == (Exit.DONE, "")
     assert "#define NET_ARENA_0_BYTES 21056 /* dtcm */" in (tmp_path / "p" / "net.h").read_text()
 
 
+@pytest.mark.campaign
 def test_where_no_memory_holds_it_a_program_has_several(cli: Cli, person: Path, tmp_path: Path) -> None:
     """Each tensor lies where accesses cost least."""
     device = tmp_path / "device.json"
@@ -234,6 +239,7 @@ int main(void) {
 """
 
 
+@pytest.mark.campaign
 def test_the_same_program_stays_as_it_is(cli: Cli, person: Path, tmp_path: Path) -> None:
     words = ("build", person, "--output", tmp_path / "p", "--deterministic", "--capacity", "20000")
     assert cli(*words).code == Exit.DONE

@@ -148,6 +148,7 @@ FIRST = {"version": 1, "name": "middle", "pools": [{"id": "fast", "capacity": 6}
 SMALL = {"version": 1, "pools": [{"id": "fast", "capacity": 3}, {"id": "slow", "capacity": 1, "cost": 3}]}
 
 
+@pytest.mark.campaign
 def test_the_fronts_of_several_targets_and_the_smallest_that_will_do(client: TestClient) -> None:
     large = {**FIRST, "name": "large", "pools": [{"id": "fast", "capacity": 64}, {"id": "slow", "cost": 3}]}
     job = submit(client, targets=[large, SMALL, {**FIRST, "pools": [{"id": "fast", "capacity": 6}]}])

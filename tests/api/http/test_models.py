@@ -257,6 +257,7 @@ def test_models_are_never_read_in_the_process_of_the_server(
     assert written.status_code == 200, written.text
 
 
+@pytest.mark.campaign
 def test_damaged_models_are_told_as_such(client: TestClient) -> None:
     rng = Random(7)
     models = [(MODEL, TFLITE), (small_model(), TFLITE), (onnx_model(), ONNX)]

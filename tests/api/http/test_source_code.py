@@ -95,6 +95,7 @@ def test_a_long_self_check_is_not_written_in_the_process_of_the_server(client: T
     assert client.get(f"{job}/plan?output_format=c-check").text == response.text
 
 
+@pytest.mark.campaign
 def test_a_self_check_that_would_be_too_long_is_refused(client: TestClient) -> None:
     names = [[f"{which}{i}" for i in range(120)] for which in "ab"]
     problem = {

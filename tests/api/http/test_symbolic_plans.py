@@ -227,6 +227,7 @@ def test_a_request_that_waits_briefly_gets_the_job_or_the_best_plan(client: Test
     client.delete(f"{response.headers['location']}?discard=true")
 
 
+@pytest.mark.campaign
 def test_a_job_with_symbols_is_no_hint_for_another(client: TestClient) -> None:
     job = job_of(client)["id"]
     ended(client, job)
@@ -421,6 +422,7 @@ def test_more_points_than_can_be_planned_are_refused(client: TestClient) -> None
     assert document["errors"][0]["path"] == "$.points"
 
 
+@pytest.mark.campaign
 def test_more_buffers_than_an_order_can_honour_are_declined(client: TestClient) -> None:
     buffers = [{"id": f"b{i}", "size": "s", "lifetime": [i // 9, i // 9 + 1]} for i in range(20_100)]
     body = {**formula("s"), "points": [{"at": {"s": 7}}], "buffers": buffers}

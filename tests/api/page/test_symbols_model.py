@@ -89,6 +89,7 @@ def lay_out(problem: SymbolicProblem, plan: SymbolicPlan, rows: list[list[int]])
     return found[0]
 
 
+@pytest.mark.campaign
 def test_every_value_is_laid_out_as_python_does() -> None:
     rng = Random(18)
     cases, expected = [], []
@@ -135,6 +136,7 @@ def _compare(one: dict[str, Any], layout: Layout, at: dict[str, int]) -> None:
     assert one["least"] is None or int(one["least"]) <= least.objective[0].value
 
 
+@pytest.mark.campaign
 def test_what_must_be_live_is_counted_where_buffers_may_share_bytes() -> None:
     rng = Random(1804)
     cases, problems = [], []

@@ -78,6 +78,7 @@ def test_children_work_in_the_folder_and_leave_nothing_in_it(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.campaign
 def test_a_server_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     server = Server(tmp_path / "data").start()

@@ -88,6 +88,7 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_a_run_here(farm: Farm,
     wait_gone(lost.pid)
 
 
+@pytest.mark.campaign
 def test_a_run_waits_for_workers_and_takes_those_that_come_later(farm: Farm, tmp_path: Path) -> None:
     run = bench(tmp_path / "there", *there(farm))
     wait_for((tmp_path / "there" / RESULTS).exists, "the run to begin")
@@ -99,6 +100,7 @@ def test_a_run_waits_for_workers_and_takes_those_that_come_later(farm: Farm, tmp
     assert len(records(tmp_path / "there")) == 40
 
 
+@pytest.mark.campaign
 def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker()
     run = bench(tmp_path / "there", *there(farm), "--scheduler-wait", "3")
@@ -115,6 +117,7 @@ def test_where_the_scheduler_is_lost_what_is_recorded_stays(farm: Farm, tmp_path
     assert len({record.key for record in records(tmp_path / "there")}) == 40
 
 
+@pytest.mark.campaign
 def test_a_scheduler_that_comes_back_is_waited_for(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker()
     run = bench(tmp_path / "there", *there(farm))
@@ -128,6 +131,7 @@ def test_a_scheduler_that_comes_back_is_waited_for(farm: Farm, tmp_path: Path) -
     assert len({record.key for record in records(tmp_path / "there")}) == 40
 
 
+@pytest.mark.campaign
 def test_the_runs_of_a_stalled_worker_are_done_by_others(farm: Farm, tmp_path: Path) -> None:
     stalled = farm.add_worker()
     run = bench(tmp_path / "there", *there(farm))
@@ -146,6 +150,7 @@ def test_the_runs_of_a_stalled_worker_are_done_by_others(farm: Farm, tmp_path: P
     assert len(records(tmp_path / "there")) == 40
 
 
+@pytest.mark.campaign
 def test_a_worker_without_what_a_run_needs_gets_none_of_it(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker(without="ortools")
     asked = ("generate:planted,n=8,seed=1..6", "--solvers", "cpsat,greedy", "--time-limit", "10")
@@ -162,6 +167,7 @@ def test_a_worker_without_what_a_run_needs_gets_none_of_it(farm: Farm, tmp_path:
     assert {record.status for record in found if record.solver.name == "cpsat"} <= {"optimal", "feasible"}
 
 
+@pytest.mark.campaign
 def test_a_program_that_is_on_no_worker_is_no_result(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker()
     asked = ("generate:planted,n=8,seed=1", "--external", "mine=/no/such/program {input} {output}")
@@ -172,6 +178,7 @@ def test_a_program_that_is_on_no_worker_is_no_result(farm: Farm, tmp_path: Path)
     assert not (tmp_path / "there" / RESULTS).exists()
 
 
+@pytest.mark.campaign
 def test_workers_of_another_version_get_nothing_and_are_named(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker(version="0.0.1")
     run = bench(tmp_path / "there", *there(farm))

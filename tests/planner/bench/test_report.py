@@ -165,6 +165,7 @@ def test_a_scatter_tells_how_many_points_are_in_one_place(tmp_path: Path) -> Non
     assert drawn.count(">37</text>") == 2
 
 
+@pytest.mark.campaign
 def test_no_table_is_wider_than_the_page_lets_be_seen(tmp_path: Path) -> None:
     many = [made("i", f"solver number {k} of a long name", 100) for k in range(14)]
     page = _report(tmp_path, *many)["report.html"]
@@ -176,6 +177,7 @@ def test_no_table_is_wider_than_the_page_lets_be_seen(tmp_path: Path) -> None:
     assert "minmax(0, 1fr)" in page[page.index("@media print") :]
 
 
+@pytest.mark.campaign
 def test_figures_for_papers_are_pdf_with_their_letters_in_them(tmp_path: Path) -> None:
     bench = rate(results(tmp_path, *_some()), {})
     drawn = figures(bench)
@@ -259,6 +261,7 @@ def test_the_tables_are_what_latex_reads(files: dict[str, str], tmp_path: Path) 
     assert ran.returncode == 0, ran.stdout.decode(errors="replace")[-2000:]
 
 
+@pytest.mark.campaign
 def test_no_head_of_a_column_breaks_within_a_word(tmp_path: Path) -> None:
     names = ("cadence-position", "storage-tokens", "improve", "greedy", "first-fit", "x", "y", "z")
     many = _report(tmp_path / "results", *_some(), *(made("all0", name, 100) for name in names))
@@ -281,6 +284,7 @@ def test_no_head_of_a_column_breaks_within_a_word(tmp_path: Path) -> None:
             assert broken == []
 
 
+@pytest.mark.campaign
 def test_the_facts_have_the_processor_the_command_and_its_date(tmp_path: Path) -> None:
     record = made("a", "x", 10)
     write(tmp_path, replace(record, machine=replace(record.machine, model="Some CPU 3000")))
@@ -327,6 +331,7 @@ def test_false_claims_stand_before_everything_else(tmp_path: Path) -> None:
         assert "it says that nothing fits" in files[name]
 
 
+@pytest.mark.campaign
 def test_a_name_does_not_repeat_the_family_it_stands_below(tmp_path: Path) -> None:
     family = "planted,n=60,slack=0.2"
     files = _report(tmp_path, made(f"{family},seed=3", "x", 10, family=family), made("other", "x", 10))
@@ -336,6 +341,7 @@ def test_a_name_does_not_repeat_the_family_it_stands_below(tmp_path: Path) -> No
     assert f"{family},seed=3" in files["runs.csv"].replace('"', "")
 
 
+@pytest.mark.campaign
 def test_of_very_many_instances_the_page_shows_those_that_differ(tmp_path: Path) -> None:
     same = [made(f"same{k}", solver, 10) for k in range(MOST_ROWS + 500) for solver in "xy"]
     files = _report(tmp_path, *same, made("apart", "x", 10), made("apart", "y", 12))
@@ -350,6 +356,7 @@ def _problem(pool: str) -> Problem:
     return Problem(version=1, pools=(Pool(id=pool),), buffers=buffers)
 
 
+@pytest.mark.campaign
 def test_a_row_opens_the_picture_of_its_best_plan(tmp_path: Path) -> None:
     plans = {12: Layout((0, 0), (8, 0)), 13: Layout((0, 0), (9, 0))}
     records = [

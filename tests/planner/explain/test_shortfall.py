@@ -254,6 +254,7 @@ def test_a_pool_must_be_named_where_there_are_several(pool: str | None, code: st
     assert [it.code for it in raised.value.issues] == [code]
 
 
+@pytest.mark.campaign
 def test_thousands_of_equal_buffers_end() -> None:
     random = Random(3)
     buffers = []

@@ -17,6 +17,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool, Target
+from tests.campaign import gate_first
 from tests.planner.firmware.campaign import points, try_models
 from tests.planner.firmware.random_models import KINDS, Network, model_of
 from tests.planner.firmware.running import (
@@ -52,7 +53,7 @@ def _programs(kind: str, seed: int, folder: Path) -> Iterator[Program]:
 
 
 @needs_compiler
-@pytest.mark.parametrize("sanitized", [False, True])
+@pytest.mark.parametrize("sanitized", gate_first([True, False], 1))
 def test_programs_make_what_those_without_parts_make(tmp_path: Path, sanitized: bool) -> None:
     seeds = range(3, 4) if sanitized else range(3)
     programs: list[Program] = []
@@ -94,6 +95,7 @@ def waiting() -> bytes:
     return net.file()
 
 
+@pytest.mark.campaign
 @needs_compiler
 def test_what_is_in_stripes_or_parts_may_wait_elsewhere(tmp_path: Path) -> None:
     model = waiting()

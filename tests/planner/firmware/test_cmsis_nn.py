@@ -71,6 +71,7 @@ def test_operators_make_the_same_as_in_the_runtime(
     _same(tally, len(models) // 3)
 
 
+@pytest.mark.campaign
 @needs_runtime
 @pytest.mark.parametrize("has_vectors", [0, 1])
 def test_networks_make_the_same_at_each_point(

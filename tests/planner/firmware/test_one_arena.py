@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs gcc or clang")
 RUNS = 12
 
 
+@pytest.mark.campaign
 def test_models_with_variables_take_turns_in_one_arena(tmp_path: Path) -> None:
     models = {"ears": model_of("svdf", "int8", 3).model, "eyes": model_of("network", "int8", 5).model}
     built = {name: memstow.build(data, name=name, with_check=False) for name, data in models.items()}

@@ -82,6 +82,7 @@ def test_networks_at_points_of_their_fronts(tmp_path: Path) -> None:
     assert became["in stripes"]
 
 
+@pytest.mark.campaign
 @needs_compiler
 def test_networks_in_parts_of_channels(tmp_path: Path) -> None:
     models = {f"wide_{seed}": wide(seed) for seed in range(10)}

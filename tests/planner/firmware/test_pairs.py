@@ -6,6 +6,8 @@ The instructions are written in C here, so that programs that use them run on th
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.planner.firmware.campaign import try_models
 from tests.planner.firmware.random_models import model_of
 from tests.planner.firmware.running import needs_compiler, needs_runtime
@@ -41,6 +43,7 @@ static inline int32_t __uxtab16(int32_t to, int32_t four) {
 _OPERATORS: Final = ("convolution", "depthwise", "transpose_conv", "dense")
 
 
+@pytest.mark.campaign
 def test_pairs_make_the_same_sums(tmp_path: Path) -> None:
     (tmp_path / "arm_acle.h").write_text(_INSTRUCTIONS)
     models = [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign import gate_first
 from tests.planner.firmware.campaign import WAYS, Tally, everything, try_models
 from tests.planner.firmware.damaged import damaged, try_damaged
 from tests.planner.firmware.random_models import KINDS, model_of
@@ -26,7 +27,7 @@ def test_each_operator_alone(tmp_path: Path) -> None:
 
 
 @needs_runtime
-@pytest.mark.parametrize("sanitized", [False, True])
+@pytest.mark.parametrize("sanitized", gate_first([True, False], 1))
 def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool) -> None:
     # The front of another may take a minute: the campaign has more of them.
     seeds = {"int8": 22, "int16": 20, "float32": 22, "uint8": 20}
@@ -45,6 +46,7 @@ def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool)
     assert not sanitized or set(WAYS) == set(tally.ways)
 
 
+@pytest.mark.campaign
 def test_damaged_models_are_refused_or_run_without_harm() -> None:
     models = []
     for seed, (what, kind) in enumerate(everything()[::2]):

@@ -234,6 +234,7 @@ def test_operators_within_the_list_of_operators_are_refused() -> None:
     assert "shares bytes" in refused(bytes(data), "102")
 
 
+@pytest.mark.campaign
 def test_damaged_models_are_refused_or_right(shared_data: Path) -> None:
     rng = Random(5)
     data = (shared_data / "tflite" / "mww__v2_alexa.tflite").read_bytes()

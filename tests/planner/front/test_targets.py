@@ -287,6 +287,7 @@ def test_a_run_that_is_stopped_says_what_it_does_not_know() -> None:
     assert not front.complete or front.smallest == "b"
 
 
+@pytest.mark.campaign
 def test_a_capacity_that_is_looked_for_must_be_one_that_the_target_has() -> None:
     problem = Problem(
         pools=[Pool(id="fast", capacity=64), Pool(id="slow", cost=4)],

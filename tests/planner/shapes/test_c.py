@@ -141,6 +141,7 @@ def test_it_computes_what_python_computes(tmp_path: Path, orders: int) -> None:
     assert check(tmp_path, cases, points, is_judged=True) >= {0, 1}
 
 
+@pytest.mark.campaign
 def test_plans_of_the_planner(tmp_path: Path) -> None:
     """Orders that were searched for, with pairs in place, pins, distances and several pools."""
     cases, points = [], []

@@ -248,6 +248,7 @@ def test_pictures_of_many_buffers_stay_small_and_alike() -> None:
     assert text == svg(problem, plan)
 
 
+@pytest.mark.campaign
 def test_many_pools_share_what_a_picture_may_hold() -> None:
     count = 24
     problem, plan = _cyclic(60_000, 97, 13)

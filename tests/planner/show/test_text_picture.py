@@ -273,6 +273,7 @@ def test_nothing_is_wider_than_asked(width: int, glyphs: Glyphs) -> None:
     assert max(map(breadth, drawn)) <= width
 
 
+@pytest.mark.campaign
 def test_pictures_of_a_hundred_thousand_buffers_stay_small_and_quick() -> None:
     count = 100_000
     problem = _problem(*((f"b{i}", i, i + 20, 1 + i % 7) for i in range(count)))

@@ -31,6 +31,7 @@ from memstow.planner.verify import verify
 from memstow.planner.verify.bank_bounds import reason_against_crowds
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.verdict import Findings
+from tests.campaign import gate_first
 from tests.in_process import run_back_ends_in_process
 from tests.problems import banked_problem, crowded_problem
 from tests.referee import best, cost
@@ -314,7 +315,7 @@ TILES = {
 }
 
 
-@pytest.mark.parametrize("name", TILES)
+@pytest.mark.parametrize("name", gate_first(TILES, 6))
 def test_buffers_of_mlir_aie_are_never_worse_than_in_turns_or_one_behind_the_other(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

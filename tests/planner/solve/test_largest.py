@@ -108,6 +108,7 @@ def test_what_has_no_place_in_an_unbounded_pool_is_told_why() -> None:
     assert why.buffers == ("a",)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("conflicts", gate_first(((), (("d", "e"),)), 1), ids=["rows", "pairs"])
 def test_a_row_that_could_rise_a_million_times_is_no_end_of_the_stack(
     conflicts: tuple[tuple[str, str], ...],

@@ -31,7 +31,7 @@ def best_key(found: Tiling, terms: tuple[str, ...]) -> Key:
     return tuple(getattr(found.chosen, term) for term in terms)
 
 
-@pytest.mark.parametrize("seed", gate_first(range(100), 40))
+@pytest.mark.parametrize("seed", gate_first(range(100), 12))
 def test_the_best_tile_and_the_front_are_those_of_all_tiles(seed: int) -> None:
     rng = random.Random(seed)
     graph = random_graph(rng)
@@ -56,7 +56,7 @@ def test_the_best_tile_and_the_front_are_those_of_all_tiles(seed: int) -> None:
     assert needed[0] == tile(graph, "op", replace(options, capacity=needed[0] - 1)).needs
 
 
-@pytest.mark.parametrize("seed", range(1000, 1060))
+@pytest.mark.parametrize("seed", gate_first(range(1000, 1060), 15))
 def test_the_closest_to_multiples_and_the_least_from_beyond_are_found(seed: int) -> None:
     rng = random.Random(seed)
     graph = random_graph(rng)

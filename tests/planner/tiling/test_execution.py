@@ -5,6 +5,7 @@ import pytest
 from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.tiling import TilingOptions
 from memstow.planner.tiling.tile import tile
+from tests.campaign import gate_first
 
 np = pytest.importorskip("numpy", reason="numpy is not installed")
 
@@ -46,7 +47,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", gate_first(LAYERS, 3))
 @pytest.mark.parametrize("double", [True, False])
 def test_tiles_make_the_same_bits(name: str, double: bool) -> None:
     from tests.planner.tiling.interpreter import Tiles, convolve, requantize

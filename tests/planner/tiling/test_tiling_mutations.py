@@ -17,6 +17,7 @@ from memstow.planner.model.tiling import Tile, Tiling, TilingOptions, together
 from memstow.planner.tiling.tile import tile, tile_all
 from memstow.planner.tiling.tiling_documents import all_as_data, parse_tilings, read_tiling, write_tiling
 from memstow.planner.verify.tiling_verdict import judge_tilings, verify_tiling
+from tests.campaign import gate_first
 from tests.planner.tiling.layers import random_graph
 
 Steps = tuple[str | int, ...]
@@ -148,7 +149,7 @@ def is_answer_to_other_options(graph: Graph, document: Any) -> bool:
     return replace(found, looked_at=said.looked_at) == said
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", gate_first(CASES, 3))
 def test_every_figure_that_is_changed_is_refused(name: str) -> None:
     graph, options = CASES[name]
     operator = graph.operators[0].id

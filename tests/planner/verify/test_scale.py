@@ -104,6 +104,7 @@ def test_one_byte_too_low_in_an_exact_tiling_is_noticed() -> None:
     assert all(it.buffer in found.buffers for found in overlaps)
 
 
+@pytest.mark.campaign
 def test_100_000_buffers_take_seconds() -> None:
     problem, plan = planned(shuffled_tiling(400, 250))
     assert verify(problem, plan) == []

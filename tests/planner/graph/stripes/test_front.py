@@ -58,7 +58,7 @@ def best(values: Iterator[Value]) -> list[Value]:
     return kept
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", gate_first(range(150), 50))
 def test_it_is_exact(seed: int) -> None:
     graph = random_net(seed, 2 + seed % 4)
     require_valid(graph)
@@ -167,6 +167,7 @@ def with_other_ways(graph: Graph, seed: int) -> Graph:
     return replace(graph, alternatives=tuple(found[:2]))
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("chunk", gate_first((2, 1, 0, 4, 3), 1))
 def test_alternatives_run_in_stripes_as_well(chunk: int) -> None:
     better = 0
