@@ -52,12 +52,12 @@ std::uint64_t ProofFile::lemma(const std::vector<Bounds>& bounds, bool from_belo
     std::uint64_t next = 0;
     for (const Bounds& one : bounds) {
         ascending(one.name, next);
-        number(static_cast<std::uint64_t>(one.low));
-        number(static_cast<std::uint64_t>(one.high));
+        number_of(one.low);
+        number_of(one.high);
     }
     number(from_below ? kSplitLow : kSplitHigh);
     number(item);
-    number(static_cast<std::uint64_t>(at));
+    number_of(at);
     derive(within);
     derive(beyond);
     return lemmas_++;
@@ -71,8 +71,8 @@ void ProofFile::derive(const Derivation& derivation) {
     number(static_cast<std::uint64_t>(derivation.closer));
     if (derivation.closer == Derivation::Closer::lemma) number(lemmas_ - derivation.lemma);
     if (derivation.closer != Derivation::Closer::overfull) return;
-    number(static_cast<std::uint64_t>(derivation.begin));
-    number(static_cast<std::uint64_t>(derivation.end));
+    number_of(derivation.begin);
+    number_of(derivation.end);
     number(derivation.crowd.size());
     std::uint64_t next = 0;
     for (const std::uint64_t name : derivation.crowd) ascending(name, next);
@@ -87,7 +87,7 @@ void ProofFile::forget(std::uint64_t lemma) {
 void ProofFile::conclude(Bytes height, const Derivation& derivation) {
     ++steps_;
     number(kConclude);
-    number(static_cast<std::uint64_t>(height));
+    number_of(height);
     derive(derivation);
 }
 

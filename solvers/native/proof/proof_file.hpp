@@ -45,6 +45,8 @@ class ProofFile {
 
   private:
     void number(std::uint64_t value);
+    // An offset or a height of the question, which are not below 0.
+    void number_of(std::int64_t value) { number(static_cast<std::uint64_t>(value)); }
     void ascending(std::uint64_t name, std::uint64_t& next);
     void derive(const Derivation& derivation);
     void flush();
