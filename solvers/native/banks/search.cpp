@@ -1,10 +1,12 @@
 #include "banks/search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "banks/complete.hpp"
 #include "core/random.hpp"
 #include "greedy/placer.hpp"
 #include "improve/conflicts.hpp"
@@ -419,17 +421,63 @@ class Search {
             if (!best_.layout.empty() && (is_best() || budget_.spent())) break;
             construct(order);
         }
-        while (!is_best() && !budget_.spent()) {
+        // By turns, each longer than the one before: good layouts are found soon, and make the proof shorter.
+        const bool is_small = can_look_through(instance_);
+        for (std::int64_t turn = kFirstTurn; !is_best() && !budget_.spent(); turn = times_more(turn, 4)) {
+            search_until(is_small ? budget_.work() + turn : std::numeric_limits<std::int64_t>::max());
+            if (is_small && !is_best() && look_through_all(turn)) break;
+        }
+        return std::move(best_);
+    }
+
+  private:
+    static constexpr std::int64_t kFirstTurn = 20'000;
+
+    void search_until(std::int64_t work) {
+        while (!is_best() && !budget_.spent() && budget_.work() < work) {
             if (random_.below(best_.score.unplaced > 0 ? 4 : 16) == 0) {
                 construct(other_order());
             } else {
                 improve();
             }
         }
-        return std::move(best_);
     }
 
-  private:
+    // Whether that came to the end within so many steps.
+    bool look_through_all(std::int64_t steps) {
+        std::vector<Index> items(instance_.item_count());
+        std::iota(items.begin(), items.end(), 0);
+        Placed best;
+        if (best_.score.fits()) best = best_;
+        if (!is_through(scorer_, items, best, steps)) return false;
+        if (best.layout.empty()) {
+            best_.misfit = smallest_misfit(std::move(items), steps);
+        } else {
+            best_ = std::move(best);
+        }
+        best_.is_complete = true;
+        return true;
+    }
+
+    bool is_through(const Scorer& scorer, const std::vector<Index>& items, Placed& best, std::int64_t steps) {
+        Budget share(-1, steps, &budget_);
+        const bool is_over = look_through(instance_, scorer, items, best, share, on_better_);
+        budget_.count(share.work());
+        return is_over;
+    }
+
+    // Leaves out what the others have no layout without either.
+    std::vector<Index> smallest_misfit(std::vector<Index> items, std::int64_t steps) {
+        const Scorer any(instance_, {});
+        for (Index item = instance_.item_count(); --item >= 0;) {
+            std::vector<Index> others = items;
+            std::erase(others, item);
+            Placed best;
+            if (is_through(any, others, best, steps) && best.layout.empty()) items = std::move(others);
+        }
+        return items;
+    }
+
     bool is_best() const {
         if (best_.layout.empty() || !best_.score.fits()) return false;
         for (std::size_t i = 0; i < lower_bounds_.size(); ++i) {

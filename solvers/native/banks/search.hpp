@@ -16,11 +16,14 @@ namespace memstow::banks {
 using OnBetter = std::function<void(const Layout&, const Score&)>;
 
 struct Placed {
-    Layout layout;  // items that got no place have none
-    Score score;
+    Layout layout{};  // items that got no place have none
+    Score score{};
+    bool is_complete = false;     // there is no better layout; none at all where this one does not fit
+    std::vector<Index> misfit{};  // then: these items alone have none either
 };
 
-// The best layout within the budget. It ends where every term is at its lower bound.
+// The best layout within the budget. It ends where every term is at its lower bound, or where all layouts of
+// a few items have been looked through.
 Placed search(const Instance& instance, const Scorer& scorer, const std::vector<Value>& lower_bounds,
               std::uint64_t seed, Budget& budget, const OnBetter& on_better);
 

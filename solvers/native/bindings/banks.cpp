@@ -34,7 +34,9 @@ banks::Placed solve(const NativeInstance& self, TermObjects terms, const Hint* h
 void bind_banks(nb::module_& m) {
     nb::class_<banks::Placed>(m, "PlacedInBanks", "A layout of an instance with banks.")
         .def_prop_ro("placed", [](const banks::Placed& self) { return Placed{self.layout}; })
-        .def_prop_ro("values", [](const banks::Placed& self) { return to_python(self.score); });
+        .def_prop_ro("values", [](const banks::Placed& self) { return to_python(self.score); })
+        .def_ro("is_complete", &banks::Placed::is_complete)
+        .def_ro("misfit", &banks::Placed::misfit);
     nb::class_<banks::Crowd>(m, "Crowd", "Parts that are more than the banks that they must touch.")
         .def_ro("parts", &banks::Crowd::parts)
         .def_ro("cost", &banks::Crowd::cost);
