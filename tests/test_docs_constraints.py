@@ -46,7 +46,7 @@ def test_who_does_not_decline_honours_it(example: Example) -> None:
     for solver in example.honoured_by():
         if solver in BACK_ENDS:
             continue  # A process each; their agreement with brute force is a test of its own.
-        found = example.plan(solver, work_limit=10_000_000)
+        found = example.plan(solver, work_limit=500_000)
         assert found.status not in FOUND or valid(example, found), solver
 
 

@@ -19,7 +19,7 @@ TRIED: Final = int(os.environ.get("MEMSTOW_GAPS", "12"))
 
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("tried", gate_first((6, TRIED), 1))
-@pytest.mark.parametrize("solver", [*BACK_ENDS, "exact", "reuse", "auto"])
+@pytest.mark.parametrize("solver", gate_first(["auto", "exact", "reuse", *BACK_ENDS], 4))
 def test_bounds_hold_and_what_is_optimal_is_so(solver: str, tried: int) -> None:
     back_end = BACK_ENDS.get(solver)
     if back_end is not None and (reason := back_end.how_to_get()) is not None:

@@ -41,7 +41,7 @@ def proven(problem: Problem, solver: str, workers: int) -> Plan:
 
 @both
 @exponents
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", gate_first([2, 1], 1))
 def test_a_conflict_with_an_aligned_buffer_is_kept_and_no_more(
     solver: str, exponent: int, workers: int
 ) -> None:
@@ -68,7 +68,7 @@ def test_a_conflict_with_an_aligned_buffer_is_kept_and_no_more(
 
 @both
 @exponents
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", gate_first([2, 1], 1))
 def test_a_pool_with_a_reserved_byte_is_no_higher_than_it_has_to_be(
     solver: str, exponent: int, workers: int
 ) -> None:
