@@ -18,6 +18,8 @@ NATIVE_TESTS := $(shell find tests/native \( -type d -o -name '*.[ch]pp' \) 2>/d
 CXX_FILES := $(filter %.cpp %.hpp %.h,$(NATIVE) $(NATIVE_TESTS)) $(wildcard planner/library/mlir/*.[ch]pp) $(wildcard checker/*.cpp tests/checker/*.cpp)
 SANITIZE ?= address,undefined
 NATIVE_FLAGS ?= -O1 -g1
+# Per cent of the random cases of the campaign.
+NATIVE_ROUNDS ?= 25
 # Most of what these find the address sanitizer finds as well, and they take half of the time to compile: only the
 # campaign has them.
 NOT_SANITIZED ?= null,alignment,object-size,vptr,pointer-overflow
@@ -43,7 +45,7 @@ test: install
 # make test ARGS='-m campaign tests/api/test_faults.py'
 campaign: install
 	$(MAKE) native-check SANITIZE=thread NATIVE_ARGS=workers NATIVE_FLAGS=-O0
-	$(MAKE) native-check NOT_SANITIZED=
+	$(MAKE) native-check NOT_SANITIZED= NATIVE_ROUNDS=100
 	$(MAKE) wheel-check WHEEL_BUILD_TYPE=Debug
 	$(MAKE) contract ARGS=
 	$(BIN)/python -m pytest -m campaign $(ARGS)
@@ -158,7 +160,7 @@ native-check: $(TOOLS)
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) -DMEMSTOW_NOT_SANITIZED=$(NOT_SANITIZED) -DMEMSTOW_TOGETHER=ON \
 	  -DMEMSTOW_NATIVE_TEST_FILES="$(subst $(space),;,$(NATIVE_WANTED))" --log-level=WARNING
 	$(BIN)/cmake --build $(NATIVE_BUILD)
-	$(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)
+	MEMSTOW_TEST_ROUNDS=$(NATIVE_ROUNDS) $(NATIVE_BUILD)/native_tests $(NATIVE_ARGS)
 
 # The web page, from its TypeScript sources. Needs npm; only who changes the page needs this.
 page: api/page/node_modules/.package-lock.json

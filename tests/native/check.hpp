@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,12 @@ inline int& failures() {
 struct Register {
     Register(const char* name, void (*body)()) { cases().push_back({name, body}); }
 };
+
+// How often a test with random cases tries that: MEMSTOW_TEST_ROUNDS is per cent of the usual number.
+inline int rounds(int usual) {
+    const char* factor = std::getenv("MEMSTOW_TEST_ROUNDS");
+    return factor == nullptr ? usual : usual * std::atoi(factor) / 100;
+}
 
 }  // namespace check
 

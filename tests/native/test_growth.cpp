@@ -82,7 +82,7 @@ Bytes fullest(const Instance& instance) {
 TEST(grown_layouts_break_no_constraint_and_are_lower) {
     Random random(41);
     int grown = 0;
-    for (int trial = 0; trial < 2000; ++trial) {
+    for (int trial = 0; trial < check::rounds(2000); ++trial) {
         sample::Mix mix;
         mix.items = 4 + static_cast<int>(random.below(20));
         mix.one_pool = random.below(3) != 0;

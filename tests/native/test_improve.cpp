@@ -63,7 +63,7 @@ ImproveResult watched(const Instance& instance, const Layout& start, const Impro
 TEST(improved_layouts_break_no_constraint_and_are_never_higher) {
     Random random(11);
     int bettered = 0;
-    for (int trial = 0; trial < 1000; ++trial) {
+    for (int trial = 0; trial < check::rounds(1000); ++trial) {
         sample::Mix mix;
         mix.items = 4 + static_cast<int>(random.below(20));
         mix.one_pool = random.below(3) != 0;
@@ -82,7 +82,7 @@ TEST(improved_layouts_break_no_constraint_and_are_never_higher) {
         }
         if (result.height < peak_of(instance, start, options.pool)) ++bettered;
     }
-    CHECK(bettered > 33);
+    CHECK(bettered > check::rounds(33));
 }
 
 TEST(conflicts_are_those_the_referee_sees) {

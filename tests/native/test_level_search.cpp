@@ -1,7 +1,6 @@
 // The level search prunes by floors, rooms, blame and a table of refuted states; the pair search does nothing
 // of the kind. What one refutes the other must refute too, on instances too large for brute force over
 // offsets.
-#include <cstdlib>
 
 #include "check.hpp"
 #include "search/level_search.hpp"
@@ -15,11 +14,6 @@ namespace {
 
 constexpr Index kMostItems = 12;
 constexpr std::int64_t kNodes = 20'000;
-
-int rounds(int usual) {
-    const char* factor = std::getenv("MEMSTOW_TEST_ROUNDS");  // per cent of the usual number
-    return factor == nullptr ? usual : usual * std::atoi(factor) / 100;
-}
 
 const Decision::Stop kNever = [](std::int64_t) { return false; };
 
@@ -82,7 +76,7 @@ void compare(const Packing& packing, std::uint64_t seed) {
 }  // namespace
 
 TEST(level_search_refutes_what_pair_search_does) {
-    for (int k = 0; k < rounds(1500); ++k) {
+    for (int k = 0; k < check::rounds(1500); ++k) {
         const auto seed = static_cast<std::uint64_t>(k);
         for (const Packing& packing : packings(staggered(seed))) {
             CHECK(packing.plain);

@@ -65,7 +65,7 @@ TEST(a_tree_has_just_the_orders_in_which_each_set_follows_each_other) {
     const Index count = 6;
     const auto orders = all_orders(count);
     int impossible = 0;
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(check::rounds(300)); ++seed) {
         Random random(seed);
         OrderTrees trees(count);
         OrderTrees::Node root = trees.any_order(orders[0]);
@@ -114,7 +114,7 @@ TEST(an_order_in_which_all_blocks_of_a_tree_follow_each_other_is_one_of_its_orde
 TEST(pieces_are_the_largest_sets_that_follow_each_other_in_every_order) {
     const Index count = 6;
     const auto orders = all_orders(count);
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(check::rounds(300)); ++seed) {
         Random random(seed);
         OrderTrees trees(count);
         const OrderTrees::Node root = some_tree(trees, random, count, 3);
@@ -199,7 +199,7 @@ TEST(what_was_made_since_a_mark_can_be_forgotten) {
 TEST(what_is_kept_stands_for_the_same_orders) {
     const Index count = 6;
     const auto orders = all_orders(count);
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(check::rounds(100)); ++seed) {
         Random random(seed);
         OrderTrees trees(count);
         std::vector<OrderTrees::Node> roots{trees.any_order(orders[0])};

@@ -130,7 +130,7 @@ TEST(broken_texts_are_survived) {
     const auto csv_problem = read_csv(kCsv);
     int problems = 0;
     int plans = 0;
-    for (int round = 0; round < 60'000; ++round) {
+    for (int round = 0; round < check::rounds(60'000); ++round) {
         const auto csv = read_csv(mutated(kCsv, random));
         const auto json = read_json(mutated(kJson, random));
         const auto request = read_request(mutated(kRequest, random));
@@ -151,8 +151,8 @@ TEST(broken_texts_are_survived) {
         problems += csv.has_value() + json.has_value();
         plans += plan.has_value() + csv_plan.has_value();
     }
-    CHECK(problems > 1000);
-    CHECK(plans > 200);
+    CHECK(problems > check::rounds(1000));
+    CHECK(plans > check::rounds(200));
 }
 
 TEST(names_are_found_and_repeated_ones_are_told) {

@@ -1,4 +1,3 @@
-#include <cstdlib>
 
 #include "check.hpp"
 #include "search/packing.hpp"
@@ -15,8 +14,7 @@ constexpr Bytes kEnough = 40;
 // Of random instances: the row bound is never above the optimum, and where it should, it is often above the
 // bound that stacks rows without looking at what is in the way. Says how often.
 int checked(const char* kind, std::uint64_t seed, int count, const tiny::Features& features) {
-    const char* factor = std::getenv("MEMSTOW_TEST_ROUNDS");  // per cent of the usual number
-    if (factor != nullptr) count = count * std::atoi(factor) / 100;
+    count = check::rounds(count);
     int better = 0, infeasible = 0, above = 0, met = 0;
     Bytes gained = 0, missing = 0;
     for (int k = 0; k < count; ++k) {

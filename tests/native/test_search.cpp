@@ -1,4 +1,3 @@
-#include <cstdlib>
 
 #include "check.hpp"
 #include "search/exact.hpp"
@@ -13,11 +12,6 @@ namespace {
 
 constexpr Bytes kEnough = 36;                    // higher than any tiny instance needs
 constexpr std::int64_t kMostWork = 100'000'000;  // more than any tiny instance takes
-
-int rounds(int usual) {
-    const char* factor = std::getenv("MEMSTOW_TEST_ROUNDS");  // per cent of the usual number
-    return factor == nullptr ? usual : usual * std::atoi(factor) / 100;
-}
 
 bool agrees(const Instance& in, const ExactResult& result, Bytes best) {
     tiny::Referee referee(in);
@@ -45,7 +39,7 @@ std::vector<Strategy> every_strategy() {
 }  // namespace
 
 TEST(the_optimum_of_tiny_instances_is_that_of_brute_force) {
-    for (int seed = 0; seed < rounds(4000); ++seed) {
+    for (int seed = 0; seed < check::rounds(4000); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed), {});
         const Bytes best = tiny::Referee(in).best(kEnough);
         const ExactResult result = solve(in);
@@ -63,7 +57,7 @@ TEST(every_strategy_finds_the_optimum_of_plain_instances_and_refutes_less) {
     tiny::Features plain;
     plain.groups = plain.in_place = false;
     plain.most_items = 6;
-    for (int seed = 0; seed < rounds(1000); ++seed) {
+    for (int seed = 0; seed < check::rounds(1000); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed) + 1'000'000, plain);
         const Bytes best = tiny::Referee(in).best(kEnough);
         const Decision::Stop never = [](std::int64_t) { return false; };
@@ -94,7 +88,7 @@ TEST(every_strategy_finds_the_optimum_of_plain_instances_and_refutes_less) {
 }
 
 TEST(fit_only_says_fits_or_infeasible_as_brute_force_does) {
-    for (int seed = 0; seed < rounds(1000); ++seed) {
+    for (int seed = 0; seed < check::rounds(1000); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed) + 2'000'000, {});
         const Bytes best = tiny::Referee(in).best(kEnough);
         ExactOptions options;
@@ -113,7 +107,7 @@ TEST(fit_only_says_fits_or_infeasible_as_brute_force_does) {
 }
 
 TEST(two_workers_agree_with_one) {
-    for (int seed = 0; seed < rounds(300); ++seed) {
+    for (int seed = 0; seed < check::rounds(300); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed) + 3'000'000, {});
         const Bytes best = tiny::Referee(in).best(kEnough);
         ExactOptions options;
@@ -133,7 +127,7 @@ TEST(a_start_layout_is_kept_when_nothing_better_is_found) {
 }
 
 TEST(events_fall_and_rise_and_end_at_the_result) {
-    for (int seed = 0; seed < rounds(200); ++seed) {
+    for (int seed = 0; seed < check::rounds(200); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed) + 4'000'000, {});
         Bytes height = kLimit, bound = 0;
         ExactEvents events;
@@ -154,7 +148,7 @@ TEST(events_fall_and_rise_and_end_at_the_result) {
 
 TEST(a_dead_set_is_dead_and_loses_that_with_any_item) {
     int dead = 0;
-    for (int seed = 0; seed < rounds(400); ++seed) {
+    for (int seed = 0; seed < check::rounds(400); ++seed) {
         const Instance in = tiny::random_instance(static_cast<std::uint64_t>(seed) + 5'000'000, {});
         const Bytes best = tiny::Referee(in).best(kEnough);
         if (best == kLimit || best < 2) continue;
