@@ -1,7 +1,9 @@
 #include "greedy/skyline.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "greedy/placer.hpp"
 
@@ -15,26 +17,25 @@ class Skyline {
         : instance_(instance),
           priority_(priority),
           floor_(instance.row_count, 0),
+          raised_(instance.row_count + 1, 0),
           resting_(instance.row_count, 0),
           least_(instance.item_count(), 0),
-          stale_(instance.item_count(), true),
+          left_(instance.item_count()),
           layout_(instance.item_count()) {
-        for (Index item = 0; item < instance.item_count(); ++item) left_.push_back(item);
+        std::iota(left_.begin(), left_.end(), 0);
+        for (const Index item : left_) refresh(item);
     }
 
     Layout run(Bytes give_up_above) {
         while (!left_.empty()) {
-            const Index item = next();
-            if (least_[item] > std::min(give_up_above, kLimit) - size(item)) return {};
-            const Bytes end = least_[item] + size(item);
-            layout_[item] = {0, least_[item]};
-            for (const RowRange& rows : instance_.rows[item]) {
-                std::fill(floor_.begin() + rows.begin, floor_.begin() + rows.end, end);
+            rise();
+            if (level_ == kLimit) return {};
+            while (!at_level_.empty()) {
+                const Index item = next();
+                if (level_ > std::min(give_up_above, kLimit) - size(item)) return {};
+                settle(item);
             }
-            left_.erase(std::find(left_.begin(), left_.end(), item));
-            for (const Index other : left_) {
-                if (!stale_[other]) stale_[other] = meet(item, other);
-            }
+            std::erase_if(left_, [&](Index item) { return layout_[item].offset != kUnplaced; });
         }
         return std::move(layout_);
     }
@@ -54,34 +55,51 @@ class Skyline {
     void refresh(Index item) {
         Bytes floor = 0;
         for (const RowRange& rows : instance_.rows[item]) {
-            floor =
-                std::max(floor, *std::max_element(floor_.begin() + rows.begin, floor_.begin() + rows.end));
+            for (Index row = rows.begin; row < rows.end; ++row) floor = std::max(floor, floor_[row]);
         }
         least_[item] = align_up(instance_.choices[item][0], floor).value_or(kLimit);
-        stale_[item] = false;
     }
 
-    Index next() {
-        Bytes level = kLimit;
+    // To the lowest offset of any item. What is placed ends above the level, so that until nothing can rest
+    // there any more no other item is at it.
+    void rise() {
+        // Up to each row, how many have risen.
+        Index before = 0;
+        for (Index& rows : raised_) before = std::exchange(rows, before) + before;
+        level_ = kLimit;
         for (const Index item : left_) {
-            if (stale_[item]) refresh(item);
-            level = std::min(level, least_[item]);
+            const bool is_stale = std::ranges::any_of(instance_.rows[item], [&](const RowRange& rows) {
+                return raised_[rows.begin] != raised_[rows.end];
+            });
+            if (is_stale) refresh(item);
+            level_ = std::min(level_, least_[item]);
         }
+        std::fill(raised_.begin(), raised_.end(), 0);
         std::fill(resting_.begin(), resting_.end(), 0);
+        at_level_.clear();
         for (const Index item : left_) {
-            if (least_[item] != level) continue;
-            for (const RowRange& rows : instance_.rows[item]) {
-                for (Index row = rows.begin; row < rows.end; ++row) ++resting_[row];
-            }
+            if (least_[item] != level_) continue;
+            at_level_.push_back(item);
+            add_resting(item, 1);
         }
+    }
+
+    void add_resting(Index item, Index count) {
+        for (const RowRange& rows : instance_.rows[item]) {
+            for (Index row = rows.begin; row < rows.end; ++row) resting_[row] += count;
+        }
+    }
+
+    // Of what can rest at the level, the item that is in the way of the fewest others somewhere.
+    Index next() const {
         Index best = -1;
         Index fewest = 0;
-        for (const Index item : left_) {
-            if (least_[item] != level) continue;
+        for (const Index item : at_level_) {
             Index fewest_here = count_of(left_) + 1;
             for (const RowRange& rows : instance_.rows[item]) {
-                fewest_here = std::min(fewest_here, *std::min_element(resting_.begin() + rows.begin,
-                                                                      resting_.begin() + rows.end));
+                for (Index row = rows.begin; row < rows.end; ++row) {
+                    fewest_here = std::min(fewest_here, resting_[row]);
+                }
             }
             if (best < 0 || fewest_here < fewest ||
                 (fewest_here == fewest && priority_[item] > priority_[best])) {
@@ -92,13 +110,28 @@ class Skyline {
         return best;
     }
 
+    void settle(Index item) {
+        layout_[item] = {0, level_};
+        for (const RowRange& rows : instance_.rows[item]) {
+            std::fill(floor_.begin() + rows.begin, floor_.begin() + rows.end, level_ + size(item));
+            std::fill(raised_.begin() + rows.begin, raised_.begin() + rows.end, 1);
+        }
+        std::erase_if(at_level_, [&](Index other) {
+            if (other != item && !meet(item, other)) return false;
+            add_resting(other, -1);
+            return true;
+        });
+    }
+
     const Instance& instance_;
     const std::vector<double>& priority_;
     std::vector<Bytes> floor_;    // by row: the top of what is placed
+    std::vector<Index> raised_;   // by row: 1 where it has risen since the last level
     std::vector<Index> resting_;  // by row: items that can rest at the level
-    std::vector<Bytes> least_;    // by item
-    std::vector<bool> stale_;     // by item: a row of it has risen since
-    std::vector<Index> left_;
+    std::vector<Bytes> least_;    // by item, at the last level
+    std::vector<Index> left_;     // not placed, by number
+    Bytes level_ = 0;
+    std::vector<Index> at_level_;  // by number
     Layout layout_;
 };
 
