@@ -292,6 +292,12 @@ class RatedRun:
     dual: Steps
 
     @property
+    def checked(self) -> bool:
+        """What is proven was shown by the judge, or by a proof that the checker accepts."""
+        judged = self.run.record.judged
+        return self.proven and judged is not None and judged.checked is not None
+
+    @property
     def solved(self) -> bool:
         """There is a valid plan, or a proof that there is none."""
         return self.ratio is not None or self.proven
@@ -410,6 +416,8 @@ class Row:
     """Ended by an error, from outside, or with a plan that is not valid."""
     solved: int
     proven: int
+    checked: int
+    """Proven, and not by the word of the solver alone."""
     at_best: int
     """As good as the best known."""
     ratio: float | None
@@ -457,6 +465,7 @@ def _row(family: str, solver: str, mine: Sequence[RatedRun], tasks: int) -> Row:
         failed=sum(ending in _FAILED for ending in endings),
         solved=sum(one.solved for one in mine),
         proven=sum(one.proven for one in mine),
+        checked=sum(one.checked for one in mine),
         at_best=sum(ratio <= 1 for ratio in ratios),
         ratio=geometric(ratios),
         seconds=shifted_geometric([one.seconds for one in tried]),

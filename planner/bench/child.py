@@ -15,7 +15,7 @@ from typing import Final
 import memstow
 from memstow.planner.bench import external_program
 from memstow.planner.bench.instances import features_of, free_graph_of, problem_of
-from memstow.planner.bench.judgement import Judge, Judgement, Tell, judged, judgement_of, outcome
+from memstow.planner.bench.judgement import Judge, Judgement, Tell, checked_by, judged, judgement_of, outcome
 from memstow.planner.bench.task import SolverRequest, Task, task_from
 from memstow.planner.bench.usage import (
     ResourceUsage,
@@ -226,6 +226,7 @@ def _attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell)
         lambda hear: plan_for_judge(problem, options, Callbacks(hear), judge.judge),
         lambda hear: plan_for_judge(problem, options, Callbacks(hear), other.judge),
         lambda plan: judgement_of(problem, plan, judge),
+        problem,
         task,
         tell,
     )
@@ -240,14 +241,19 @@ def _attempt_graph(graph: Graph, problem: Problem, task: Task, memory: int, tell
     def run(hear: Listener) -> Plan:
         return plan_by(graph, solver, options, Callbacks(on_event=hear))
 
-    return _measured(run, run, lambda plan: judged(verify(graph, plan), problem, plan), task, tell)
+    return _measured(run, run, lambda plan: judged(verify(graph, plan), problem, plan), graph, task, tell)
 
 
 _Run = Callable[[Listener], Plan]
 
 
 def _measured(
-    run: _Run, repeat: _Run, judgement: Callable[[Plan], Judgement], task: Task, tell: Tell
+    run: _Run,
+    repeat: _Run,
+    judgement: Callable[[Plan], Judgement],
+    planned: Problem | Graph,
+    task: Task,
+    tell: Tell,
 ) -> Message:
     sender = EventSender(tell)
     stopwatch = Stopwatch()
@@ -259,7 +265,13 @@ def _measured(
         return {"status": "error", "error": str(error)[:1000], **stopwatch.usage().values()}
     used = repeat_short_run(stopwatch.usage(), lambda: _repeat(repeat), task.solver.repeat_seconds)
     tell({"kind": "judging"})
-    return {**outcome(judgement(plan), plan), **used.values(), "error": sender.failure}
+    verdict = judgement(plan)
+    checked = checked_by(planned, plan, _PROOF_TIMES * used.seconds + 1) if verdict.valid else None
+    return {**outcome(verdict, plan, checked), **used.values(), "error": sender.failure}
+
+
+# A proof takes about as long as the search that it repeats, and a moment.
+_PROOF_TIMES: Final = 2
 
 
 def _repeat(run: _Run) -> ResourceUsage | None:

@@ -74,7 +74,7 @@ def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) ->
     judgement = judgement_of(problem, layout)
     for term in judgement.objective[:1]:
         tell({"kind": "event", "seconds": usage.seconds, "incumbent": term.value})
-    return {**outcome(judgement, layout), **usage.values(), "work": {}}
+    return {**outcome(judgement, layout, None), **usage.values(), "work": {}}
 
 
 def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:

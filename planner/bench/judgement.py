@@ -1,12 +1,15 @@
 """The record of a run: its task, its child's messages, how it ended, and the verdict on its plan."""
 
+import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from memstow.planner import formats
 from memstow.planner.bench.record import (
     Ending,
     Instance,
@@ -18,13 +21,16 @@ from memstow.planner.bench.record import (
     TermValue,
 )
 from memstow.planner.bench.task import Task
-from memstow.planner.model import PLANNED
+from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Exhausted, Placement, Plan, gap_of, is_bare, peaks
 from memstow.planner.model.problem import Kind, Problem, Term, terms_of
 from memstow.planner.processes import machine
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.planner.solve.problem_plans import placement_cost, preference, reuse_cost
 from memstow.planner.verify import Violation, recount, verify
+from memstow.planner.verify import judge as judge_plan
+from memstow.solvers.core import Budget
 
 # Layouts of more buffers are not recorded: a picture of them would show nothing.
 MOST_KEPT: Final = 2000
@@ -151,8 +157,32 @@ def _layout(problem: Problem, plan: Plan) -> dict[str, list[int]] | None:
     return {"pool": [index[place.pool] for place in places], "offset": [place.offset for place in places]}
 
 
-def outcome(judgement: Judgement, plan: Plan) -> Message:
-    """The fields of a record that follow from a judged plan."""
+def checked_by(problem: Problem | Graph, plan: Plan, seconds: float) -> str | None:
+    """What shows that a plan that is called optimal is, or that nothing fits: `judge` or `proof`.
+
+    The judge counts what it can; of the rest a proof is written, for at most this long, and checked.
+    """
+    if plan.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return None
+    verdict = judge_plan(problem, plan)
+    if verdict.valid and verdict.unchecked and isinstance(problem, Problem):
+        from memstow.planner.proofs.check import check_proof, with_proof
+        from memstow.planner.proofs.prove import prove_within, why_not
+
+        if why_not(problem) is not None:
+            return None
+        document = formats.write_problem(problem, "json")
+        with TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.proof")
+            if prove_within(problem, plan, document, path, Budget(seconds, -1)) is None:
+                return None
+            verdict = with_proof(problem, plan, verdict, check_proof(document, plan, path))
+        return "proof" if verdict.valid and not verdict.unchecked else None
+    return "judge" if verdict.valid and not verdict.unchecked else None
+
+
+def outcome(judgement: Judgement, plan: Plan, checked: str | None) -> Message:
+    """The fields of a record that follow from a judged plan; `checked`: from `checked_by`."""
     first = judgement.objective[0] if judgement.objective else None
     # Counts of work, which are the same on every machine if the run is deterministic.
     work = {"steps": plan.work}
@@ -161,7 +191,7 @@ def outcome(judgement: Judgement, plan: Plan) -> Message:
         work["nodes"] = sum(refuted.nodes for proof in proofs for refuted in proof.refuted)
     return {
         "status": plan.status.value if judgement.valid else "invalid",
-        "judged": {"valid": judgement.valid, "violations": list(judgement.codes)},
+        "judged": {"valid": judgement.valid, "violations": list(judgement.codes), "checked": checked},
         "objective": [list(term) for term in judgement.objective],
         "peak": judgement.peak,
         "bound": None if first is None else first.bound,
@@ -226,7 +256,9 @@ def record_of(task: Task, received: RunEvents, done: Message) -> Record:
         peak_memory=done.get("peak_memory", 0),
         reported_seconds=done.get("reported_seconds"),
         work=done.get("work", {}),
-        judged=None if judged is None else JudgeResult(judged["valid"], tuple(judged["violations"])),
+        judged=None
+        if judged is None
+        else JudgeResult(judged["valid"], tuple(judged["violations"]), judged["checked"]),
         plan=None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
         machine=replace(this_machine(), load=about.get("load", 0.0)),
         error=done.get("error"),

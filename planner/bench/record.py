@@ -84,6 +84,8 @@ class JudgeResult:
 
     valid: bool
     violations: tuple[str, ...] = ()
+    checked: str | None = None
+    """What showed, besides the solver, that nothing is better or nothing fits: `judge` or `proof`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,9 @@ def _record(values: _Json) -> Record:
             "status": Ending(values["status"]),
             "objective": tuple(TermValue(**term) for term in values["objective"]),
             "events": tuple(ProgressEvent(**moment) for moment in values["events"]),
-            "judged": None if judged is None else JudgeResult(judged["valid"], tuple(judged["violations"])),
+            "judged": None
+            if judged is None
+            else JudgeResult(judged["valid"], tuple(judged["violations"]), judged.get("checked")),
             "plan": None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
             "machine": Machine(**values["machine"]),
         }

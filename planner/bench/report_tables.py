@@ -89,7 +89,7 @@ def _markdown_text(text: str) -> str:
 
 
 # What fits the width of a page.
-_COLUMNS: Final = ("solver", "runs", "solved", "proven", "best known", "ratio", "time", "memory")
+_COLUMNS: Final = ("solver", "runs", "solved", "proven", "checked", "best known", "ratio", "time", "memory")
 # The end of a row would take what begins with one of these as its argument.
 _GUARD: Final = "{}"
 _SPECIAL: Final = str.maketrans(
@@ -178,6 +178,7 @@ def runs_csv(bench: Bench) -> str:
         "best",
         "ratio",
         "proven",
+        "checked",
         "repeats",
         "seconds",
         "cpu_seconds",
@@ -212,6 +213,7 @@ def _run(one: RatedRun) -> tuple[object, ...]:
         " ".join(map(str, one.best.value)) if one.best is not None else None,
         one.ratio,
         int(one.proven),
+        one.run.record.judged.checked if one.checked and one.run.record.judged else None,
         record.repeats,
         record.seconds,
         record.cpu_seconds,

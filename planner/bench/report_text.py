@@ -63,6 +63,7 @@ SUMMARY_HEAD: Final = (
     "runs",
     "solved",
     "proven",
+    "checked",
     "best known",
     "ratio",
     "time",
@@ -72,7 +73,8 @@ SUMMARY_HEAD: Final = (
     "memory",
 )
 SUMMARY_NOTE: Final = (
-    "solved: a valid plan, or a proof that there is none. best known: as good as the best known. ratio: "
+    "solved: a valid plan, or a proof that there is none. checked: the judge counted what was proven, or the "
+    "checker accepted a proof of it. best known: as good as the best known. ratio: "
     "geometric mean of the value by the best known, of the runs with a plan. time and processor: "
     f"geometric means shifted by {SHIFT:g} s; a run that is not solved counts with its whole time limit. "
     "integrals: mean of the gap to the best known value, of the plan and of the bound, over the time "
@@ -156,6 +158,7 @@ def summary_cells(row: Row) -> tuple[str, ...]:
         _runs(row),
         count(row.solved),
         count(row.proven),
+        count(row.checked),
         count(row.at_best),
         number(row.ratio),
         NONE if row.seconds is None else seconds(row.seconds),

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from memstow.planner.bench.judgement import MOST_KEPT, Judge, Judgement, judgement_of
+from memstow.planner.bench.judgement import MOST_KEPT, Judge, Judgement, checked_by, judgement_of
 from memstow.planner.generate.planted import planted
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
 from memstow.planner.solve import engine
 from memstow.planner.solve.problem_plans import plan_for_judge
 from memstow.planner.verify import Violation, verify
@@ -117,3 +117,23 @@ def test_a_plan_judged_beside_a_hint_is_judged_again_without(monkeypatch: pytest
     assert judge.judge(problem, plan, plan) == []
     assert judge.violations(plan) == judge.violations(plan) == []
     assert len(judged) == 2
+
+
+# The byte that is reserved leaves room for one buffer below: no sum of live bytes shows that.
+@pytest.mark.parametrize(("capacity", "status"), [(None, Status.OPTIMAL), (7, Status.INFEASIBLE)])
+def test_what_the_judge_cannot_count_is_checked_by_a_proof(capacity: int | None, status: Status) -> None:
+    pool = Pool(id="m", capacity=capacity, reserved=(Reserved(offset=4, size=1),))
+    problem = Problem(pools=(pool,), buffers=tuple(Buffer(id=name, size=3, lifetime=(0, 2)) for name in "ab"))
+    plan = engine.plan(problem, QUICK)
+    assert (plan.status, plan.prover) == (status, "exact")
+    assert checked_by(problem, plan, seconds=60.0) == "proof"
+
+
+def test_what_the_judge_counts_needs_no_proof() -> None:
+    problem = Problem(buffers=(Buffer(id="a", size=3, lifetime=(0, 2)),))
+    plan = engine.plan(problem, QUICK)
+    assert checked_by(problem, plan, seconds=0.0) == "judge"
+    feasible = replace(plan, status=Status.FEASIBLE)
+    assert checked_by(problem, feasible, seconds=60.0) is None
+    wrong = replace(plan, placements=())
+    assert checked_by(problem, wrong, seconds=60.0) is None

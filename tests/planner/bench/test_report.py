@@ -22,6 +22,7 @@ from memstow.planner.bench.record import (
     Command,
     Ending,
     Instance,
+    JudgeResult,
     Layout,
     ProgressEvent,
     Record,
@@ -207,6 +208,19 @@ def test_the_same_results_give_the_same_bytes(files: dict[str, str], tmp_path: P
     assert _report(tmp_path, *random.Random(1).sample(some, len(some))) == files
 
 
+def test_what_is_proven_and_checked_is_counted(tmp_path: Path) -> None:
+    optimal = made("a", "x", 10, status=Ending.OPTIMAL, bound=10)
+    proven = [
+        replace(optimal, seed=seed, judged=JudgeResult(True, (), by))
+        for seed, by in enumerate(("judge", "proof", None))
+    ]
+    files = _report(tmp_path, *proven, made("a", "x", 10, seed=3))
+    (row,) = csv.DictReader(io.StringIO(files["summary.csv"]))
+    assert (row["proven"], row["checked"]) == ("3", "2")
+    runs = csv.DictReader(io.StringIO(files["runs.csv"]))
+    assert [run["checked"] for run in runs] == ["judge", "proof", "", ""]
+
+
 def test_no_name_is_taken_for_markup(tmp_path: Path) -> None:
     evil = made(EVIL, EVIL, 10, family=EVIL, status=Ending.OPTIMAL, bound=12)
     files = _report(tmp_path, evil, made(EVIL, "_x", 11, family=EVIL))
@@ -218,7 +232,7 @@ def test_no_name_is_taken_for_markup(tmp_path: Path) -> None:
     assert "_x" in files["report-cactus.svg"]
     for line in files["report.md"].splitlines():
         if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) in (7, 12)
+            assert len(re.findall(r"(?<!\\)\|", line)) in (7, 13)
     rows = list(csv.DictReader(io.StringIO(files["runs.csv"])))
     assert {row["instance"] for row in rows} == {EVIL}
 
@@ -236,8 +250,8 @@ def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) 
         *[r"\begin{longtable}", r"\end{longtable}"],
     ]
     cells = {len(re.findall(r"(?<!\\)&", line)) for line in lines if line.endswith(r"\\")} - {0}
-    # Eight columns of solvers; three and two solvers of instances.
-    assert cells == {7, 4}
+    # Nine columns of solvers; three and two solvers of instances.
+    assert cells == {8, 4}
 
 
 def test_no_name_is_an_argument_of_the_end_of_a_row_in_latex(tmp_path: Path) -> None:
