@@ -91,7 +91,7 @@ def provable(document: "Problem | Graph", data: bytes, option: options.Option = 
         )
     why = why_not(document)
     if why is not None:
-        raise _refused(f"there are no proofs for such a problem yet: {why}; leave it out", option)
+        raise _refused(f"{why}; leave it out", option)
     return document
 
 

@@ -26,9 +26,7 @@ def against_proofs(document: "Problem | Graph") -> Issue | None:
     why = why_not(document)
     if why is None:
         return None
-    return Issue(
-        "no_proof", "query.proof", f"there are no proofs for such a problem yet: {why}; leave it out"
-    )
+    return Issue("no_proof", "query.proof", f"{why}; leave it out")
 
 
 def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:

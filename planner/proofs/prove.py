@@ -70,7 +70,12 @@ class Proof:
 
 
 def why_not(problem: Problem) -> str | None:
-    """What the problem has that proofs have no rule for; None if they cover it."""
+    """Why there is no proof about the problem, as users are told; None if there may be one."""
+    lacks = _without_a_rule(problem)
+    return None if lacks is None else f"there are no proofs for such a problem yet: {lacks}"
+
+
+def _without_a_rule(problem: Problem) -> str | None:
     if len(problem.pools) != 1:
         return "it has several pools"
     if problem.relative:
@@ -97,7 +102,7 @@ def read_provable(document: bytes) -> Problem:
     problem = read_problem(document, "json")
     why = why_not(problem)
     if why is not None:
-        raise InputError.single("no_proof", "$", f"there are no proofs for such a problem yet: {why}")
+        raise InputError.single("no_proof", "$", why)
     return problem
 
 
