@@ -298,7 +298,10 @@ class Solver {
             last = std::max(last, buffer.lifespan.upper());
             all_hinted = all_hinted && buffer.hint.has_value();
         }
-        code = memstow_set_capacity(held.problem, problem.capacity);
+        // The most that memstow adds up to: more is no limit either.
+        code = memstow_set_capacity(held.problem, std::min(problem.capacity, Capacity{1} << 62));
+        last = std::min(
+            last, std::numeric_limits<TimeValue>::max() - static_cast<TimeValue>(problem.buffers.size()) - 1);
         std::vector<std::size_t> numbers;
         std::vector<Offset> hints;
         for (const Buffer& buffer : problem.buffers) {

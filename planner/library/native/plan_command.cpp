@@ -1,8 +1,11 @@
 // memstow-plan: the plan of a plain problem in CSV or JSON, or one with banks, without Python. Its document
 // is that of `memstow solve --json`.
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
@@ -10,7 +13,6 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -171,11 +173,25 @@ Arguments parse(const std::vector<std::string>& words) {
     return arguments;
 }
 
+// A problem of as many buffers as fit in the memory of the search is far below.
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
 std::string read_input(const std::string& name) {
-    if (name == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-    std::ifstream file(name, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (!file) throw UsageError{"cannot read " + name};
+    struct stat about = {};
+    if (stat(name.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) {
+        throw UsageError{name + " is a directory; give a file"};
+    }
+    std::ifstream file;
+    if (name != "-") file.open(name, std::ios::binary);
+    std::istream& from = name == "-" ? std::cin : file;
+    std::string text;
+    std::vector<char> piece(1 << 16);
+    while (from) {
+        from.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+        text.append(piece.data(), static_cast<std::size_t>(from.gcount()));
+        if (text.size() > kMostBytes) throw UsageError{name + " is larger than 1 GiB"};
+    }
+    if (!from.eof()) throw UsageError{"cannot read " + name};
     return text;
 }
 
@@ -193,8 +209,8 @@ BankedProblem read_problem(const Arguments& arguments) {
     if (!read) {
         throw UsageError{
             arguments.input +
-            ": not a problem of buffers with one lifetime each in one memory; `memstow solve` reads "
-            "the others, and `memstow inspect` says what is wrong"};
+            ": not a problem that memstow-plan reads: buffers with bytes and one lifetime each, in one "
+            "memory; `memstow solve` reads the others, and `memstow inspect` says what is wrong and where"};
     }
     Problem& problem = read->problem;
     if (arguments.capacity) {
@@ -488,6 +504,7 @@ int run(const std::vector<std::string>& words) {
             return 0;
         }
     }
+    const auto began = std::chrono::steady_clock::now();
     Arguments arguments = parse(words);
     if (memstow_stop_create(&stop_of_signals) != MEMSTOW_OK) throw std::bad_alloc();
     std::signal(SIGINT, interrupt);
@@ -495,6 +512,9 @@ int run(const std::vector<std::string>& words) {
     arguments.options.stop = stop_of_signals;
     const BankedProblem read = read_problem(arguments);
     arguments.options.fit_only = read.problem.fit_only;
+    const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - began;
+    double& limit = arguments.options.time_limit;
+    limit = std::max(limit - reading.count(), std::min(limit, 0.0));
     const libmemstow::Plan plan = native_of(read).solve(arguments.options);
     std::string text;
     if (arguments.csv && plan.has_offsets()) {

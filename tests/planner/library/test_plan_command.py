@@ -155,6 +155,12 @@ def test_arguments_that_are_wrong_are_named(words: tuple[str, ...], message: str
     assert message in ran.stderr
 
 
+def test_a_folder_is_no_problem(tmp_path: Path) -> None:
+    ran = run(str(tmp_path))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "is a directory; give a file" in ran.stderr
+
+
 def test_what_is_no_plain_problem_is_left_to_the_package() -> None:
     ran = run("-", text='{"version": 1, "buffers": [{"id": "a", "size": 1}]}')
     assert ran.returncode == 2
