@@ -75,18 +75,26 @@ export function drawReserved(pen: Pen, picture: Picture): void {
 }
 
 const LEAST_BANK = 3;
+const LEAST_NAMED_BANK = 16;
 
-/** Where banks begin that are not too thin to be seen. */
+/** Where banks begin that are not too thin to be seen, with their numbers by address where there is room. */
 export function drawBanks(pen: Pen, picture: Picture): void {
   const { theme, layout: { map } } = picture;
   const scale = scaleOf(picture);
   pen.clip(map.x, map.y, map.wide, map.tall, () => {
-    for (const run of picture.scene.pools[picture.place]?.banks ?? []) {
-      const [offset, size] = [Number(run.offset), Number(run.size)];
-      if (scale.y(offset) - scale.y(offset + size) < LEAST_BANK) continue;
+    let first = 0;
+    const runs = [...(picture.scene.pools[picture.place]?.banks ?? [])].sort((one, other) => Number(one.offset) - Number(other.offset));
+    for (const run of runs) {
+      const [offset, size, number] = [Number(run.offset), Number(run.size), first];
+      first += Number(run.count);
+      const tall = scale.y(offset) - scale.y(offset + size);
+      if (tall < LEAST_BANK) continue;
       for (let bank = 0; bank < Number(run.count); bank++) {
         const y = Math.round(scale.y(offset + size * bank)) + 0.5;
         if (y >= map.y && y < map.y + map.tall - 1) pen.line([map.x, y, map.x + map.wide, y], theme.quiet, 1, [1, 3]);
+        if (tall < LEAST_NAMED_BANK || y < map.y || y > map.y + map.tall + 1) continue;
+        const name = `bank ${String(number + bank)}`;
+        pen.text(map.x + map.wide - 4, y - 4, name, { fill: theme.quiet, size: 10.5, anchor: "end", halo: theme.paper });
       }
     }
   });
@@ -119,7 +127,7 @@ export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
   const scale = scaleOf(picture);
   const { spans } = orderOf(picture);
   const alone = aloneOf(picture);
-  let said = 0;
+  const written = new Map<string, { span: number; left: number; right: number; top: number; bottom: number; names: string[] }>();
   pen.clip(map.x, map.y, map.wide, map.tall, () => {
     for (const span of spans.subarray(0, Math.min(among, visible(picture, 300)))) {
       const buffer = scene.owner[span] as number;
@@ -129,7 +137,16 @@ export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
       const top = Math.max(map.y, scale.y(picture.high[buffer] as number));
       const bottom = Math.min(map.y + map.tall, scale.y(picture.low[buffer] as number));
       if (right - left < 24 || bottom - top < 13) continue;
-      const name = fitted(pen, named(scene, buffer), right - left - 6);
+      // Buffers that are one, in several programs, have one name for all of them.
+      const key = [left, right, top, bottom].join(" ");
+      const before = written.get(key);
+      if (before !== undefined) before.names.push(named(scene, buffer));
+      else if (written.size === MOST_NAMES) break;
+      else written.set(key, { span, left, right, top, bottom, names: [named(scene, buffer)] });
+    }
+    for (const { span, left, right, top, bottom, names } of written.values()) {
+      const buffer = scene.owner[span] as number;
+      const name = fitted(pen, names.join(" = "), right - left - 6);
       if (name === "") continue;
       const ink = inkOn(colourOf(picture, span));
       const middle = (left + right) / 2;
@@ -138,7 +155,6 @@ export function drawNames(pen: Pen, picture: Picture, among = Infinity): void {
       pen.text(middle, y, name, { fill: ink, bold: true, anchor: "middle" });
       const size = bytes(scene.sizes[buffer] as Amount);
       if (withSize && pen.measure(size, 10.5, false) < right - left - 6) pen.text(middle, y + 14, size, { fill: ink, size: 10.5, anchor: "middle" });
-      if (++said === MOST_NAMES) return;
     }
   });
 }

@@ -46,9 +46,7 @@ function factsOf(shown: Shown): [string, string][] {
   const long = (from: number, to: number): number => Number(times[to]) - Number(times[from]);
   for (const pool of pools) {
     all += Number(pool.peak) * long(0, times.length - 1);
-    for (const span of pool.byTime.spans) {
-      used += Number(scene.sizes[scene.owner[span] as number]) * long(scene.begin[span] as number, scene.end[span] as number);
-    }
+    for (let step = 0; step + 1 < times.length; step++) used += Number(pool.profile.live[step]) * long(step, step + 1);
   }
   const [term = "peak"] = scene.objective;
   const value = shown.verdict === null ? valueOf(shown, term) : null;

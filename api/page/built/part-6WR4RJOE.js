@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-BWNK6GTL.js";import"./part-O6325LOW.js";import"./part-PTLNIWJU.js";import"./part-SEBJVLB4.js";import"./part-US2KASKU.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};

@@ -1,1 +1,0 @@
-import{o as a}from"./part-3VX7LE4Y.js";import"./part-JUWIN3RK.js";import"./part-F43E5OUN.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-US2KASKU.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
