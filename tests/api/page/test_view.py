@@ -33,6 +33,12 @@ def seen(look: Look, axis: str = "across") -> tuple[float, float] | None:
     return None if found is None else (float(found.group(1)), float(found.group(2)))
 
 
+def test_bytes_that_buffers_share_are_filled_once(look: Look, tmp_path: Path) -> None:
+    problem = buffers((8, 0, 2), (8, 0, 2), (8, 0, 1), exclusive=[["a", "b"]])
+    look.show(page_of(problem, places(0, 0, 8)), tmp_path)
+    assert "filled 75.0 %" in look.text(".facts")
+
+
 def test_what_is_found_is_brought_into_view_one_after_the_other(
     look: Look, chain: bytes, tmp_path: Path
 ) -> None:
