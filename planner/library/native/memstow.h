@@ -242,7 +242,7 @@ MEMSTOW_API int memstow_plan_term(const memstow_plan* plan, size_t index, memsto
 MEMSTOW_API size_t memstow_plan_crowds(const memstow_plan* plan);
 MEMSTOW_API size_t memstow_plan_crowd(const memstow_plan* plan, size_t index, const size_t** buffers,
                                       int64_t* cost);
-/* Who found the plan, such as "exact"; "" where there is none. */
+/* Who found the plan, such as "exact", or that there is none; "" where nobody has. */
 MEMSTOW_API const char* memstow_plan_solver(const memstow_plan* plan);
 /* Steps of work of the run. */
 MEMSTOW_API int64_t memstow_plan_work(const memstow_plan* plan);

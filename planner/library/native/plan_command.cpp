@@ -339,7 +339,10 @@ class Document {
                << "\n    {\"term\": " << (term.term == MEMSTOW_PEAK ? "\"peak\"" : "\"bank_cost\"")
                << ", \"value\": " << term.value << ", \"bound\": " << term.bound
                << ", \"gap\": " << real(gap(term));
-            if (term.term == MEMSTOW_PEAK && term.bound > 0) {
+            const bool is_of_whole = i == 0 && term.term == MEMSTOW_PEAK;
+            if (term.proof == MEMSTOW_PROOF_SEARCH && !is_of_whole) {
+                write_searches(to, {{term.bound - 1, term.searches}});
+            } else if (term.term == MEMSTOW_PEAK && term.bound > 0) {
                 write_certificate(to);
             } else if (term.bound > 0) {
                 write_crowds(to);
@@ -351,8 +354,12 @@ class Document {
         to << "\n  ]";
     }
 
-    // Of the first bound that says anything.
+    // Of a search, or else of the first bound that says anything.
     void write_prover(std::ostringstream& to) const {
+        if (std::ranges::find(terms_, MEMSTOW_PROOF_SEARCH, &libmemstow::Term::proof) != terms_.end()) {
+            to << ",\n  \"prover\": " << quoted(searcher());
+            return;
+        }
         for (const libmemstow::Term& term : terms_) {
             if (term.bound == 0) continue;
             to << ",\n  \"prover\": "
@@ -379,32 +386,41 @@ class Document {
         to << "]}";
     }
 
+    // What complete searches have refuted, with their nodes.
+    void write_searches(std::ostringstream& to,
+                        const std::vector<std::pair<int64_t, int64_t>>& searches) const {
+        to << ", \"certificate\": {\"kind\": \"exhausted\", \"solver\": " << quoted(searcher())
+           << ", \"refuted\": [";
+        for (std::size_t i = 0; i < searches.size(); ++i) {
+            to << (i > 0 ? ", " : "") << "{\"height\": " << searches[i].first
+               << ", \"nodes\": " << searches[i].second << '}';
+        }
+        to << "]}";
+    }
+
     void write_certificate(std::ostringstream& to) const {
-        to << ", \"certificate\": {\"kind\": ";
+        const char* opening = ", \"certificate\": {\"kind\": ";
         switch (memstow_plan_proof(plan_.get())) {
             case MEMSTOW_PROOF_LIVE: {
-                to << "\"live_bytes\", \"pool\": " << quoted(problem_.pool) << ", \"time\": ";
+                to << opening << "\"live_bytes\", \"pool\": " << quoted(problem_.pool) << ", \"time\": ";
                 write_time(to);
                 to << ", \"buffers\": [" << names() << "]}";
                 return;
             }
             case MEMSTOW_PROOF_SEARCH: {
-                to << "\"exhausted\", \"solver\": " << quoted(prover()) << ", \"refuted\": [";
                 const int64_t* peaks = nullptr;
                 const int64_t* nodes = nullptr;
                 const std::size_t count = memstow_plan_searches(plan_.get(), &peaks, &nodes);
-                for (std::size_t i = 0; i < count; ++i) {
-                    to << (i > 0 ? ", " : "") << "{\"height\": " << peaks[i] << ", \"nodes\": " << nodes[i]
-                       << '}';
-                }
-                to << "]}";
+                std::vector<std::pair<int64_t, int64_t>> searches;
+                for (std::size_t i = 0; i < count; ++i) searches.emplace_back(peaks[i], nodes[i]);
+                write_searches(to, searches);
                 return;
             }
             case MEMSTOW_PROOF_WINDOW: {
                 int64_t begin = 0;
                 int64_t end = 0;
                 memstow_plan_proof_window(plan_.get(), &begin, &end);
-                to << "\"window\", \"solver\": " << quoted(prover())
+                to << opening << "\"window\", \"solver\": " << quoted(prover())
                    << ", \"pool\": " << quoted(problem_.pool) << ", \"begin\": " << begin
                    << ", \"end\": " << end << ", \"buffers\": [" << names() << "]}";
                 return;
@@ -453,12 +469,15 @@ class Document {
         return memstow::plain::names_as_json(problem_, {buffers, buffers + count});
     }
 
+    // Who has searched: what depends on banks has a solver of its own.
+    std::string searcher() const { return plan_.solver() == "banks" ? "banks" : "exact"; }
+
     std::string prover() const {
         switch (memstow_plan_proof(plan_.get())) {
             case MEMSTOW_PROOF_LIVE:
                 return "live bytes";
             case MEMSTOW_PROOF_SEARCH:
-                return "exact";
+                return searcher();
             case MEMSTOW_PROOF_WINDOW:
                 return "windows";
             default:

@@ -533,6 +533,7 @@ class Call {
         const run::TermsResult result = run::plan_by_terms(instance(), options, budget, events);
         if (!result.misfit.empty()) {
             plan.status = MEMSTOW_INFEASIBLE;
+            plan.solver.assign(result.solver.data(), result.solver.size());
             plan.bound = 0;
             plan.proof = MEMSTOW_PROOF_SEARCH;
             std::vector<Index> parts;

@@ -89,6 +89,7 @@ class TermsRun {
             banks::search(instance_, scorer, bounds_in_units(), options_.seed, *share_, better);
         if (!placed.misfit.empty()) {
             result_.misfit = std::move(placed.misfit);
+            result_.solver = name_of(Solver::banks);
             return;
         }
         learn({std::move(placed.layout), std::move(placed.score), name_of(Solver::banks)});
@@ -131,6 +132,7 @@ class TermsRun {
         ReuseResult found = run::minimise_reuse(instance_, options, *share_, events);
         if (!found.misfit.empty() && !(best_ && best_->score.fits())) {
             result_.misfit = std::move(found.misfit);
+            result_.solver = name_of(Solver::reuse);
             return;
         }
         if (!found.layout.empty()) {

@@ -36,8 +36,8 @@ struct TermsResult {
     Score score;                    // fits() tells whether it is a plan, or the closest attempt
     std::vector<TermBound> bounds;  // by term
     bool is_optimal = false;        // each term is at its bound
-    std::string solver;             // that found the layout
-    std::vector<Index> misfit;      // proven: these items have no layout; then all else is empty
+    std::string solver;             // that found the layout, or that there is none
+    std::vector<Index> misfit;      // proven: these items have no layout; then the rest is empty
 };
 
 // Called with each better layout that fits, and each higher bound on the first term, which is scaled.
