@@ -76,6 +76,8 @@ def _timeless(record: Record) -> Record:
         cpu_seconds=0.0,
         peak_memory=0,
         plan=None,
+        # A proof may have had too little time.
+        judged=None if record.judged is None else replace(record.judged, checked=None),
         machine=Machine(cpus=0, memory=0, system="", python="", load=0.0),
     )
 

@@ -169,12 +169,14 @@ def solve_briefly(
         return None, False
     options = _brief_options(options)
     whole = options.time_limit <= seconds
-    simple = len(problem.pools) <= 1 and len(problem.terms()) <= 1
+    has_banks = any(pool.banks for pool in problem.pools) or "bank_cost" in problem.terms()
+    simple = len(problem.pools) <= 1 and len(problem.terms()) <= 1 and not has_banks
     if options.solver == AUTO and not simple:
         if options.deterministic:
             return None, False
         limit = min(options.time_limit, seconds)
-        plan = engine.plan(problem, replace(options, time_limit=limit, solver="greedy"), on_event)
+        solver = "banks" if has_banks else "greedy"
+        plan = engine.plan(problem, replace(options, time_limit=limit, solver=solver), on_event)
         return plan, whole or is_final(plan, options)
     if options.deterministic:
         return _deterministic_attempt(problem, options, seconds, on_event)

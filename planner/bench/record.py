@@ -202,6 +202,8 @@ def _fields(part: Any) -> _Json:
         return {name: value for name, value in values.items() if value is not None}
     if isinstance(part, Machine) and not part.model:
         del values["model"]
+    if isinstance(part, JudgeResult) and part.checked is None:
+        del values["checked"]
     return values
 
 

@@ -427,6 +427,11 @@ class Search {
             search_until(is_small ? budget_.work() + turn : std::numeric_limits<std::int64_t>::max());
             if (is_small && !is_best() && look_through_all(turn)) break;
         }
+        if (best_.layout.empty()) {
+            // The time was over before the first pass was.
+            best_.layout.resize(instance_.item_count());
+            best_.score = scorer_(best_.layout);
+        }
         return std::move(best_);
     }
 
@@ -547,8 +552,11 @@ class Search {
         for (const Index item : order) {
             const bool anywhere = one_in > 0 && random_.below(one_in) == 0;
             budget_.count(builder_.place(item, lowest, anywhere ? &random_ : nullptr));
-            // There is an answer where one pass is over, whatever the work.
-            if (best_.layout.empty() ? budget_.out_of_time() : budget_.spent()) return false;
+            // There is an answer where one pass is over, whatever the work, and of few items whatever the
+            // time.
+            const bool is_first = best_.layout.empty();
+            if (is_first && order.size() <= greedy::kWholeInTime) continue;
+            if (is_first ? budget_.out_of_time() : budget_.spent()) return false;
         }
         return true;
     }

@@ -56,7 +56,7 @@ def test_best_values_are_written_only_when_asked_and_used_from_then_on(cli: Cli,
     assert {path.name for path in (run / "out" / "page").iterdir()} > FILES
     # 10 and 12 against the 5 known, and 8 twice.
     summary = (run / "out" / "page" / "summary.csv").read_text().splitlines()
-    assert [line.split(",")[9][:6] for line in summary[1:]] == ["1.4142", "1.5491"]
+    assert [line.split(",")[10][:6] for line in summary[1:]] == ["1.4142", "1.5491"]
 
 
 @pytest.mark.campaign

@@ -1,5 +1,6 @@
 """Banks over HTTP."""
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.api.cli.test_banks import BANKED
@@ -19,6 +20,17 @@ def test_a_problem_with_banks_is_planned_and_its_plan_verified(client: TestClien
     }
     verdict = client.post("/v1/verify", json={"problem": BANKED, "plan": plan}).json()
     assert verdict["valid"]
+
+
+@pytest.mark.parametrize("terms", [["bank_cost", "peak"], ["bank_cost"], ["peak"], []])
+def test_a_request_without_options_is_answered(client: TestClient, terms: list[str]) -> None:
+    response = client.post("/v1/plan", json={**BANKED, "objective": terms})
+    assert response.status_code == 200, response.text
+    plan = response.json()
+    assert plan["status"] == "optimal"
+    assert client.post("/v1/verify", json={"problem": {**BANKED, "objective": terms}, "plan": plan}).json()[
+        "valid"
+    ]
 
 
 def test_what_is_wrong_with_banks_is_told(client: TestClient) -> None:

@@ -549,3 +549,24 @@ def test_solvers_that_know_nothing_of_banks_say_so() -> None:
                 plan(problem, Options(solver=solver, time_limit=PATIENCE))
     notes = replace(problem, bank_conflicts=(), objective=("peak",))
     assert plan(notes, Options(solver="greedy", time_limit=PATIENCE)).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("solver", ["banks", "auto"])
+def test_there_is_a_plan_however_little_time_there_is(solver: str) -> None:
+    if solver == "auto":
+        pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
+    problem = replace(Tile(*TILES["more_buffers_than_banks"]).problem, objective=("bank_cost",))
+    ours = plan(problem, Options(time_limit=0.0, solver=solver))
+    assert ours.status in PLANNED
+    assert verify(problem, ours) == []
+
+
+def test_of_many_buffers_there_may_be_none_in_no_time() -> None:
+    pool = Pool(id="sram", banks=(Banks(size=64, count=64),))
+    many = tuple(
+        Buffer(id=f"b{i}", size=1 + i % 7, lifetime=(i, i + 9), within_bank=True) for i in range(2000)
+    )
+    problem = Problem(pools=(pool,), buffers=many)
+    ours = plan(problem, Options(time_limit=0.0, solver="banks"))
+    assert ours.status in (Status.UNKNOWN, *PLANNED)
+    assert verify(problem, ours) == []
