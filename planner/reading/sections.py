@@ -267,6 +267,10 @@ def _error_of_a_length(error: "ErrorDetails", place: Place) -> FieldError | None
         return FieldError("wrong_length", path, _wrong_length(error["ctx"]["max_length"], value))
     if code in ("too_short", "string_too_short"):
         what = "character" if isinstance(value, str) else "element"
+        least = error["ctx"]["min_length"]
+        if least > 1:
+            message = f"expected at least {_NUMBERS.get(least, least)} {what}s, given {shown(value)}"
+            return FieldError("wrong_length", path, message)
         return FieldError("empty", path, f"expected at least one {what}, given {shown(value)}")
     if code == "string_too_long" and isinstance(value, str):
         most = error["ctx"]["max_length"]
@@ -478,11 +482,14 @@ def _read_value(kind: object, raw: object, findings: Findings, at: Path) -> tupl
             return True, value
     if holder is not None:
         section = read_section(holder, raw, findings, at)
-        if section.sound:
-            return True, holder(**section.values)
-    else:
-        for error in in_our_words(errors, kind, raw, at):
-            findings.add(*error)
+        if not section.sound:
+            return False, None
+        # Each element may be right, and their number wrong.
+        sound, value, errors = _made(lambda: holder(**section.values))
+        if sound:
+            return True, value
+    for error in in_our_words(errors, kind, raw, at):
+        findings.add(*error)
     return False, None
 
 
@@ -501,12 +508,19 @@ def _plain_or_validated(kind: Any, raw: object) -> "tuple[bool, Any, list[ErrorD
     try:
         return True, plain_value(kind, raw), []
     except NotPlainError:
+        from memstow.planner.model.validators import validator_of
+    return _made(lambda: validator_of(kind).validate_python(raw))
+
+
+def _made(make: Callable[[], Any]) -> "tuple[bool, Any, list[ErrorDetails]]":
+    try:
+        return True, make(), []
+    except ValueError as error:
+        # What is right does not wait for the import.
         from pydantic import ValidationError
 
-        from memstow.planner.model.validators import validator_of
-    try:
-        return True, validator_of(kind).validate_python(raw), []
-    except ValidationError as error:
+        if not isinstance(error, ValidationError):
+            raise
         return False, None, error.errors(include_url=False)
 
 

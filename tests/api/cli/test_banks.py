@@ -95,3 +95,11 @@ def test_an_unknown_field_of_banks_is_told(cli: Cli, tmp_path: Path) -> None:
     ran = cli("solve", path)
     assert ran.code == Exit.USAGE
     assert "$.pools[0].banks[0].bytes" in ran.err
+
+
+def test_a_conflict_of_one_buffer_is_refused(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(json.dumps(BANKED | {"bank_conflicts": [{"buffers": ["x"], "cost": 1}]}))
+    ran = cli("solve", path)
+    assert ran.code == Exit.USAGE
+    assert "$.bank_conflicts[0].buffers: expected at least two elements" in ran.err
