@@ -10,7 +10,7 @@ from typing import Final
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
+from memstow.solvers.solver import Listeners, Outcome, Task, model_bounds
 
 # Bounds are passed as 64-bit integers; larger ones are cut off.
 _MOST: Final = (1 << 63) - 1
@@ -47,15 +47,8 @@ class Banks:
         values = result.values
         if values is None:
             return Outcome(None, False, (), self.name, misfit=tuple(result.misfit) or None)
-        # One search has shown that with equal values of earlier terms nothing is lower than these.
-        bounds = tuple(ModelBound(term, value, tuple(values[:term]), 1) for term, value in enumerate(values))
-        return Outcome(
-            layout_from(result.placed),
-            True,
-            tuple(values),
-            self.name,
-            bounds=bounds if result.is_complete else (),
-        )
+        bounds = model_bounds(result.bounds)
+        return Outcome(layout_from(result.placed), True, tuple(values), self.name, bounds=bounds)
 
 
 def make(_name: str) -> Banks:

@@ -5,7 +5,7 @@ from typing import Final
 from memstow.solvers import _native
 from memstow.solvers.greedy import MOST, layout_from
 from memstow.solvers.one_pool import too_high
-from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task, depends_on_banks
+from memstow.solvers.solver import Listeners, Outcome, Task, depends_on_banks, model_bounds
 
 FIRST_TURN: Final = _native.FIRST_TURN
 
@@ -46,9 +46,7 @@ class Reuse:
         placed, values = result.placed, result.values
         if placed is None:
             return Outcome(None, False, (), self.name)
-        bounds = tuple(
-            ModelBound(bound.term, bound.value, tuple(bound.locks), bound.searches) for bound in result.bounds
-        )
+        bounds = model_bounds(result.bounds)
         return Outcome(layout_from(placed), values is not None, tuple(values or ()), self.name, bounds=bounds)
 
 

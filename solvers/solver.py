@@ -123,6 +123,11 @@ class ModelBound(NamedTuple):
     searches: int = 0  # complete searches that prove it; 0: proven by a model
 
 
+def model_bounds(bounds: Iterable[_native.LockedBound]) -> tuple[ModelBound, ...]:
+    """Those that native code has proven."""
+    return tuple(ModelBound(bound.term, bound.value, tuple(bound.locks), bound.searches) for bound in bounds)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of a solver."""

@@ -292,10 +292,10 @@ class RatedRun:
     dual: Steps
 
     @property
-    def checked(self) -> bool:
-        """What is proven was shown by the judge, or by a proof that the checker accepts."""
+    def checked(self) -> str | None:
+        """What has shown that what is proven is so, besides the solver: `judge` or `proof`."""
         judged = self.run.record.judged
-        return self.proven and judged is not None and judged.checked is not None
+        return judged.checked if self.proven and judged is not None else None
 
     @property
     def solved(self) -> bool:
@@ -465,7 +465,7 @@ def _row(family: str, solver: str, mine: Sequence[RatedRun], tasks: int) -> Row:
         failed=sum(ending in _FAILED for ending in endings),
         solved=sum(one.solved for one in mine),
         proven=sum(one.proven for one in mine),
-        checked=sum(one.checked for one in mine),
+        checked=sum(one.checked is not None for one in mine),
         at_best=sum(ratio <= 1 for ratio in ratios),
         ratio=geometric(ratios),
         seconds=shifted_geometric([one.seconds for one in tried]),

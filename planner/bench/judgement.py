@@ -230,7 +230,7 @@ def record_of(task: Task, received: RunEvents, done: Message) -> Record:
     about = received.problem
     objective = tuple(TermValue(*term) for term in done.get("objective", ()))
     bound = objective[0].bound if objective else received.bound()
-    judged, plan = done.get("judged"), done.get("plan")
+    plan = done.get("plan")
     return Record(
         instance=Instance(
             name=task.source.name,
@@ -256,9 +256,7 @@ def record_of(task: Task, received: RunEvents, done: Message) -> Record:
         peak_memory=done.get("peak_memory", 0),
         reported_seconds=done.get("reported_seconds"),
         work=done.get("work", {}),
-        judged=None
-        if judged is None
-        else JudgeResult(judged["valid"], tuple(judged["violations"]), judged["checked"]),
+        judged=JudgeResult.of(done.get("judged")),
         plan=None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
         machine=replace(this_machine(), load=about.get("load", 0.0)),
         error=done.get("error"),

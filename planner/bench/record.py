@@ -87,6 +87,13 @@ class JudgeResult:
     checked: str | None = None
     """What showed, besides the solver, that nothing is better or nothing fits: `judge` or `proof`."""
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any] | None) -> "JudgeResult | None":
+        """That of a record or a message; None where there was nothing to judge."""
+        if values is None:
+            return None
+        return cls(values["valid"], tuple(values["violations"]), values.get("checked"))
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -173,7 +180,7 @@ def from_line(line: str | bytes) -> Record:
 def _record(values: _Json) -> Record:
     key = values.pop("key")
     del values["record"]
-    judged, plan = values["judged"], values["plan"]
+    plan = values["plan"]
     record = Record(
         **{
             **values,
@@ -182,9 +189,7 @@ def _record(values: _Json) -> Record:
             "status": Ending(values["status"]),
             "objective": tuple(TermValue(**term) for term in values["objective"]),
             "events": tuple(ProgressEvent(**moment) for moment in values["events"]),
-            "judged": None
-            if judged is None
-            else JudgeResult(judged["valid"], tuple(judged["violations"]), judged.get("checked")),
+            "judged": JudgeResult.of(values["judged"]),
             "plan": None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
             "machine": Machine(**values["machine"]),
         }

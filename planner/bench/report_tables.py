@@ -213,7 +213,7 @@ def _run(one: RatedRun) -> tuple[object, ...]:
         " ".join(map(str, one.best.value)) if one.best is not None else None,
         one.ratio,
         int(one.proven),
-        one.run.record.judged.checked if one.checked and one.run.record.judged else None,
+        one.checked,
         record.repeats,
         record.seconds,
         record.cpu_seconds,

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/bits.hpp"
 #include "greedy/placer.hpp"
 #include "improve/conflicts.hpp"
 
@@ -21,11 +22,6 @@ constexpr Index kMost = 64;
 constexpr std::size_t kMostBanks = 4096;  // of a pool
 
 constexpr Set only(Index one) { return Set{1} << one; }
-
-template <class F>
-void each(Set set, F&& f) {
-    for (; set != 0; set &= set - 1) f(static_cast<Index>(std::countr_zero(set)));
-}
 
 // What placed items cost, or more of them at the least.
 struct Costs {
@@ -128,10 +124,10 @@ class LookThrough {
     std::vector<Set> groups_of(const std::vector<Set>& links) const {
         std::vector<Set> groups;
         for (Index one = 0; one < count_; ++one) {
-            each(links[one] & ~(only(one) - 1), [&](Index other) {
+            for_each(links[one] & ~(only(one) - 1), [&](Index other) {
                 Set group = only(one) | only(other), both = links[one] & links[other];
                 while (both != 0) {
-                    const auto next = static_cast<Index>(std::countr_zero(both));
+                    const Index next = lowest_of(both);
                     group |= only(next);
                     both &= links[next];
                 }
@@ -186,7 +182,7 @@ class LookThrough {
         std::copy(peaks_.begin(), peaks_.end(), least_peaks_.begin());
         bool is_open = true;
         rest_ = rest;
-        each(rest, [&](Index item) {
+        for_each(rest, [&](Index item) {
             is_open = is_open && look_at(item, pool, lowest, last, candidates, least, bound_here);
         });
         budget_.count(1 + steps_);
@@ -250,17 +246,20 @@ class LookThrough {
         Index later = -1;
         bool is_here = false;
         std::optional<Value> bank, reuse;
-        for (const Choice& choice : instance_.choices[item]) {
+        Bytes first_end = 0;
+        const std::span<const Choice> choices = instance_.choices[item];
+        for (Index at = 0; at < count_of(choices); ++at) {
+            const Choice& choice = choices[at];
             if (choice.pool < pool) continue;
             if (choice.pool > pool) {
                 later = later < 0 ? choice.pool : kMost;
                 bank = reuse = 0;
             } else {
                 const std::optional<Candidate> least_here =
-                    list_candidates(item, choice, lowest, last, candidates);
+                    list_candidates(item, at, lowest, last, candidates);
                 if (!least_here) continue;
                 is_here = true;
-                first_end_ = least_here->offset + size(item);
+                first_end = least_here->offset + size(item);
                 bank = std::min(bank.value_or(least_here->bank), least_here->bank);
                 reuse = std::min(reuse.value_or(least_here->reuse), least_here->reuse);
             }
@@ -270,7 +269,7 @@ class LookThrough {
         if (!cost) return false;
         if (later < 0) {
             bound_here |= only(item);
-            least_peaks_[pool] = std::max(least_peaks_[pool], first_end_);
+            least_peaks_[pool] = std::max(least_peaks_[pool], first_end);
         } else if (!is_here && later < kMost) {
             const Bytes end = choice_in(item, later)->low + size(item);
             least_peaks_[later] = std::max(least_peaks_[later], end);
@@ -287,20 +286,20 @@ class LookThrough {
 
     // Of the item in this pool, with what is placed: the least offset, and the least costs of any. None if
     // there is no place.
-    std::optional<Candidate> list_candidates(Index item, const Choice& choice, Bytes lowest, Index last,
+    std::optional<Candidate> list_candidates(Index item, Index at, Bytes lowest, Index last,
                                              std::vector<Candidate>& candidates) {
+        const Choice& choice = instance_.choices[item][at];
         const Pool& pool = instance_.pools[choice.pool];
         const Bytes highest = std::min(choice.high, pool.capacity - size(item));
         if (highest < choice.low) return std::nullopt;
-        const std::span<const Range> windows =
-            instance_.banks.windows_of(item, static_cast<Index>(&choice - instance_.choices[item].data()));
+        const std::span<const Range> windows = instance_.banks.windows_of(item, at);
         events_.assign(1, choice.low);
         for (const Range& window : windows) events_.push_back(window.begin);
         for (const Range& range : pool.reserved) events_.push_back(range.end);
         for (const Kept& kept : kept_[item]) {
             if (kept.place.pool == choice.pool) events_.push_back(kept.place.offset);
         }
-        each(here_, [&](Index other) {
+        for_each(here_, [&](Index other) {
             const Bytes begin = layout_[other].offset, end = begin + size(other);
             if ((conflicts_[item] & only(other)) != 0 || reuse_costs_[item][other] != 0) {
                 events_.push_back(end);
@@ -350,7 +349,7 @@ class LookThrough {
         }
         Candidate one{item, offset, 0, 0};
         for (Set others = here_; others != 0; others &= others - 1) {
-            const auto other = static_cast<Index>(std::countr_zero(others));
+            const Index other = lowest_of(others);
             const Bytes begin = layout_[other].offset;
             if (begin < end && offset < begin + size(other)) {
                 if ((conflicts_[item] & only(other)) != 0) return std::nullopt;
@@ -371,10 +370,10 @@ class LookThrough {
     bool has_room(Index pool, Bytes lowest, Set bound_here) {
         for (const Set crowd : crowds_) {
             Bytes needed = lowest;
-            each(crowd & here_,
-                 [&](Index item) { needed = std::max(needed, layout_[item].offset + size(item)); });
+            for_each(crowd & here_,
+                     [&](Index item) { needed = std::max(needed, layout_[item].offset + size(item)); });
             bool fits = true;
-            each(crowd & bound_here, [&](Index item) {
+            for_each(crowd & bound_here, [&](Index item) {
                 fits = fits && size(item) <= instance_.pools[pool].capacity - needed;
                 if (fits) needed += size(item);
             });
@@ -393,20 +392,21 @@ class LookThrough {
             std::ranges::adjacent_find(banks, apart) != banks.end()) {
             return true;
         }
-        const auto from = std::ranges::upper_bound(banks, lowest, {}, &Range::end) - banks.begin();
+        const Index from = instance_.banks.touched(pool, lowest, lowest + 1).first;
         for (const Set group : groups) {
             const Set rest = group & bound_here;
             if (rest == 0) continue;
-            auto bank = static_cast<std::size_t>(from);
-            each(group & here_, [&](Index item) {
+            Index bank = from;
+            for_each(group & here_, [&](Index item) {
                 const Bytes begin = layout_[item].offset;
                 const auto touched = instance_.banks.touched(pool, begin, begin + size(item));
-                bank = std::max(bank, static_cast<std::size_t>(touched.second));
+                bank = std::max(bank, touched.second);
             });
-            bank += static_cast<std::size_t>(std::popcount(rest)) - 1;
+            bank += std::popcount(rest) - 1;
             Bytes least = kLimit;
-            each(rest, [&](Index item) { least = std::min(least, size(item)); });
-            const Bytes begin = std::max(lowest, bank < banks.size() ? banks[bank].begin : banks.back().end);
+            for_each(rest, [&](Index item) { least = std::min(least, size(item)); });
+            const Bytes begin =
+                std::max(lowest, bank < count_of(banks) ? banks[bank].begin : banks.back().end);
             if (least > instance_.pools[pool].capacity - begin) return false;
             least_peaks_[pool] = std::max(least_peaks_[pool], begin + least);
         }
@@ -474,7 +474,6 @@ class LookThrough {
     bool height_first_, banks_first_;
     Set here_ = 0;  // placed in the pool that is being filled
     Set rest_ = 0;  // not placed
-    Bytes first_end_ = 0;
     std::int64_t nodes_ = 0, steps_ = 0;
 };
 

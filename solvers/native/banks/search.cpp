@@ -459,8 +459,11 @@ class Search {
             best_.misfit = smallest_misfit(std::move(items), steps);
         } else {
             best_ = std::move(best);
+            const std::vector<Value>& values = best_.score.values;
+            for (Index term = 0; term < count_of(values); ++term) {
+                best_.bounds.push_back({term, values[term], {values.begin(), values.begin() + term}, 1});
+            }
         }
-        best_.is_complete = true;
         return true;
     }
 

@@ -18,8 +18,8 @@ using OnBetter = std::function<void(const Layout&, const Score&)>;
 struct Placed {
     Layout layout{};  // items that got no place have none
     Score score{};
-    bool is_complete = false;     // there is no better layout; none at all where this one does not fit
-    std::vector<Index> misfit{};  // then: these items alone have none either
+    std::vector<LockedBound> bounds{};  // where all layouts were looked through: none is better than this
+    std::vector<Index> misfit{};        // the same: there is none, nor of these items alone
 };
 
 // The best layout within the budget. It ends where every term is at its lower bound, or where all layouts of

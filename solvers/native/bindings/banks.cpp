@@ -35,7 +35,7 @@ void bind_banks(nb::module_& m) {
     nb::class_<banks::Placed>(m, "PlacedInBanks", "A layout of an instance with banks.")
         .def_prop_ro("placed", [](const banks::Placed& self) { return Placed{self.layout}; })
         .def_prop_ro("values", [](const banks::Placed& self) { return to_python(self.score); })
-        .def_ro("is_complete", &banks::Placed::is_complete)
+        .def_ro("bounds", &banks::Placed::bounds)
         .def_ro("misfit", &banks::Placed::misfit);
     nb::class_<banks::Crowd>(m, "Crowd", "Parts that are more than the banks that they must touch.")
         .def_ro("parts", &banks::Crowd::parts)

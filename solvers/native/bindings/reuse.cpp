@@ -17,7 +17,6 @@
 namespace memstow::bindings {
 namespace {
 
-using run::LockedBound;
 using run::ReuseOptions;
 using run::ReuseResult;
 

@@ -39,6 +39,14 @@ struct Score {
     auto operator<=>(const Score&) const = default;
 };
 
+// No layout whose earlier terms are within the locks has less of this term.
+struct LockedBound {
+    Index term;
+    Value value;
+    std::vector<Value> locks;   // by earlier term
+    std::int64_t searches = 0;  // complete ones that prove it; 0: it needs none
+};
+
 // Buffers that stay where the hint has them when the item is at this place.
 struct Kept {
     Index item;

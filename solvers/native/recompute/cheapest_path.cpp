@@ -6,6 +6,8 @@
 #include <queue>
 #include <unordered_set>
 
+#include "core/bits.hpp"
+
 namespace memstow::recompute {
 namespace {
 
@@ -13,11 +15,6 @@ namespace {
 constexpr std::int64_t kStepsPerWay = 16;
 // States, and ways, after which the clock is looked at again.
 constexpr std::int64_t kLooks = 256;
-
-template <typename Use>
-void for_each(Set members, Use use) {
-    for (; members != 0; members &= members - 1) use(static_cast<Index>(std::countr_zero(members)));
-}
 
 // The most bytes that pairs save, each input and each output in one of them at most. `size` is by item.
 class Matching {

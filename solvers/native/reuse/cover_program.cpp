@@ -29,7 +29,7 @@ CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, 
     }
     needs_.push_back(most);
     caps_.push_back(0);
-    const auto m = static_cast<std::size_t>(rows_);
+    const std::size_t m = needs_.size();
     in_basis_.assign(m * 2, 0);
     inverse_.assign(m * m, 0);
     for (std::size_t row = 0; row < m; ++row) {
@@ -67,9 +67,9 @@ void CoverProgram::add_rows(const std::vector<double>& needs, const std::vector<
     columns_ = std::move(columns);
     for (Index& id : basis_) id += id < before ? 0 : id < 2 * before ? added : 2 * added;
     for (Index row = before; row < rows_; ++row) basis_.push_back(row);
-    in_basis_.assign(static_cast<std::size_t>(2 * rows_ + columns_.size()), 0);
+    in_basis_.assign(2 * needs_.size() + costs_.size(), 0);
     for (const Index id : basis_) in_basis_[id] = 1;
-    const auto m = static_cast<std::size_t>(rows_);
+    const std::size_t m = needs_.size();
     inverse_.assign(m * m, 0);
     at_.assign(m, 0);
     prices_.assign(m, 0);
@@ -132,7 +132,7 @@ void CoverProgram::list_candidates() {
 }
 
 void CoverProgram::find_direction(Index id) {
-    const auto m = static_cast<std::size_t>(rows_);
+    const std::size_t m = needs_.size();
     for (std::size_t row = 0; row < m; ++row) {
         const double* mine = inverse_.data() + row * m;
         double sum = 0;
@@ -150,7 +150,7 @@ void CoverProgram::find_direction(Index id) {
 // The inverse of the basis, what each of it is at, and the prices, from the columns; against rounding.
 bool CoverProgram::rebuild() {
     since_rebuilt_ = 0;
-    const auto m = static_cast<std::size_t>(rows_);
+    const std::size_t m = needs_.size();
     std::vector<double> matrix(m * m, 0);
     for (std::size_t k = 0; k < m; ++k) {
         const Index id = basis_[k];
@@ -204,7 +204,7 @@ bool CoverProgram::rebuild() {
 
 bool CoverProgram::step(Index id) {
     find_direction(id);
-    const auto m = static_cast<std::size_t>(rows_);
+    const std::size_t m = needs_.size();
     std::size_t leaving = m;
     double least = 0;
     for (std::size_t row = 0; row < m; ++row) {
@@ -267,7 +267,7 @@ void CoverProgram::forget() {
     Lists<Entry> columns;
     std::vector<double> costs;
     std::vector<Index> marks;
-    in_basis_.resize(static_cast<std::size_t>(rows_) * 2);
+    in_basis_.resize(2 * needs_.size());
     for (const Index column : kept) {
         number[column] = count_of(costs);
         columns.values.insert(columns.values.end(), columns_[column].begin(), columns_[column].end());

@@ -93,16 +93,7 @@ class TermsRun {
             return;
         }
         learn({std::move(placed.layout), std::move(placed.score), name_of(Solver::banks)});
-        if (placed.is_complete) prove(bounds_of_complete(best_->score.values));
-    }
-
-    // One search has shown that with equal values of earlier terms nothing is lower than these.
-    static std::vector<LockedBound> bounds_of_complete(const std::vector<Value>& values) {
-        std::vector<LockedBound> bounds;
-        for (Index term = 0; term < count_of(values); ++term) {
-            bounds.push_back({term, values[term], {values.begin(), values.begin() + term}, 1});
-        }
-        return bounds;
+        prove(placed.bounds);
     }
 
     void place_greedily() {

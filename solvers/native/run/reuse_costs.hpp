@@ -28,14 +28,6 @@ struct ReuseOptions {
     std::int64_t first_turn = kFirstTurn;
 };
 
-// No layout whose earlier terms are within the locks has less of this term.
-struct LockedBound {
-    Index term;
-    Value value;
-    std::vector<Value> locks;   // by earlier term
-    std::int64_t searches = 0;  // complete ones that prove it; 0: it needs none
-};
-
 struct ReuseResult {
     Layout layout;  // empty where none is known
     Score score;    // of it
