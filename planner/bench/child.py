@@ -32,7 +32,7 @@ from memstow.planner.model.errors import DeclinedError, InputError, MemstowError
 from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.model.options import Bound, Callbacks, Event, Incumbent, Listener, Options, Phase
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem, profile
+from memstow.planner.model.problem import Problem, counted_once, profile
 from memstow.planner.processes import child_side
 from memstow.planner.processes.child_side import write_all
 from memstow.planner.processes.frames import Message, pack
@@ -156,7 +156,7 @@ def perform(task: Task, memory: int, tell: Tell) -> Message:
         problem = problem_of(task.source, solver.options) if graph is None else listed_problem(graph)
     except InputError as error:
         return {"unreadable": str(error.issues[0])[:300]}
-    pressure = profile(problem.buffers)
+    pressure = profile(counted_once(problem))
     identity = digest(problem) if graph is None else graph_digest(graph)
     capacities = [pool.capacity for pool in problem.pools]
     tell(

@@ -11,7 +11,7 @@ from memstow.planner.bench.journal import Run
 from memstow.planner.bench.record import Instance, Layout, Machine, commands
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse, TermValue, gap_of
-from memstow.planner.model.problem import PEAK, Problem, profile, terms_of
+from memstow.planner.model.problem import PEAK, Problem, counted_once, profile, terms_of
 from memstow.planner.show.formatting import count, human, plain, seconds
 
 
@@ -43,15 +43,15 @@ def recorded_plan(problem: Problem, run: Run, layout: Layout) -> Plan:
 def _use(problem: Problem, run: Run, layout: Layout, index: int) -> PoolUse:
     pool = problem.pools[index]
     placed = zip(problem.buffers, layout.pool, layout.offset, strict=True)
-    inside = [(buffer, offset) for buffer, at, offset in placed if at == index and buffer.size]
+    inside = {buffer.id: offset + buffer.size for buffer, at, offset in placed if at == index and buffer.size}
     # A record has the bound of the peak only if there is a single pool.
     bound = run.record.bound if len(problem.pools) == 1 and terms_of(problem)[:1] == (PEAK,) else None
     return PoolUse(
         pool=pool.id,
         capacity=pool.capacity,
-        peak=max((offset + buffer.size for buffer, offset in inside), default=0),
+        peak=max(inside.values(), default=0),
         bound=bound or 0,
-        live=Live(bytes=profile([buffer for buffer, _ in inside]).peak),
+        live=Live(bytes=profile(buffer for buffer in counted_once(problem) if buffer.id in inside).peak),
     )
 
 

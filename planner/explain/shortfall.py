@@ -25,8 +25,10 @@ from memstow.planner.model.problem import (
     Range,
     allowed_pools,
     bank_conflicts_among,
+    counted_once,
     measure,
     profile,
+    rigid_groups,
     spans,
 )
 
@@ -538,6 +540,10 @@ class _Lives:
             if one in place and other in place:
                 near.setdefault(place[one], set()).add(place[other])
                 near.setdefault(place[other], set()).add(place[one])
+        for together in _over_each_other(problem):
+            shared = {place[name] for name in together if name in place}
+            for member in shared:
+                near[member] = near[member] | shared if member in near else shared
         return near
 
     def _sharers_by_step(self) -> dict[int, list[int]]:
@@ -570,7 +576,8 @@ class _Other:
     def __init__(self, problem: Problem, pool: Pool) -> None:
         self._capacity = pool.capacity
         self._room = 0 if pool.capacity is None else pool.capacity - _reserved_below(pool, pool.capacity)
-        self._steps = profile(_only_in(problem, pool.id))
+        there = {buffer.id for buffer in _only_in(problem, pool.id)}
+        self._steps = profile(buffer for buffer in counted_once(problem) if buffer.id in there)
 
     def has_room_for(self, buffer: Buffer) -> bool:
         """Whether the buffer can be there as well, as far as live bytes tell."""
@@ -586,6 +593,24 @@ class _Other:
     def take(self, buffer: Buffer) -> None:
         """Count it as there from now on, whenever it lives."""
         self._room -= buffer.size
+
+
+def _over_each_other(problem: Problem) -> Iterator[list[str]]:
+    """Tied buffers that lie on bytes of each other, or of others between them."""
+    buffers = problem.buffers
+    index_of = {buffer.id: index for index, buffer in enumerate(buffers)} if problem.relative else {}
+    for group in rigid_groups(problem, index_of):
+        together: list[str] = []
+        reaches = 0
+        for delta, member in sorted(zip(group.deltas, group.members, strict=True)):
+            if delta >= reaches:
+                if len(together) > 1:
+                    yield together
+                together = []
+            together.append(buffers[member].id)
+            reaches = max(reaches, delta + buffers[member].size)
+        if len(together) > 1:
+            yield together
 
 
 def _only_in(problem: Problem, pool: str) -> list[Buffer]:

@@ -5,7 +5,7 @@ string, such as `peak:fast`), rigid groups (buffers that `relative` ties at fixe
 places such a group may take), and the bytes live at each time.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from enum import StrEnum
 from heapq import nlargest
@@ -751,6 +751,56 @@ def profile(buffers: Iterable[Buffer]) -> Profile:
         level += changes[time]
         live.append(level)
     return Profile(tuple(times), tuple(live), always, timeless)
+
+
+def counted_once(problem: Problem) -> tuple[Buffer, ...]:
+    """The buffers for sums of live bytes, where tied ones share bytes: these are those of the largest alone.
+
+    They are live as long as any of those that share them is.
+    """
+    if not problem.relative:
+        return problem.buffers
+    buffers = problem.buffers
+    index_of = {buffer.id: index for index, buffer in enumerate(buffers)}
+    instead: dict[int, list[Buffer]] = {}
+    for group in rigid_groups(problem, index_of):
+        ranges = {
+            member: (delta, delta + buffers[member].size)
+            for member, delta in zip(group.members, group.deltas, strict=True)
+            if buffers[member].lifetime == ALWAYS or spans(buffers[member])
+        }
+        if measure(ranges.values()) == sum(buffers[member].size for member in ranges):
+            continue
+        instead.update((member, []) for member in ranges)
+        for sharing, size in _shared_bytes(ranges).items():
+            owner = min(sharing, key=lambda member: (-buffers[member].size, member))
+            lives = merged(life for member in sharing for life in spans(buffers[member]))
+            always = any(buffers[member].lifetime == ALWAYS for member in sharing)
+            instead[owner].append(
+                replace(
+                    buffers[owner],
+                    size=size,
+                    accesses=None,
+                    lifetime=ALWAYS if always else None,
+                    lifetimes=None if always else tuple(lives),
+                )
+            )
+    return tuple(part for index, buffer in enumerate(buffers) for part in instead.get(index, (buffer,)))
+
+
+def _shared_bytes(ranges: Mapping[int, Range]) -> dict[tuple[int, ...], int]:
+    """How many bytes are in each set of ranges and in no other range."""
+    edges = sorted((edge, entry) for entry, spanned in ranges.items() for edge in spanned)
+    sharing: set[int] = set()
+    sizes: dict[tuple[int, ...], int] = {}
+    before = 0
+    for edge, entry in edges:
+        if sharing and edge > before:
+            key = tuple(sorted(sharing))
+            sizes[key] = sizes.get(key, 0) + edge - before
+        before = edge
+        sharing ^= {entry}
+    return sizes
 
 
 def hardest(buffers: Sequence[Buffer], steps: Profile, count: int) -> tuple[Moment, ...]:

@@ -14,6 +14,7 @@ from memstow.planner.model.problem import (
     Problem,
     Profile,
     allowed_pools,
+    counted_once,
     hardest,
     has_bank_rule,
     profile,
@@ -85,7 +86,8 @@ def facts(problem: Problem, rows: int, labels: "Mapping[str, Label] | None" = No
     """The survey as a JSON object. `labels` say by id what buffers are."""
     known_labels = labels or {}
     proven = _proven(problem)
-    steps = profile(problem.buffers)
+    counted = counted_once(problem)
+    steps = profile(counted)
     return {
         "name": problem.name,
         "objective": list(problem.terms()),
@@ -110,7 +112,7 @@ def facts(problem: Problem, rows: int, labels: "Mapping[str, Label] | None" = No
                     for b in moment.buffers[:5]
                 ],
             }
-            for moment in hardest(problem.buffers, steps, rows)
+            for moment in hardest(counted, steps, rows)
         ],
     }
 
@@ -119,7 +121,8 @@ def survey(
     problem: Problem, rows: int, width: int, glyphs: Glyphs, labels: "Mapping[str, Label] | None" = None
 ) -> str:
     """The survey in words, with a chart. `labels` say by id what buffers are."""
-    steps = profile(problem.buffers)
+    counted = counted_once(problem)
+    steps = profile(counted)
     proven = _proven(problem)
     lines = _heading(problem, steps)
     lines += ["", *_pool_table(_pools(problem, proven.bounds))]
@@ -130,7 +133,7 @@ def survey(
         lines += ["", f"live bytes over time, at most {count(steps.peak)} ({human(steps.peak)})", *drawn]
     else:
         lines += _timeless(steps)
-    moments = hardest(problem.buffers, steps, rows)
+    moments = hardest(counted, steps, rows)
     if moments:
         cells = [
             (

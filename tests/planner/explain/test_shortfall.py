@@ -30,6 +30,10 @@ def most_apart(problem: Problem, there: list[Buffer]) -> int:
     """The most bytes of buffers of which no two may share bytes."""
     sharing = {frozenset(it) for it in problem.exclusive} - {frozenset(it) for it in problem.conflicts}
     sharing |= {frozenset((it.input, it.output)) for it in problem.in_place}
+    size = {buffer.id: buffer.size for buffer in problem.buffers}
+    for tie in problem.relative:
+        if -size[tie.buffer] < tie.offset < size[tie.base]:
+            sharing.add(frozenset((tie.buffer, tie.base)))
     best = 0
     for chosen in range(1 << len(there)):
         some = [it for place, it in enumerate(there) if chosen >> place & 1]
@@ -72,7 +76,11 @@ def random_problem(random: Random, share: bool) -> Problem:
     exclusive = tuple(some[:2])
     in_place = tuple(InPlace(input=a, output=b) for a, b in some[2:])
     conflicts = exclusive[:1] if random.random() < 0.3 else ()
-    return Problem(buffers=buffers, exclusive=exclusive, in_place=in_place, conflicts=conflicts)
+    free = pairs[3:] if share and random.random() < 0.5 else []
+    relative = [Relative(buffer=a, base=b, offset=random.randint(-6, 6)) for a, b in free[:1]]
+    return Problem(
+        buffers=buffers, exclusive=exclusive, in_place=in_place, conflicts=conflicts, relative=relative
+    )
 
 
 @pytest.mark.parametrize("share", [False, True])

@@ -5,7 +5,17 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.model.problem import ALWAYS, Buffer, Profile, hardest, profile, spans
+from memstow.planner.model.problem import (
+    ALWAYS,
+    Buffer,
+    Problem,
+    Profile,
+    Relative,
+    counted_once,
+    hardest,
+    profile,
+    spans,
+)
 
 
 def _buffer(size: int, *lives: tuple[int, int], name: str = "b") -> Buffer:
@@ -74,3 +84,30 @@ def test_every_moment_is_the_sum_of_what_is_live(given: list[tuple[int, list[tup
         assert live == _level(steps, time)
     for moment in hardest(buffers, steps, 3):
         assert sum(b.size for b in moment.buffers) == moment.live
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 6), st.lists(lives, max_size=2), st.integers(-5, 5)), min_size=1, max_size=5
+    )
+)
+def test_bytes_that_tied_buffers_share_are_counted_once(
+    given: list[tuple[int, list[tuple[int, int]], int]],
+) -> None:
+    buffers = [
+        _buffer(size, *ranges, name=f"b{i}") if ranges else Buffer(id=f"b{i}", size=size, lifetime="always")
+        for i, (size, ranges, _) in enumerate(given)
+    ]
+    ties = [Relative(buffer=f"b{i}", base="b0", offset=offset) for i, (_, _, offset) in enumerate(given) if i]
+    counted = counted_once(Problem(buffers=buffers, relative=ties))
+    steps = profile(counted)
+    for time in range(-21, 32) if steps.times else ():
+        used: set[int] = set()
+        for i, (size, ranges, offset) in enumerate(given):
+            if not ranges or any(first <= time < last for first, last in ranges):
+                begin = offset if i else 0
+                used.update(range(begin, begin + size))
+        inside = steps.times[0] <= time < steps.times[-1]
+        assert len(used) == (_level(steps, time) if inside else steps.always)
+    for moment in hardest(counted, steps, 3):
+        assert sum(buffer.size for buffer in moment.buffers) == moment.live
