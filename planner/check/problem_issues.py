@@ -271,8 +271,10 @@ def _bank_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, i
     counts_of = {name: sum(run.count for run in pool.banks) for name, pool in pools.items()}
     for index, buffer in enumerate(problem.buffers):
         if buffer.within_bank or buffer.banks is not None:
-            banks = max((counts_of.get(name, 0) for name in allowed_pools(problem, buffer)), default=0)
-            yield from _banks_of_buffer(f"$.buffers[{index}]", buffer, banks)
+            counts = [counts_of[name] for name in allowed_pools(problem, buffer) if name in counts_of]
+            # Pools that are not there are issues of their own.
+            if counts:
+                yield from _banks_of_buffer(f"$.buffers[{index}]", buffer, max(counts))
     total = costs = 0
     for i, entry in enumerate(problem.bank_conflicts):
         path = f"$.bank_conflicts[{i}]"

@@ -3,18 +3,17 @@
 A plan has places in the names of each program, and how many bytes of each pool all of them need together.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.formats import document_of
 from memstow.planner.formats.format import Format
 from memstow.planner.formats.native import write_document
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.model_class import model_class
 from memstow.planner.model.plan import REPEATED, Plan, peaks, repeated_placements
 from memstow.planner.model.printable import shown
-from memstow.planner.model.problem import Bytes, Document, Id, Problem
-from memstow.planner.model.programs import Programs
+from memstow.planner.model.problem import Problem
+from memstow.planner.model.programs import Arena, ProgramPlan, ProgramPlans, Programs
 from memstow.planner.programs import joint_problem, parse_programs, plan_of_all, program_plans
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_whole
@@ -22,43 +21,6 @@ from memstow.planner.reading.sections import Findings
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-
-
-@model_class
-class ProgramPlan:
-    """The plan of one program."""
-
-    id: Id
-    plan: Plan
-
-    def __init__(self, *, id: "str", plan: "Plan") -> None: ...  # noqa: A002
-
-
-@model_class
-class Arena:
-    """What all programs need of a pool."""
-
-    pool: Id
-    bytes: Bytes
-
-    def __init__(self, *, pool: "str", bytes: "int") -> None: ...  # noqa: A002
-
-
-@model_class
-class ProgramPlans(Document):
-    """A plan for each program."""
-
-    programs: tuple[ProgramPlan, ...]
-    arenas: tuple[Arena, ...] = ()
-
-    def __init__(
-        self,
-        *,
-        programs: "Iterable[ProgramPlan]",
-        arenas: "Iterable[Arena]" = (),
-        name: "str | None" = None,
-        version: "int" = 1,
-    ) -> None: ...
 
 
 def read_programs(data: bytes, read_file: Callable[[str], Problem] | None = None) -> Programs:
@@ -100,6 +62,11 @@ def _read_plan(raw: Any, problem: Problem) -> Plan:
     plan = plan_of_all([(entry.id, entry.plan) for entry in document.programs])
     size_of = {buffer.id: buffer.size for buffer in problem.buffers}
     bytes_of = {arena.pool: arena.bytes for arena in document.arenas}
+    pools = {pool.id for pool in problem.pools}
+    for index, arena in enumerate(document.arenas):
+        if arena.pool not in pools:
+            message = f"there is no pool {shown(arena.pool)}"
+            findings.add("unknown_pool", ("arenas", index, "pool"), message)
     for place in plan.placements:
         end = place.offset + size_of.get(place.buffer, 0)
         most = bytes_of.get(place.pool, end)

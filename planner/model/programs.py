@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, Literal, SupportsIndex
 
 from memstow.planner.model.model_class import Field, model_class, shared_fields
-from memstow.planner.model.problem import Document, Id, Pair, Pool, Problem
+from memstow.planner.model.plan import Plan
+from memstow.planner.model.problem import Bytes, Document, Id, Pair, Pool, Problem
 
 BETWEEN: Final = "/"
 """Between the id of a program, which has none in it, and that of one of its buffers."""
@@ -72,6 +73,43 @@ class Programs(AnyPrograms):
         objective: "Sequence[str] | None" = None,
         name: "str | None" = None,
         version: "SupportsIndex" = 1,
+    ) -> None: ...
+
+
+@model_class
+class ProgramPlan:
+    """The plan of one program."""
+
+    id: Id
+    plan: Plan
+
+    def __init__(self, *, id: "str", plan: "Plan") -> None: ...  # noqa: A002
+
+
+@model_class
+class Arena:
+    """What all programs need of a pool."""
+
+    pool: Id
+    bytes: Bytes
+
+    def __init__(self, *, pool: "str", bytes: "int") -> None: ...  # noqa: A002
+
+
+@model_class
+class ProgramPlans(Document):
+    """A plan for each program."""
+
+    programs: tuple[ProgramPlan, ...]
+    arenas: tuple[Arena, ...] = ()
+
+    def __init__(
+        self,
+        *,
+        programs: "Iterable[ProgramPlan]",
+        arenas: "Iterable[Arena]" = (),
+        name: "str | None" = None,
+        version: "int" = 1,
     ) -> None: ...
 
 

@@ -15,6 +15,7 @@ from memstow.planner.model.loops import Loops
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Target
+from memstow.planner.model.programs import ProgramPlans, Programs
 from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
 
 _MODELS: Final[dict[str, type[object]]] = {
@@ -25,6 +26,8 @@ _MODELS: Final[dict[str, type[object]]] = {
     "graph": Graph,
     "front": Front,
     "loops": Loops,
+    "programs": Programs,
+    "program-plans": ProgramPlans,
     "symbolic": SymbolicProblem,
     "symbolic-plan": SymbolicPlan,
     "symbolic-graph": SymbolicGraph,

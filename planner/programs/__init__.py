@@ -83,7 +83,7 @@ def parse_programs(
             at = ("programs", index, "problem" if entry.file is None else "file")
             for issue in error.issues:
                 inside = parse_path(issue.path) if entry.file is None else ()
-                where = "" if entry.file is None else f"{issue.path}: "
+                where = "" if entry.file is None or issue.path == "$" else f"{issue.path}: "
                 findings.add(issue.code, (*at, *inside), f"{where}{issue.message}")
     if findings:
         raise findings.error()

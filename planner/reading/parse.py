@@ -37,8 +37,10 @@ _UNLESS_MORE: Final = {
     "missing_symbol": ("symbols",),
     "too_many_points": ("points",),
     "group_alignment": ("pools",),
+    "no_banks": ("pools",),
     "pin_misaligned": ("pools",),
     "pins_clash": ("exclusive", "in_place", "relative"),
+    "unknown_bank": ("pools",),
 }
 
 

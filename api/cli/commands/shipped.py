@@ -118,6 +118,8 @@ SCHEMAS = (
     "graph",
     "front",
     "loops",
+    "programs",
+    "program-plans",
     "symbolic",
     "symbolic-plan",
     "symbolic-graph",

@@ -52,8 +52,8 @@ from tests.api.cli.conftest import Cli
         ("bench run", "missing argument: PATH", "memstow bench run PATH..."),
         (
             "schema plna",
-            "KIND: 'plna' is not one of problem, options, plan, target, graph, front, loops, symbolic, "
-            "symbolic-plan, symbolic-graph; did you mean plan?",
+            "KIND: 'plna' is not one of problem, options, plan, target, graph, front, loops, programs, "
+            "program-plans, symbolic, symbolic-plan, symbolic-graph; did you mean plan?",
             "memstow schema [KIND]",
         ),
     ],

@@ -1,5 +1,6 @@
 """Programs that take turns: their plan against all offsets, and both judges against each other."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, product
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memstow.planner.formats.programs_format import FORMAT
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
@@ -275,3 +277,18 @@ def test_both_judges_agree_on_any_places(rng: Random) -> None:
         own = program_plans(bare)
         assert plan_of_all(own.items()).placements == bare.placements
         assert (verify(joint, bare) == []) == (verify_programs(programs, own) == []), (programs, bare)
+
+
+def test_arenas_may_be_larger_and_are_pools_of_the_problem() -> None:
+    joint = joint_problem(BOTH)
+    assert FORMAT.write_plan is not None
+    assert FORMAT.read_plan is not None
+    document = json.loads(FORMAT.write_plan(joint, plan(joint, Options(deterministic=True))))
+    document["arenas"][0]["bytes"] += 8
+    FORMAT.read_plan(document, joint)
+    document["arenas"].append({"pool": "other", "bytes": 8})
+    with pytest.raises(InputError) as refused:
+        FORMAT.read_plan(document, joint)
+    assert [(issue.code, issue.path) for issue in refused.value.issues] == [
+        ("unknown_pool", "$.arenas[1].pool")
+    ]

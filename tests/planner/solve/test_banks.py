@@ -10,7 +10,7 @@ from memstow.planner.backends import is_installed
 from memstow.planner.check import find_issues
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
-from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Crowd, Crowds, Explanation, Placement, Plan
 from memstow.planner.model.problem import (
@@ -24,6 +24,7 @@ from memstow.planner.model.problem import (
     Reserved,
     Term,
 )
+from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
@@ -531,6 +532,21 @@ def test_what_is_wrong_with_banks_is_an_issue_at_its_place(
         bank_conflicts=[BankConflict(buffers=given["named"], cost=given["cost"])],  # type: ignore[arg-type]
     )
     assert (code, path) in {(issue.code, issue.path) for issue in find_issues(problem)}
+
+
+@pytest.mark.parametrize(
+    ("pools", "code"),
+    [
+        ([{"id": "m", "banks": [{"size": 0}]}], "too_small"),
+        ([{"id": "m", "bank": [{"size": 8}]}], "unknown_field"),
+        ([{"id": "other"}], "unknown_pool"),
+    ],
+)
+def test_where_the_pools_are_wrong_that_alone_is_said(pools: list[object], code: str) -> None:
+    buffer = {"id": "a", "size": 4, "lifetime": [0, 1], "pools": ["m"], "within_bank": True, "banks": [0]}
+    with pytest.raises(InputError) as refused:
+        parse_problem({"version": 1, "pools": pools, "buffers": [buffer]})
+    assert [issue.code for issue in refused.value.issues] == [code]
 
 
 def test_more_pairs_than_can_be_listed_are_refused() -> None:
