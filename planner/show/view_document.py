@@ -22,11 +22,21 @@ from memstow.planner.graph.links import has_other_orders, listed_order
 from memstow.planner.graph.schedules import only_orders
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.graph import GIVEN, Graph
-from memstow.planner.model.plan import Cut, LiveBytes, Plan, RefutedOrders, Sum, TermValue, gap_of, is_bare
-from memstow.planner.model.problem import PEAK, Problem, parse_term, peak_of
+from memstow.planner.model.plan import (
+    Crowds,
+    Cut,
+    LiveBytes,
+    Plan,
+    RefutedOrders,
+    Sum,
+    TermValue,
+    gap_of,
+    is_bare,
+)
+from memstow.planner.model.problem import PEAK, Problem, counted_once, parse_term, peak_of
 from memstow.planner.model.records import record
 from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.show.formatting import count, human, plain, seconds, time_text
+from memstow.planner.show.formatting import count, human, names, plain, seconds, time_text
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.verify import judge
 from memstow.planner.verify.claims import Proofs
@@ -489,7 +499,7 @@ class PlanView:
         return {
             "bound": known.value,
             "proven": self._stands(known),
-            "caption": self._caption(known, peak, met) + self._word(known),
+            "caption": self._caption(known, place, peak, met),
             "proof": self._order_proof() if self.any_order else self._proof(known, place, peak),
             "buffers": known.buffers,
             "time": known.time,
@@ -502,14 +512,30 @@ class PlanView:
         peak_of_pool = {use.pool: use.peak for use in self._plan.pools}
         return [peak_of_pool.get(pool.id, 0) for pool in self._problem.pools]
 
-    def _caption(self, known: Known, peak: int, met: bool) -> str:
+    def _caption(self, known: Known, place: int, peak: int, met: bool) -> str:
+        word = self._word(known)
         least = f"least of {self._run}" if self._run else "least possible"
         if met:
-            return least
+            return f"{least}{word}"
+        after = self._least_after(place, peak)
+        if after is not None:
+            return f"{least} {after}"
         # Two amounts that read alike say nothing of how far they are apart.
         if known.value < peak and human(known.value) == human(peak):
-            return f"at most {human(peak - known.value)} above the {least}"
-        return f"at least {human(known.value)}"
+            return f"at most {human(peak - known.value)} above the {least}{word}"
+        return f"at least {human(known.value)}{word}"
+
+    def _least_after(self, place: int, peak: int) -> str | None:
+        """Beside which values of terms before it the peak of a pool is proven to be least, if it is."""
+        of_pool = {f"peak:{self._problem.pools[place].id}"}
+        if len(self._problem.pools) == 1:
+            of_pool |= {str(PEAK), "max_peak"}
+        at = next((at for at, term in enumerate(self._terms) if term in of_pool), 0)
+        known = self.bound(self._terms[at]) if at else None
+        if known is None or known.value != peak:
+            return None
+        before = " and ".join(_label(term).replace(", bytes", "") for term in self._terms[:at])
+        return f"at that {before}{self._word(known)}"
 
     def _proof(self, known: Known, place: int, peak: int) -> str:
         """Why no plan needs less of a pool."""
@@ -524,10 +550,12 @@ class PlanView:
             if known.value:
                 return f"The judge has checked that {count(known.value)} bytes are needed at least."
             return f"Nothing must be in {plain(pool.id, most=24)}."
-        total = sum(self._problem.buffers[buffer].size for buffer in known.buffers)
+        live = {self._problem.buffers[buffer].id for buffer in known.buffers}
+        apart = [buffer for buffer in counted_once(self._problem) if buffer.id in live]
+        total = sum(buffer.size for buffer in apart)
         when = "" if known.time is None else f" at t = {time_text(known.time)}"
-        many = f"{count(len(known.buffers))} buffers are live together{when} and add up to"
-        all_of = f"1 buffer is live{when} and has" if len(known.buffers) == 1 else many
+        many = f"{count(len({buffer.id for buffer in apart}))} buffers are live together{when} and add up to"
+        all_of = f"1 buffer is live{when} and has" if len(apart) == 1 else many
         if self._plan.status not in PLANNED or known.value > peak:
             end = f"No {self._one} can need less."
         else:
@@ -535,12 +563,28 @@ class PlanView:
                 "The plan is no higher." if known.value == peak else f"No {self._one} can be lower than that."
             )
         if total == known.value:
-            return f"{all_of} {count(total)} bytes, packed without holes. {end}"
+            return f"{all_of} {count(total)} bytes, packed without holes. {end}{self._crowds_in_words()}"
         if total < known.value:
             why = f"with reserved ranges and alignment they take {count(known.value)}"
         else:
             why = f"of which at least {count(known.value)} must be here"
-        return f"{all_of} {count(total)} bytes; {why}. {end}"
+        return f"{all_of} {count(total)} bytes; {why}. {end}{self._crowds_in_words()}"
+
+    def _crowds_in_words(self) -> str:
+        """Why buffers must pay for banks in common, where that is proven by counting them."""
+        claim = next((entry for entry in self._plan.objective if isinstance(entry.certificate, Crowds)), None)
+        if claim is None or not isinstance(claim.certificate, Crowds):
+            return ""
+        known = self._claimed(Subject.BOUND, claim.term, claim.bound)
+        crowds = claim.certificate.crowds
+        if known is None or not known.checked or not crowds:
+            return ""
+        some = names(crowds[0].buffers, 4)
+        more = f" So it is in {len(crowds) - 1:,} more groups." if len(crowds) > 1 else ""
+        return (
+            f" Each of {some} must touch a bank, and there are fewer banks than that: some share one.{more} "
+            f"That costs at least {count(claim.bound)}."
+        )
 
     @property
     def _critical(self) -> str | None:

@@ -1,4 +1,5 @@
 /** The map of one pool: addresses up, time across, what is placed and what is free below its skyline. */
+import { bankRuns } from "../model/banks.ts";
 import type { Amount } from "../model/columns.ts";
 import { countAbove, type Ordered } from "../model/order.ts";
 import { named, overlapping } from "../model/buffers.ts";
@@ -82,18 +83,14 @@ export function drawBanks(pen: Pen, picture: Picture): void {
   const { theme, layout: { map } } = picture;
   const scale = scaleOf(picture);
   pen.clip(map.x, map.y, map.wide, map.tall, () => {
-    let first = 0;
-    const runs = [...(picture.scene.pools[picture.place]?.banks ?? [])].sort((one, other) => Number(one.offset) - Number(other.offset));
-    for (const run of runs) {
-      const [offset, size, number] = [Number(run.offset), Number(run.size), first];
-      first += Number(run.count);
+    for (const { offset, size, count, first } of bankRuns(picture.scene, picture.place)) {
       const tall = scale.y(offset) - scale.y(offset + size);
       if (tall < LEAST_BANK) continue;
-      for (let bank = 0; bank < Number(run.count); bank++) {
+      for (let bank = 0; bank < count; bank++) {
         const y = Math.round(scale.y(offset + size * bank)) + 0.5;
         if (y >= map.y && y < map.y + map.tall - 1) pen.line([map.x, y, map.x + map.wide, y], theme.quiet, 1, [1, 3]);
         if (tall < LEAST_NAMED_BANK || y < map.y || y > map.y + map.tall + 1) continue;
-        const name = `bank ${String(number + bank)}`;
+        const name = `bank ${String(first + bank)}`;
         pen.text(map.x + map.wide - 4, y - 4, name, { fill: theme.quiet, size: 10.5, anchor: "end", halo: theme.paper });
       }
     }

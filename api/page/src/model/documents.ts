@@ -54,6 +54,7 @@ export function readDocuments(bytes: Uint8Array, trusted: boolean, progress: (pa
   else if (fields.has("problem") || fields.has("graph") || fields.has("plan")) readBoth(json, documents);
   else if ([...fields].some((field) => FIELDS_OF_PLANS.has(field))) documents.plans.push({ name: "", plan: readPlan(json), verdict: null });
   else if (fields.has("terms") && fields.has("points")) json.fail("a front has a page of its own: `memstow view FILE front.json` makes it");
+  else if (fields.has("programs")) json.fail("several programs (`programs`): `memstow solve` plans them, and `memstow view PLAN --problem FILE` makes a page of that");
   else json.fail("neither a problem (with `buffers`), nor a graph (with `operators`), nor a plan (with `placements`)");
   json.end();
   return trusted ? documents : { ...documents, plans: documents.plans.map((one) => ({ ...one, verdict: null })), shortfalls: [], loops: null };

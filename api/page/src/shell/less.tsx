@@ -72,15 +72,15 @@ function Stands(props: { shown: Shown; place: number; target: Amount }): JSX.Ele
   const spans = spansIn(scene, pool, place);
   const { moments, inEach } = needsFor(scene, pool, spans, target);
   const known = shortfallOf(scene.shortfalls, scene.pools[place]?.id, target);
-  if (moments.length === 0 && known === null) {
+  if (moments.length === 0 && (known === null || known.count === 0)) {
     return <p>Live bytes alone do not forbid it: at no moment are more than {bytes(pool.profile.most)} live. Whether a plan exists, the solver must say.</p>;
   }
   return (
     <>
-      <p>
+      {moments.length > 0 && <p>
         More than {bytes(target)} {moments.length === 1 ? "are live at 1 moment" : `are live at ${count(moments.length)} moments`}
         {scene.program?.anyOrder === true ? " of this order" : ""}{moments.length > 1 && inEach.length === 0 ? "; no one buffer is live in all of them" : ""}:
-      </p>
+      </p>}
       <Moments scene={scene} pool={pool} spans={spans} moments={moments} target={target} />
       {known !== null && known.count > 0 && <Changes scene={scene} shortfall={known} />}
       {known !== null && known.count === 0 && (

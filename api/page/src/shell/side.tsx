@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { bytes, count, exactTime, plain } from "../draw/format.ts";
 import { lifeText } from "../draw/shades.ts";
 import type { Amount } from "../model/columns.ts";
+import { bankRuleText, bankRuns, payers, touched } from "../model/banks.ts";
 import { byUse, roundLess } from "../model/reasons.ts";
 import { named, top } from "../model/buffers.ts";
 import type { Scene } from "../model/scene.ts";
@@ -56,6 +57,10 @@ function Chosen(props: { shown: Shown }): JSX.Element {
   rows.push(["lives", lifeText(scene, buffer, exactTime)]);
   if (scene.alignments !== null) rows.push(["alignment", count(scene.alignments[buffer] as Amount)]);
   if (group >= 0) rows.push(["group", plain(scene.groupNames[group] ?? "", 60)]);
+  const banks = place < 0 ? null : touched(scene, bankRuns(scene, place), buffer);
+  if (banks !== null) rows.push(["banks", banks[0] === banks[1] ? String(banks[0]) : `${count(banks[0])} to ${count(banks[1])}`]);
+  const rule = bankRuleText(scene, buffer);
+  if (rule !== null) rows.push(["must be", rule]);
   if (scene.pins.has(buffer)) rows.push(["pinned", scene.pins.get(buffer)?.offset === null ? "to its pool" : "to its place"]);
   return (
     <section>
@@ -69,8 +74,25 @@ function Chosen(props: { shown: Shown }): JSX.Element {
       </dl>
       <parts.usesOf shown={props.shown} buffer={buffer} />
       <Why scene={scene} />
+      <SharesBanks scene={scene} buffer={buffer} />
       {place >= 0 && <parts.withoutIt shown={props.shown} place={place} buffer={buffer} />}
     </section>
+  );
+}
+
+/** Who touches the same banks, and what that costs. */
+function SharesBanks(props: { scene: Scene; buffer: number }): JSX.Element | null {
+  const { scene, buffer } = props;
+  const all = payers(scene, buffer);
+  if (all.length === 0) return null;
+  const total = all.reduce((sum, { cost }) => sum + BigInt(cost), 0n);
+  return (
+    <>
+      <h3>Shares banks</h3>
+      <p>It pays {count(total)} for banks in common with {all.length === 1 ? "1 buffer" : `${count(all.length)} buffers`}:</p>
+      {all.slice(0, FEW).map((one) => <BufferLine key={one.buffer} scene={scene} buffer={one.buffer} />)}
+      {all.length > FEW && <p class="quiet">and {count(all.length - FEW)} more</p>}
+    </>
   );
 }
 

@@ -1,1 +1,0 @@
-import{o as a}from"./part-246AEXIL.js";import"./part-JUWIN3RK.js";import"./part-UHU3SNLE.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-DLU5HTXE.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};

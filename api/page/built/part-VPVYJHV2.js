@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-GMUNJ7YR.js";import"./part-IZLOSDJ5.js";import"./part-OWGYA5WK.js";import"./part-SEBJVLB4.js";import"./part-DLU5HTXE.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
