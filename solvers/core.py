@@ -10,6 +10,7 @@ from memstow.solvers import _native
 from memstow.solvers._native import (
     BANKS_ALONE,
     DEFAULT_WORK,
+    FEW_ITEMS_WORK,
     FIRST_PASSES,
     Budget,
     Hint,
@@ -21,6 +22,7 @@ from memstow.solvers._native import (
     PoolBounds,
     Reduction,
     WrittenProof,
+    are_few,
     bound_of_crowds,
     write_proof,
 )
@@ -31,6 +33,7 @@ from memstow.solvers.solver import Task
 __all__ = [
     "BANKS_ALONE",
     "DEFAULT_WORK",
+    "FEW_ITEMS_WORK",
     "FIRST_PASSES",
     "Budget",
     "Hint",
@@ -41,6 +44,7 @@ __all__ = [
     "PoolBounds",
     "Reduction",
     "WrittenProof",
+    "are_few",
     "bound_of_crowds",
     "hint_of",
     "in_preferred_pools",

@@ -14,7 +14,15 @@ from memstow.planner.backends import find, is_installed, is_model
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.records import record
-from memstow.solvers.core import BANKS_ALONE, DEFAULT_WORK, FIRST_PASSES, Budget, OnePoolStages
+from memstow.solvers.core import (
+    BANKS_ALONE,
+    DEFAULT_WORK,
+    FEW_ITEMS_WORK,
+    FIRST_PASSES,
+    Budget,
+    OnePoolStages,
+    are_few,
+)
 from memstow.solvers.registry import names
 from memstow.solvers.solver import Solver, Task, TermKind, depends_on_banks
 
@@ -118,9 +126,11 @@ def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
             _installed_models(task, *(["assign"] if several else []), "cpsat", "highs"),
         )
         start = Stage(greedy, _START_SHARE if models else 1.0)
+        few = [Stage(find("banks"), 1.0, FEW_ITEMS_WORK)] if are_few(task.instance.native) else []
         # HiGHS proves no more than CP-SAT, so it only replaces one that has failed.
         return [
             start,
+            *few,
             *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
         ]
     return _one_pool_stages(task)

@@ -437,7 +437,7 @@ def _proven_together(index: ProblemIndex, term: Term, buffers: Sequence[int], po
     alignments = {index.buffers[i].alignment for i in buffers}
     grids = {pool: [index.grid(alignment, pool) for alignment in alignments] for pool in pools}
     blocks = _blocks(index, buffers)
-    best = 0
+    best = _fullest(blocks, len(pools)) if term == MAX_PEAK else 0
     for cell in {1, gcd(*(common_step(grids[pool]) for pool in pools))}:
         load = _Load(blocks, cell)
         spaces = {pool: (_cells(index, pool, load, grids[pool][0].first), index.ends[pool]) for pool in pools}
@@ -446,6 +446,19 @@ def _proven_together(index: ProblemIndex, term: Term, buffers: Sequence[int], po
             return _ANYTHING
         best = max(best, value)
     return best
+
+
+def _fullest(blocks: Sequence[int], pools: int) -> int:
+    """The bytes that the fullest of the pools has at least, whichever pool each of the blocks is in.
+
+    What is in one pool is a sum of blocks, and of one more than so many for each pool some are together.
+    """
+    step = gcd(*blocks)
+    most = -(-sum(blocks) // (step * pools)) * step
+    sizes = sorted(blocks, reverse=True)
+    for last in range(0, len(sizes), pools):
+        most = max(most, sum(sizes[last - last // pools : last + 1]))
+    return most
 
 
 def _value_of(

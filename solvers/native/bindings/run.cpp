@@ -5,6 +5,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "run/by_terms.hpp"
 #include "run/stages.hpp"
 
 namespace memstow::bindings {
@@ -32,6 +33,10 @@ void bind_run(nb::module_& m) {
     m.attr("FIRST_PASSES") = run::kFirstPasses;
     m.attr("DEFAULT_WORK") = run::kDefaultWork;
     m.attr("BANKS_ALONE") = run::kBanksAlone;
+    m.attr("FEW_ITEMS_WORK") = run::kFewItemsWork;
+    m.def(
+        "are_few", [](const NativeInstance& self) { return run::are_few(self.instance); },
+        nb::arg("instance"), "Whether all layouts of so few items may be looked through before a model is.");
 }
 
 }  // namespace memstow::bindings

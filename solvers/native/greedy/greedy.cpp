@@ -74,6 +74,7 @@ std::string name_of(const Pass& pass, const Tactics& tactics) {
     std::string name = std::string(name_of(pass.rule)) + "/" + std::string(name_of(pass.order));
     if (tactics.pools == PoolRule::cheapest) name += " cheapest";
     if (tactics.pools == PoolRule::flattest) name += " flattest";
+    if (tactics.pools == PoolRule::level) name += " level";
     if (tactics.apart) name += " apart";
     if (!tactics.share) name += " unshared";
     return name;
@@ -103,10 +104,15 @@ std::vector<Tactics> tactics(const Instance& instance, const std::vector<Term>& 
     if (shares) vary([](Tactics& s) { s.share = false; });
     if (instance.pools.size() > 1) {
         const std::size_t before = all.size();
-        vary([](Tactics& s) { s.pools = PoolRule::flattest; });
-        if (has_term(terms, TermKind::placement_cost)) {
+        const auto place_of = [&](TermKind kind) { return std::ranges::find(terms, kind, &Term::kind); };
+        const auto highest = place_of(TermKind::max_peak);
+        const auto cost = place_of(TermKind::placement_cost);
+        const bool even = highest != terms.end();
+        vary([&](Tactics& s) { s.pools = even ? PoolRule::level : PoolRule::flattest; });
+        if (cost != terms.end()) {
             for (std::size_t i = 0; i < before; ++i) all[i].pools = PoolRule::cheapest;
         }
+        if (even && highest < cost) std::rotate(all.begin(), all.begin() + before, all.end());
     }
     return all;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -269,7 +270,9 @@ class Placer {
                              [&](std::size_t a, std::size_t b) { return choices[a].cost < choices[b].cost; });
         }
         Place fits;
-        Bytes least_growth = kLimit;
+        std::array<Bytes, 3> least_growth{kLimit, kLimit, kLimit};
+        const Bytes highest =
+            tactics.pools == PoolRule::level ? *std::max_element(peaks_.begin(), peaks_.end()) : kLimit;
         Place overflows;
         Bytes least_overflow = kLimit;
         for (const std::size_t k : by_preference_) {
@@ -285,8 +288,11 @@ class Placer {
                 }
                 continue;
             }
-            if (tactics.pools != PoolRule::flattest) return {choice.pool, *offset};
-            const Bytes growth = std::max<Bytes>(0, end - peaks_[choice.pool]);
+            const bool is_level = tactics.pools == PoolRule::level;
+            if (!is_level && tactics.pools != PoolRule::flattest) return {choice.pool, *offset};
+            const std::array<Bytes, 3> growth{std::max<Bytes>(0, end - highest),
+                                              std::max<Bytes>(0, end - peaks_[choice.pool]),
+                                              is_level ? end : 0};
             if (growth < least_growth) {
                 least_growth = growth;
                 fits = {choice.pool, *offset};

@@ -16,6 +16,7 @@ enum class PoolRule {
     preferred,  // the first choice in which the item fits
     cheapest,   // the same, choices by their placement cost
     flattest,   // the choice that raises its pool's peak least
+    level,      // the choice that raises the highest of all peaks least, then its pool's, then ends lowest
 };
 
 struct Tactics {

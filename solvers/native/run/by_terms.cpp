@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "banks/complete.hpp"
 #include "banks/search.hpp"
 #include "core/reduction.hpp"
 #include "greedy/greedy.hpp"
@@ -48,6 +49,7 @@ class TermsRun {
             if (!is_done()) take({Solver::reuse});
         } else {
             take({Solver::greedy});
+            if (!is_done() && are_few(instance_)) take({Solver::banks, 1.0, kFewItemsWork});
         }
         if (best_ && result_.misfit.empty()) tell_best();
         return std::move(result_);
@@ -209,6 +211,10 @@ class TermsRun {
 };
 
 }  // namespace
+
+bool are_few(const Instance& instance) {
+    return instance.item_count() <= kFewItems && banks::can_look_through(instance);
+}
 
 bool depends_on_banks(const Instance& instance, const std::vector<Term>& terms) {
     return instance.banks.matter() ||

@@ -46,6 +46,9 @@ struct TermsEvents {
     std::function<void(Value bound)> bound;
 };
 
+// Whether all layouts of so few items may be looked through before a model is.
+bool are_few(const Instance& instance);
+
 // Whether only solvers that know of banks can place the items.
 bool depends_on_banks(const Instance& instance, const std::vector<Term>& terms);
 

@@ -1,6 +1,7 @@
 #include "run/pool_bounds.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -31,7 +32,10 @@ std::vector<std::vector<Index>> sets_of(Index pools) {
 }  // namespace
 
 PoolBounds::PoolBounds(const Instance& instance, Bytes unit, std::span<const Bytes> capacities)
-    : unit_(unit), capacities_(capacities.begin(), capacities.end()), usable_(capacities_) {
+    : instance_(instance),
+      unit_(unit),
+      capacities_(capacities.begin(), capacities.end()),
+      usable_(capacities_) {
     for (std::size_t pool = 0; pool < usable_.size(); ++pool) {
         for (const Range& range : instance.pools[pool].reserved) {
             usable_[pool] -= (range.end - range.begin) * unit;
@@ -50,6 +54,7 @@ PoolBounds::PoolBounds(const Instance& instance, Bytes unit, std::span<const Byt
         Need need = counts ? need_of(instance, is_in) : Need{};
         needs_.push_back({std::move(pools), std::move(need)});
     }
+    needs_.push_back(largest_item());
 }
 
 std::optional<Index> PoolBounds::misfit() const {
@@ -70,8 +75,8 @@ PoolBounds::Bound PoolBounds::of_pool(Index pool) const {
         have_end = have_end && capacities_[other] < kLimit;
     }
     const WideBytes own = needs_[pool].need.height * unit_;
-    const WideBytes overflow = have_end ? needs_.back().need.bytes * unit_ - others : 0;
-    if (overflow > own) return {overflow, {count_of(needs_) - 1}};
+    const WideBytes overflow = have_end ? of_all().need.bytes * unit_ - others : 0;
+    if (overflow > own) return {overflow, {count_of(needs_) - 2}};
     return own > 0 ? Bound{own, {pool}} : Bound{};
 }
 
@@ -80,6 +85,10 @@ PoolBounds::Bound PoolBounds::of_largest() const {
     for (Index pool = 1; pool < count_of(usable_); ++pool) {
         Bound bound = of_pool(pool);
         if (bound.bytes > most.bytes) most = std::move(bound);
+    }
+    for (Index i = count_of(usable_); i < count_of(needs_); ++i) {
+        const WideBytes bytes = fullest(needs_[i]);
+        if (bytes > most.bytes) most = {bytes, {i}};
     }
     return most;
 }
@@ -92,9 +101,75 @@ PoolBounds::Bound PoolBounds::of_sum() const {
         apart.bytes += needs_[pool].need.height * unit_;
         apart.needs.push_back(pool);
     }
-    const WideBytes together = needs_.back().need.bytes * unit_;
+    const WideBytes together = of_all().need.bytes * unit_;
     if (apart.bytes > together) return apart;
-    return together > 0 ? Bound{together, {count_of(needs_) - 1}} : Bound{};
+    return together > 0 ? Bound{together, {count_of(needs_) - 2}} : Bound{};
+}
+
+WideBytes PoolBounds::fullest(const PoolNeed& of_pools) const {
+    const auto& [pools, need] = of_pools;
+    const auto holds = [&](WideBytes height) {
+        WideBytes room = 0;
+        for (const Index pool : pools) room += free_below(pool, height);
+        return room >= need.bytes * unit_;
+    };
+    WideBytes low = 0;
+    WideBytes high = kLimit;
+    if (pools.empty() || !holds(high)) return 0;
+    while (low < high) {
+        const WideBytes middle = (low + high) / 2;
+        if (holds(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    // What is in one pool is a sum of sizes. Of as many parts as are more than pools some are together.
+    std::vector<Index> items;
+    std::vector<WideBytes> sizes;
+    Bytes common = 0;
+    for (const Index part : need.parts) {
+        items.push_back(instance_.parts[part].item);
+        sizes.push_back(WideBytes{instance_.parts[part].size} * unit_);
+        common = std::gcd(common, instance_.parts[part].size);
+    }
+    std::ranges::sort(items);
+    if (common == 0 || std::ranges::adjacent_find(items) != items.end()) return high;
+    const auto count = static_cast<WideBytes>(pools.size());
+    const WideBytes step = WideBytes{common} * unit_ * count;
+    high = std::max(high, (need.bytes * unit_ + step - 1) / step * (step / count));
+    std::ranges::sort(sizes, std::greater{});
+    for (std::size_t more = 0; more * pools.size() < sizes.size(); ++more) {
+        const auto last = sizes.begin() + static_cast<std::ptrdiff_t>(more * pools.size());
+        high =
+            std::max(high, std::accumulate(last - static_cast<std::ptrdiff_t>(more), last + 1, WideBytes{0}));
+    }
+    return high;
+}
+
+WideBytes PoolBounds::free_below(Index pool, WideBytes height) const {
+    height = std::min<WideBytes>(height, capacities_[pool]);
+    WideBytes free = height;
+    for (const Range& range : instance_.pools[pool].reserved) {
+        const WideBytes begin = std::min(height, WideBytes{range.begin} * unit_);
+        free -= std::min(height, WideBytes{range.end} * unit_) - begin;
+    }
+    return free;
+}
+
+PoolNeed PoolBounds::largest_item() const {
+    PoolNeed largest;
+    for (Index part = 0; part < count_of(instance_.parts); ++part) {
+        const auto& [item, size] =
+            std::pair(instance_.parts[part].item, WideBytes{instance_.parts[part].size});
+        if (size <= largest.need.bytes || instance_.choices[item].empty()) continue;
+        largest.need = {size, 0, -1, {part}};
+        largest.pools.clear();
+        for (const Choice& choice : instance_.choices[item]) largest.pools.push_back(choice.pool);
+    }
+    std::ranges::sort(largest.pools);
+    largest.pools.erase(std::ranges::unique(largest.pools).begin(), largest.pools.end());
+    return largest;
 }
 
 WideBytes PoolBounds::usable(std::span<const Index> pools) const {

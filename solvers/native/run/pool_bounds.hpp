@@ -19,10 +19,10 @@ struct PoolNeed {
 
 class PoolBounds {
   public:
-    // `capacities`: of the pools in bytes; kLimit without an end.
+    // `capacities`: of the pools in bytes; kLimit without an end. The instance outlives the bounds.
     PoolBounds(const Instance& instance, Bytes unit, std::span<const Bytes> capacities);
 
-    // Of each pool, in order, of some sets of pools, and last of all of them.
+    // Of each pool, in order, of some sets of pools, of all of them, and last of the largest item alone.
     const std::vector<PoolNeed>& needs() const { return needs_; }
     // The one of the needs that is more than its pools hold, where there is one.
     std::optional<Index> misfit() const;
@@ -37,8 +37,14 @@ class PoolBounds {
     Bound of_sum() const;
 
   private:
+    const PoolNeed& of_all() const { return needs_[needs_.size() - 2]; }
     WideBytes usable(std::span<const Index> pools) const;
+    // What the fullest of the pools has at least, in bytes; 0 where they cannot hold the need.
+    WideBytes fullest(const PoolNeed& of_pools) const;
+    WideBytes free_below(Index pool, WideBytes height) const;
+    PoolNeed largest_item() const;
 
+    const Instance& instance_;
     Bytes unit_;
     std::vector<Bytes> capacities_;
     std::vector<Bytes> usable_;  // by pool

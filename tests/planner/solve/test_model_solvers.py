@@ -17,6 +17,7 @@ from memstow.planner.model.plan import Model, Placement, Plan
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Reserved, ReuseCost, terms_of
 from memstow.planner.processes.process import Process
 from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve import portfolio
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.problem_plans import task_of
 from memstow.planner.verify import verify
@@ -196,6 +197,8 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
         reason = BACK_ENDS[name].how_to_get()
         if reason is not None:
             pytest.skip(f"{name} needs {reason}")
+    # All layouts of so few are looked through before a model is.
+    monkeypatch.setattr(portfolio, "are_few", lambda _: False)
     dies = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     monkeypatch.setattr(
         isolated_solver, "take", lambda name: Process(dies if name == "cpsat" else command_for(name))

@@ -206,6 +206,24 @@ def test_what_the_other_pools_cannot_hold_must_be_here() -> None:
     assert proves(replace(it, pools=useless), "peak:far", live("a", "b", pool=None)) == 11
 
 
+def test_the_fullest_pool_has_whole_buffers() -> None:
+    pools = (Pool(id="near"), Pool(id="far"))
+
+    def least(*sizes: int) -> int | None:
+        buffers = [Buffer(id=f"b{at}", size=size, lifetime=(0, 1)) for at, size in enumerate(sizes)]
+        names = [buffer.id for buffer in buffers]
+        return proves(problem(*buffers, pools=pools), "max_peak", live(*names, pool=None, time=0))
+
+    assert least(9) == 9
+    assert least(9, 1) == 9
+    # Two of three are together; of five three.
+    assert least(5, 5, 5) == 10
+    assert least(4, 4, 4, 4, 3) == 11
+    # What is in one pool is a multiple of 4.
+    assert least(8, 8, 8, 4, 4, 4) == 20
+    assert least(5, 4, 3, 2) == 7
+
+
 def test_live_bytes_say_nothing_about_costs() -> None:
     for term in ("placement_cost", "reuse_cost", "moves"):
         assert proves(problem(A, B), term, live("a", "b")) is None
