@@ -196,15 +196,16 @@ def programs_in(data: bytes, path: str, args: argparse.Namespace) -> "Programs |
     with changing_issues(
         lambda issue: replace(issue, path="--keep") if issue.path.startswith("$") else issue
     ):
-        return programs_of([(_stem(name), _problem_in(name)) for name in (path, *files)], names)
+        first = (_stem(path), _problem_in(path, data))
+        return programs_of([first, *((_stem(name), _problem_in(name)) for name in files)], names)
 
 
-def _problem_in(path: str) -> "Problem":
-    """The problem of one program, in this file."""
+def _problem_in(path: str, read: bytes | None = None) -> "Problem":
+    """The problem of one program, in this file, which may have been read."""
     from memstow.planner import formats
     from memstow.planner.formats.programs_format import problem_as_listed
 
-    data = read_bytes_of(path)
+    data = read_bytes_of(path) if read is None else read
     with naming_file(path):
         return problem_as_listed(formats.read_document(_with_live_ranges(path, data)))
 

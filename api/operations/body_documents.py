@@ -3,6 +3,7 @@
 Sizes may be formulas where the request takes that. What is too much is told before it is read.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from memstow.planner.targets import shipped_target
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph, Order
+    from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
     from memstow.planner.recorded.recording import Recording, Usage
 
@@ -158,6 +160,19 @@ def embedded_document(raw: object, limits: Limits) -> "Problem | Graph":
     if is_graph(raw) or is_programs(raw):
         return _document_within(formats.document_of(raw), limits)
     return _document_within(parse_problem(raw), limits)
+
+
+def programs_within(content: object) -> "Programs | None":
+    """The programs in an envelope that has been read as one problem; None where it has none."""
+    raw = content.get("problem") if isinstance(content, dict) else None
+    if isinstance(raw, str) and looks_like_json(raw.encode("utf-8", "surrogatepass")):
+        raw = json.loads(raw)
+    if not is_programs(raw):
+        return None
+    from memstow.planner.formats.programs_format import problem_of_program
+    from memstow.planner.programs import parse_programs
+
+    return parse_programs(raw, problem_of_program)
 
 
 def document_alone(

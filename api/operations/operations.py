@@ -15,6 +15,7 @@ from memstow.api.operations.body_documents import (
     has_symbols,
     parse_described_body,
     parse_document_body,
+    programs_within,
     symbolic_to_judge,
 )
 from memstow.api.operations.encoding import document_from, plan_from_bytes
@@ -234,6 +235,11 @@ def _verify(request: VerifyRequest, most_choices: int | None) -> Document:
 
         return Document(verdict_document(problem, problem_of(problem, plan), plan, "file"), "json")
     verdict = judge(problem, plan, hint)
+    programs = programs_within(content)
+    if programs is not None:
+        from memstow.planner.verify.program_plans import judged_apart
+
+        verdict = judged_apart(programs, problem_of(problem), plan, verdict)
     if request.recheck_seconds is not None:
         from memstow.planner.solve.recheck import recheck
 

@@ -63,10 +63,20 @@ def _read_plan(raw: Any, problem: Problem) -> Plan:
     size_of = {buffer.id: buffer.size for buffer in problem.buffers}
     bytes_of = {arena.pool: arena.bytes for arena in document.arenas}
     pools = {pool.id for pool in problem.pools}
+    named: set[str] = set()
     for index, arena in enumerate(document.arenas):
+        where = ("arenas", index, "pool")
         if arena.pool not in pools:
-            message = f"there is no pool {shown(arena.pool)}"
-            findings.add("unknown_pool", ("arenas", index, "pool"), message)
+            findings.add("unknown_pool", where, f"there is no pool {shown(arena.pool)}")
+        if arena.pool in named:
+            findings.add("duplicate_pool", where, f"{shown(arena.pool)} has an arena already")
+        named.add(arena.pool)
+    programs: set[str] = set()
+    for index, entry in enumerate(document.programs):
+        if entry.id in programs:
+            message = f"{shown(entry.id)} has a plan already"
+            findings.add("duplicate_program", ("programs", index, "id"), message)
+        programs.add(entry.id)
     for place in plan.placements:
         end = place.offset + size_of.get(place.buffer, 0)
         most = bytes_of.get(place.pool, end)

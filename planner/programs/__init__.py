@@ -6,7 +6,7 @@ of all programs, and what is proven of it is proven of them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Annotated, Any, Final, Literal
@@ -19,8 +19,10 @@ from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import (
     ALWAYS,
+    LIMIT,
     Buffer,
     Distances,
+    Group,
     Id,
     Interval,
     Pair,
@@ -28,6 +30,7 @@ from memstow.planner.model.problem import (
     Problem,
     Relative,
     allowed_pools,
+    rigid_groups,
     spans,
 )
 from memstow.planner.model.programs import (
@@ -143,7 +146,8 @@ def find_programs_issues(document: Programs) -> list[Issue]:
             f"lifetimes are more than {_MOST_PAIRS:,}; give the buffers lifetimes"
         )
         return [Issue("too_large", "$.programs", message)]
-    return [joint.placed(issue) for issue in find_issues(joint.problem())]
+    problem = joint.problem()
+    return [joint.placed(issue) for issue in find_issues(problem)] or list(joint.clashes(problem))
 
 
 def _name_issues(document: Programs) -> Iterator[Issue]:
@@ -261,6 +265,9 @@ class _Joint:
     def placed(self, issue: Issue) -> Issue:
         """The issue of the one problem with its place in the document."""
         keys = parse_path(issue.path)
+        if self._document.kept:
+            # What is kept is tied without that the document says so in these words.
+            issue = replace(issue, message=issue.message.replace("`relative`", "`kept` or `relative`"))
         if keys[:1] == ("buffers",) and len(keys) > 1 and isinstance(keys[1], int):
             at = keys[1]
             for index, program in enumerate(self._document.programs):
@@ -270,6 +277,47 @@ class _Joint:
         if keys[:1] in (("pools",), ("objective",)):
             return issue
         return replace(issue, path="$.kept" if self._document.kept else "$")
+
+    def clashes(self, problem: Problem) -> Iterator[Issue]:
+        """Buffers that are put on bytes of each other by what is kept, and have to survive each other.
+
+        Members of a rigid group of one program may be; here groups of several programs become one.
+        """
+        if not self._document.kept:
+            return
+        members = _Members(self._document)
+        exempt = {frozenset(pair) for pair in problem.exclusive}
+        exempt |= {frozenset((pair.input, pair.output)) for pair in problem.in_place}
+        listed = {frozenset(pair) for pair in problem.conflicts}
+        buffers = problem.buffers
+        for group in rigid_groups(problem, {buffer.id: index for index, buffer in enumerate(buffers)}):
+            for one, other in members.over_each_other(group):
+                pair = frozenset((buffers[one].id, buffers[other].id))
+                if pair not in listed and (pair in exempt or not self._meet(members, problem, one, other)):
+                    continue
+                message = (
+                    f"what is kept as one, and what is tied to it, puts {shown(buffers[other].id)} and "
+                    f"{shown(buffers[one].id)} on bytes of each other, and they live together; leave one "
+                    "out of `kept`, or tie them to others"
+                )
+                yield Issue("kept_overlap", "$.kept", message)
+                return
+
+    def _meet(self, members: "_Members", problem: Problem, one: int, other: int) -> bool:
+        """Whether two buffers, by index, live together: in all programs, or where some program ties them in
+        the one that both are of."""
+        if not members.are_strangers(one, other):
+            own = [members.buffers[index] for index in (one, other)]
+            if any(_is_timeless(buffer) for buffer in own):
+                return False
+            return any(a[0] < b[1] and b[0] < a[1] for a in _lives(own[0]) for b in _lives(own[1]))
+        both = [problem.buffers[index] for index in (one, other)]
+        numbers = [members.numbers[index] for index in (one, other)]
+        if numbers[0] == numbers[1] and all(map(_is_timeless, both)):
+            return False
+        turns = [self._turns[number][:2] for number in numbers]
+        lives = [_lives(buffer) or [turn] for buffer, turn in zip(both, turns, strict=True)]
+        return any(a[0] < b[1] and b[0] < a[1] for a in lives[0] for b in lives[1])
 
     def _buffer(self, index: int, buffer: Buffer) -> Buffer:
         program = self._document.programs[index]
@@ -385,6 +433,72 @@ class _Joint:
 
 def _each_buffer(document: Programs) -> Iterator[tuple[Program, Buffer]]:
     return ((program, buffer) for program in document.programs for buffer in program.problem.buffers)
+
+
+class _Members:
+    """All buffers by index, and in which rigid groups of their own programs they are."""
+
+    def __init__(self, document: Programs) -> None:
+        numbers = {program.id: number for number, program in enumerate(document.programs)}
+        every = [(numbers[program.id], buffer) for program, buffer in _each_buffer(document)]
+        self.numbers = [number for number, _ in every]
+        self.buffers = [buffer for _, buffer in every]
+        index_of = {(number, buffer.id): index for index, (number, buffer) in enumerate(every)}
+        own = Distances()
+        for number, program in enumerate(document.programs):
+            for tie in program.problem.relative:
+                own.tie(index_of[number, tie.buffer], index_of[number, tie.base], tie.offset)
+        self._own = [own.find(index)[0] for index in range(len(every))]
+        self._entry: dict[int, int] = {}
+        self._ties = [frozenset({root}) for root in self._own]
+        for entry, kept in enumerate(document.kept):
+            indices = [index_of[numbers[program], name] for program, name in kept.buffers]
+            ties = frozenset(self._own[index] for index in indices)
+            for index in indices:
+                self._ties[index] = ties
+                self._entry[index] = entry
+
+    def are_strangers(self, one: int, other: int) -> bool:
+        """Whether no program ties them, or what is one with them, together."""
+        return self._ties[one].isdisjoint(self._ties[other])
+
+    def over_each_other(self, group: Group) -> Iterator[tuple[int, int]]:
+        """Of a rigid group of all those that no group of their programs lets lie over each other.
+
+        Buffers of two programs count if one of them outlives its program; of those that are one, the largest.
+        """
+        placed = sorted(
+            zip(group.deltas, group.members, strict=True),
+            key=lambda entry: (entry[0], -self.buffers[entry[1]].size),
+        )
+        by_program: dict[int, list[tuple[int, int]]] = {}
+        held: list[tuple[int, int]] = []
+        others: list[tuple[int, int]] = []
+        seen: set[int] = set()
+        for begin, member in placed:
+            end = begin + self.buffers[member].size
+            beside = by_program.setdefault(self.numbers[member], [])
+            beside[:] = [before for before in beside if before[0] > begin]
+            yield from ((member, other) for _, other in beside if self._own[member] != self._own[other])
+            beside.append((end, member))
+            entry = self._entry.get(member)
+            if entry in seen:
+                continue
+            if entry is not None:
+                seen.add(entry)
+            is_held = entry is not None or self.buffers[member].lifetime == ALWAYS
+            held = [before for before in held if before[0] > begin]
+            if is_held:
+                others = [before for before in others if before[0] > begin]
+            for _, other in [*held, *(others if is_held else [])]:
+                if self.numbers[member] != self.numbers[other] and self.are_strangers(member, other):
+                    yield member, other
+            (held if is_held else others).append((end, member))
+
+
+def _lives(buffer: Buffer) -> Sequence[Interval]:
+    """When it lives; of what is always live all the time that there is."""
+    return [(-LIMIT, LIMIT)] if buffer.lifetime == ALWAYS else spans(buffer)
 
 
 def _is_timeless(buffer: Buffer) -> bool:

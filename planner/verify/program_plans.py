@@ -11,10 +11,10 @@ from typing import Final
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import ALWAYS, Buffer, Distances, Problem, spans
-from memstow.planner.model.programs import Kept, Programs, name_in_all
+from memstow.planner.model.programs import BETWEEN, Kept, Program, Programs, name_in_all
 from memstow.planner.model.records import record
 from memstow.planner.verify.problem_verdict import judge_problem
-from memstow.planner.verify.verdict import Claims, Code, Findings, Violation
+from memstow.planner.verify.verdict import Claims, Code, Findings, Verdict, Violation
 
 _EVER: Final = None
 
@@ -25,8 +25,9 @@ class _Placed:
 
     program: int
     buffer: Buffer
-    group: int
-    """Buffers of one group may lie over each other."""
+    ties: frozenset[tuple[int, int]]
+    """Programs that name it, each with a rigid group of that program: of one group buffers may lie over
+    each other."""
     begin: int
     end: int
     held_in: "dict[int, tuple[int, int] | None]"
@@ -42,9 +43,10 @@ def verify_programs(programs: Programs, plans: Mapping[str, Plan]) -> list[Viola
     for program in programs.programs:
         plan = plans.get(program.id)
         if plan is None:
-            findings.add(Code.MISSING, "the program {!r} has no plan", program.id)
+            if program.problem.buffers:
+                findings.add(Code.MISSING, "the program {!r} has no plan", program.id)
             continue
-        problem = _in_pools_of_all(programs, program.problem)
+        problem = _as_one_of_all(programs, program)
         bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
         for violation in judge_problem(problem, bare, None, refutes=False, claims=Claims(bare)).violations:
             findings.add(
@@ -64,14 +66,39 @@ def verify_programs(programs: Programs, plans: Mapping[str, Plan]) -> list[Viola
     return findings.violations()
 
 
-def _in_pools_of_all(programs: Programs, problem: Problem) -> Problem:
-    """The problem in the pools in force; the objective says nothing of where a buffer may be."""
-    return replace(problem, pools=programs.pools or problem.pools, objective=())
+def judged_apart(programs: Programs, problem: Problem, plan: Plan, verdict: Verdict) -> Verdict:
+    """The verdict on the plan of the one problem, with what is wrong with it program by program."""
+    if not verdict.valid or not plan.placements:
+        return verdict
+    places: dict[str, list[Placement]] = {program.id: [] for program in programs.programs}
+    for place in plan.placements:
+        program, _, buffer = place.buffer.partition(BETWEEN)
+        places.setdefault(program, []).append(replace(place, buffer=buffer))
+    plans = {name: Plan(status=Status.FEASIBLE, placements=own) for name, own in places.items()}
+    violations = verify_programs(replace(programs, pools=problem.pools), plans)
+    return replace(verdict, violations=tuple(violations))
+
+
+def _as_one_of_all(programs: Programs, program: Program) -> Problem:
+    """Its problem in the pools in force, without the pairs that what is kept is in: they do not lift it.
+
+    The objective says nothing of where a buffer may be.
+    """
+    kept = {name for entry in programs.kept for owner, name in entry.buffers if owner == program.id}
+    problem = program.problem
+    return replace(
+        problem,
+        pools=programs.pools or problem.pools,
+        objective=(),
+        exclusive=tuple(pair for pair in problem.exclusive if kept.isdisjoint(pair)),
+        in_place=tuple(pair for pair in problem.in_place if kept.isdisjoint((pair.input, pair.output))),
+    )
 
 
 def _check_kept(programs: Programs, plans: Mapping[str, Plan], findings: Findings) -> None:
     places = [
-        {place.buffer: place for place in plans[program.id].placements} for program in programs.programs
+        {place.buffer: place for place in plans[program.id].placements} if program.id in plans else {}
+        for program in programs.programs
     ]
     buffers = [{buffer.id: buffer for buffer in program.problem.buffers} for program in programs.programs]
     groups = _groups(programs)
@@ -99,7 +126,7 @@ def _check_kept(programs: Programs, plans: Mapping[str, Plan], findings: Finding
     if findings.total:
         return
     by_pool: dict[str, list[_Placed]] = {}
-    for placed, pool in _placed(programs, places, groups):
+    for placed, pool in _placed(programs, places):
         by_pool.setdefault(pool, []).append(placed)
     for pool, all_placed in by_pool.items():
         _sweep(programs, all_placed, pool, findings)
@@ -128,16 +155,22 @@ def _groups(programs: Programs) -> "dict[tuple[int, str], tuple[int, int]]":
 def _placed(
     programs: Programs,
     places: "list[dict[str, Placement]]",
-    groups: "dict[tuple[int, str], tuple[int, int]]",
 ) -> "Iterator[tuple[_Placed, str]]":
     """Every buffer that has bytes, with its pool."""
     kept_by = {pair: kept for kept in programs.kept for pair in kept.buffers}
+    own = _own_groups(programs)
+    number_of = {program.id: number for number, program in enumerate(programs.programs)}
+    ties_of = {
+        pair: ties
+        for kept in programs.kept
+        for ties in [frozenset(own[number_of[program], name] for program, name in kept.buffers)]
+        for pair in kept.buffers
+    }
     for number, program in enumerate(programs.programs):
         for buffer in program.problem.buffers:
             if not buffer.size:
                 continue
             place = places[number][buffer.id]
-            group, _ = groups[number, buffer.id]
             kept_as = kept_by.get((program.id, buffer.id))
             held_in: dict[int, tuple[int, int] | None] = {}
             if kept_as is not None:
@@ -145,7 +178,21 @@ def _placed(
             elif buffer.lifetime == ALWAYS:
                 held_in = {other: _EVER for other in range(len(programs.programs)) if other != number}
             begin, end = place.offset, place.offset + buffer.size
-            yield _Placed(number, buffer, group, begin, end, held_in), place.pool
+            ties = ties_of.get((program.id, buffer.id), frozenset({own[number, buffer.id]}))
+            yield _Placed(number, buffer, ties, begin, end, held_in), place.pool
+
+
+def _own_groups(programs: Programs) -> "dict[tuple[int, str], tuple[int, int]]":
+    """By number of the program and buffer: the program, and the group that its own ties make."""
+    groups: dict[tuple[int, str], tuple[int, int]] = {}
+    for number, program in enumerate(programs.programs):
+        index_of = {buffer.id: index for index, buffer in enumerate(program.problem.buffers)}
+        distances = Distances()
+        for tie in program.problem.relative:
+            distances.tie(index_of[tie.buffer], index_of[tie.base], tie.offset)
+        for name, index in index_of.items():
+            groups[number, name] = number, distances.find(index)[0]
+    return groups
 
 
 def _held_in(programs: Programs, kept: Kept) -> "dict[int, tuple[int, int] | None]":
@@ -187,7 +234,8 @@ def _sweep(programs: Programs, all_placed: list[_Placed], pool: str, findings: F
             others = [entry for entry in others if entry.end > placed.begin]
         beside = [*holding, *others] if placed.held_in else holding
         for entry in beside:
-            if placed.group == entry.group or not (_disturbs(placed, entry) or _disturbs(entry, placed)):
+            apart = placed.ties.isdisjoint(entry.ties)
+            if not apart or not (_disturbs(placed, entry) or _disturbs(entry, placed)):
                 continue
             names = tuple(
                 name_in_all(programs.programs[one.program].id, one.buffer.id) for one in (entry, placed)

@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memstow.api import options
@@ -50,11 +49,10 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
     from memstow.planner.model.tiling import Tiling, Tilings
     from memstow.planner.proofs.check import CheckedProof
-    from memstow.planner.verify import Verdict, Violation
+    from memstow.planner.verify import Verdict
 
 RECHECK_SECONDS = 10.0
 MOST_SHOWN = 100
@@ -196,8 +194,10 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
     )
 
     verdict, interrupted = judge(document, plan, hint), False
-    if programs is not None and plan.placements and verdict.valid:
-        verdict = replace(verdict, violations=_apart(programs, document, plan))
+    if programs is not None:
+        from memstow.planner.verify.program_plans import judged_apart
+
+        verdict = judged_apart(programs, problem_of(document), plan, verdict)
     proof = None if args.proof is None else checked_proof(document, plan, data, args.proof)
     if proof is not None:
         from memstow.planner.proofs.check import with_proof
@@ -223,14 +223,6 @@ def _run_ordinary(args: argparse.Namespace, data: bytes) -> int:
         print_error("interrupted: claims that were not decided yet stay unchecked")
         return Exit.INTERRUPTED
     return code
-
-
-def _apart(programs: "Programs", document: "Problem | Graph", plan: "Plan") -> "tuple[Violation, ...]":
-    """What is wrong with the plan of each program by itself, in the pools in force, or with what is kept."""
-    from memstow.planner.programs import program_plans
-    from memstow.planner.verify.program_plans import verify_programs
-
-    return tuple(verify_programs(replace(programs, pools=document.pools), program_plans(plan)))
 
 
 def _tell(

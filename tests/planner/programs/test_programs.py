@@ -16,9 +16,15 @@ from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem
+from memstow.planner.model.problem import ALWAYS, Buffer, InPlace, Pool, Problem, Relative
 from memstow.planner.model.programs import Kept, Program, Programs, name_in_all
-from memstow.planner.programs import joint_problem, plan_of_all, program_plans, programs_of
+from memstow.planner.programs import (
+    find_programs_issues,
+    joint_problem,
+    plan_of_all,
+    program_plans,
+    programs_of,
+)
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import judge, verify
 from memstow.planner.verify.program_plans import verify_programs
@@ -292,3 +298,135 @@ def test_arenas_may_be_larger_and_are_pools_of_the_problem() -> None:
     assert [(issue.code, issue.path) for issue in refused.value.issues] == [
         ("unknown_pool", "$.arenas[1].pool")
     ]
+
+
+def pair_of(first: tuple[int, int], second: tuple[int, int], apart: int | None, size: int = 8) -> Problem:
+    """Two buffers x and y, tied so far apart."""
+    return Problem(
+        buffers=[Buffer(id="x", size=size, lifetime=first), Buffer(id="y", size=size, lifetime=second)],
+        relative=[] if apart is None else [Relative(buffer="y", base="x", offset=apart)],
+    )
+
+
+LATER = pair_of((0, 1), (1, 2), 4)
+TOGETHER = pair_of((0, 2), (0, 2), None)
+BEHIND = pair_of((0, 1), (0, 1), 8)
+
+
+@pytest.mark.parametrize(
+    ("problems", "kept", "offsets"),
+    [
+        # One program ties them, and both are live at once in the other.
+        ((LATER, TOGETHER), ["x", "y"], {"p__x": 0, "p__y": 4, "q__x": 0, "q__y": 4}),
+        # Each program has something else behind what is kept, and one of these is kept as well.
+        ((BEHIND, BEHIND), ["x", ("p", "y")], {"p__x": 0, "p__y": 8, "q__x": 0, "q__y": 8}),
+    ],
+)
+def test_what_is_kept_does_not_tie_what_no_program_ties(
+    problems: tuple[Problem, Problem], kept: list[str | tuple[str, str]], offsets: dict[str, int]
+) -> None:
+    entries = [
+        Kept(buffers=[("p", entry), ("q", entry)] if isinstance(entry, str) else [entry]) for entry in kept
+    ]
+    programs = [Program(id=name, problem=problem) for name, problem in zip("pq", problems, strict=True)]
+    document = Programs(programs=programs, kept=entries)
+    with pytest.raises(InputError) as refused:
+        joint_problem(document)
+    assert [issue.code for issue in refused.value.issues] == ["kept_overlap"]
+    violations = verify_programs(document, program_plans(places(**offsets)))
+    assert {violation.code.value for violation in violations} == {"overlap"}
+
+
+def test_of_what_is_kept_the_largest_is_what_others_must_not_be_on() -> None:
+    small = Problem(buffers=[Buffer(id="y", size=1, lifetime=(0, 1))])
+    programs = [
+        Program(id="q", problem=BEHIND),
+        Program(id="r", problem=small),
+        Program(id="p", problem=BEHIND),
+    ]
+    kept = [Kept(buffers=[("q", "x"), ("p", "x")]), Kept(buffers=[("r", "y"), ("q", "y")])]
+    with pytest.raises(InputError, match="bytes of each other"):
+        joint_problem(Programs(programs=programs, kept=kept))
+
+
+def tied_programs(rng: Random) -> Programs:
+    """Two or three programs of up to three buffers, of which two may be tied, and some are kept."""
+    programs = []
+    for name in "pqr"[: rng.choice((2, 2, 3))]:
+        begins = [rng.randrange(3) for _ in range(rng.randint(1, 2 if name == "r" else 3))]
+        buffers = [
+            Buffer(id=f"b{at}", size=rng.randint(1, 2), lifetime=(begin, begin + rng.randint(1, 2)))
+            for at, begin in enumerate(begins)
+        ]
+        relative = []
+        if len(buffers) > 1 and rng.random() < 0.7:
+            one, other = rng.sample(buffers, 2)
+            relative = [Relative(buffer=one.id, base=other.id, offset=rng.randint(-1, 2))]
+        programs.append(Program(id=name, problem=Problem(buffers=buffers, relative=relative)))
+    kept: list[Kept] = []
+    named: set[tuple[str, str]] = set()
+    lives: list[Literal["always", "used"]] = ["always", "used"]
+    for life in lives[: rng.randint(1, 2)]:
+        chosen = [(program.id, rng.choice(program.problem.buffers).id) for program in programs]
+        chosen = [pair for pair in chosen if pair not in named and rng.random() < 0.8]
+        named.update(chosen)
+        if chosen:
+            kept.append(Kept(buffers=chosen, life=life))
+    return Programs(programs=programs, kept=kept)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ties_within_programs_and_what_is_kept_go_together(seed: int) -> None:
+    programs = tied_programs(Random(seed))
+    most = 7
+
+    def fits(offset: dict[str, int]) -> bool:
+        placements = [Placement(buffer=name, pool="memory", offset=at) for name, at in offset.items()]
+        own = program_plans(Plan(status=Status.FEASIBLE, placements=placements))
+        return verify_programs(programs, own) == []
+
+    if issues := find_programs_issues(programs):
+        assert issues[0].code in ("kept_overlap", "two_distances")
+        assert not any(map(fits, consistent_offsets(programs, most)))
+        return
+    joint = joint_problem(programs)
+    found = plan(joint, Options(deterministic=True))
+    assert found.status is Status.OPTIMAL
+    assert verify_programs(programs, program_plans(found)) == []
+    size_of = {buffer.id: buffer.size for buffer in joint.buffers}
+    ends = [
+        max(at + size_of[name] for name, at in offset.items())
+        for offset in consistent_offsets(programs, most)
+        if max(at + size_of[name] for name, at in offset.items()) < found.pools[0].peak and fits(offset)
+    ]
+    assert not ends
+
+
+def consistent_offsets(programs: Programs, most: int) -> Iterator[dict[str, int]]:
+    """Offsets below this one at which what is tied is as far apart as it must be."""
+    ties = [
+        (name_in_all(program.id, tie.buffer), name_in_all(program.id, tie.base), tie.offset)
+        for program in programs.programs
+        for tie in program.problem.relative
+    ]
+    bases = {one: (other, apart) for one, other, apart in ties}
+    for offset in offsets_of(programs, most):
+        if all(offset[one] == offset[other] + apart for one, (other, apart) in bases.items()):
+            yield offset
+
+
+def test_the_judge_refuses_pairs_in_place_that_what_is_kept_is_in() -> None:
+    one = replace(
+        pair_of((0, 1), (1, 2), None), conflicts=(("x", "y"),), in_place=(InPlace(input="x", output="y"),)
+    )
+    kept = [Kept(buffers=[("p", "x")], life="used")]
+    document = Programs(programs=[Program(id="p", problem=one)], kept=kept)
+    assert verify_programs(document, program_plans(places(p__x=0, p__y=0)))
+    assert plan(joint_problem(document)).pools[0].peak == 16
+
+
+def test_a_program_without_buffers_needs_no_plan() -> None:
+    empty = Program(id="q", problem=Problem(buffers=[]))
+    document = replace(BOTH, programs=(*BOTH.programs, empty))
+    found = plan(joint_problem(document))
+    assert verify_programs(document, program_plans(found)) == []
