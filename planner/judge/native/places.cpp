@@ -6,6 +6,7 @@
 #include <map>
 #include <memory_resource>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace memstow::judge {
@@ -19,6 +20,24 @@ constexpr int64_t kLimit = int64_t{1} << 62;
 int64_t alignment_of(const Columns& columns, std::size_t buffer) {
     return columns.alignments.size() == 1 ? columns.alignments[0] : columns.alignments[buffer];
 }
+
+// Memory for the nodes of a tree, which are of one size and used again. That of the standard library's pools
+// (libstdc++ 12) crashes after an allocation that failed.
+class NodePool final : public std::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (free_ == nullptr || bytes != size_) return nodes_.allocate(bytes, alignment);
+        return std::exchange(free_, *static_cast<void**>(free_));
+    }
+    void do_deallocate(void* node, std::size_t bytes, std::size_t) override {
+        if (free_ == nullptr) size_ = bytes;
+        if (bytes == size_) *static_cast<void**>(node) = std::exchange(free_, node);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+    std::pmr::monotonic_buffer_resource nodes_;
+    void* free_ = nullptr;
+    std::size_t size_ = 0;
+};
 
 Finding finding(Defect defect, std::size_t first) { return {defect, static_cast<int64_t>(first), -1}; }
 
@@ -108,7 +127,7 @@ Finding misplaced(const Columns& columns, std::span<const int64_t> offsets, int6
 // Two buffers that are live at one time and share a byte.
 Finding overlapping(const Blocks& blocks, const std::vector<std::size_t>& ending) {
     // Among buffers that are apart a new one can only meet its neighbours.
-    std::pmr::unsynchronized_pool_resource nodes;
+    NodePool nodes;
     std::pmr::map<int64_t, const Block*> live(&nodes);
     Finding finding;
     const auto meet = [&](const Block& below, const Block& above) {

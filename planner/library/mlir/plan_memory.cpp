@@ -253,6 +253,7 @@ class PlanMemory : public PassWrapper<PlanMemory, OperationPass<ModuleOp>> {
                 return fail(
                     "no plan within the capacity was found, and none is ruled out: raise the work or time "
                     "limit");
+            if (capacity_ < 0) return fail("its allocations have too many bytes together");
             InFlightDiagnostic error = emitError(function.getLoc(), "memstow: the allocations of @")
                                        << function.getSymName() << " do not fit into the capacity of "
                                        << capacity_.getValue() << " bytes";

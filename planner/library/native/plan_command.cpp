@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -210,7 +211,8 @@ BankedProblem read_problem(const Arguments& arguments) {
         throw UsageError{
             arguments.input +
             ": not a problem that memstow-plan reads: buffers with bytes and one lifetime each, in one "
-            "memory; `memstow solve` reads the others, and `memstow inspect` says what is wrong and where"};
+            "memory without alignment, base and reserved ranges of its own; `memstow solve` reads the "
+            "others, and `memstow inspect` says what is wrong and where"};
     }
     Problem& problem = read->problem;
     if (arguments.capacity) {
@@ -444,11 +446,13 @@ class Document {
         const std::size_t count = memstow_plan_proof_buffers(plan_.get(), nullptr);
         int64_t time = 0;
         const bool timed = memstow_plan_proof_time(plan_.get(), &time) != 0;
+        const bool is_counted = plan_.bound() < std::numeric_limits<int64_t>::max();
         std::string message;
         if (live && timed) {
             message = std::to_string(count) + (count == 1 ? " buffer needs " : " buffers need ") +
-                      std::to_string(plan_.bound()) + " bytes at time " + std::to_string(time) +
-                      "; there are " + std::to_string(problem_.capacity);
+                      (is_counted ? "" : "more than ") + std::to_string(plan_.bound()) + " bytes at time " +
+                      std::to_string(time) + "; there are " + std::to_string(problem_.capacity) +
+                      (problem_.bounded ? "" : ", since no address is above 2^62");
         } else {
             message = "no layout of these " + std::to_string(count) + " buffers fits into " +
                       std::to_string(problem_.capacity) + " bytes" +
@@ -459,7 +463,8 @@ class Document {
                : live        ? "\"no_place\""
                              : "\"no_layout\"")
            << ", \"message\": " << quoted(message) << ", \"pool\": " << quoted(problem_.pool);
-        if (live && timed) to << ", \"time\": " << time << ", \"needed\": " << plan_.bound();
+        if (live && timed) to << ", \"time\": " << time;
+        if (live && timed && is_counted) to << ", \"needed\": " << plan_.bound();
         to << ", \"capacity\": " << problem_.capacity << ", \"buffers\": [" << names() << "]}";
     }
 

@@ -253,6 +253,7 @@ class Call {
         describe_bounds(bounds, plan);
         const std::atomic<bool>* stop = options_.stop == nullptr ? nullptr : &options_.stop->pulled;
         Budget budget(seconds_left(), work_limit(), nullptr, stop);
+        if (one_height && !terms_.empty() && plan.bound > 0) offer_bound(plan.bound, budget);
         const memstow_code code = one_height ? searched(bounds.needs()[0].need, budget, plan)
                                              : planned_by_terms(bounds, budget, plan);
         plan.work = budget.work();
@@ -522,6 +523,7 @@ class Call {
             options.lower_bounds.push_back(use.bound);
             options.scales.push_back(is_height(objective.term) ? converted_.unit : 1);
         }
+        if (!plan.terms.empty() && plan.terms[0].bound > 0) offer_bound(plan.terms[0].bound, budget);
         options.gap = options_.gap;
         options.seed = options_.seed;
         options.deterministic = has_flag(MEMSTOW_DETERMINISTIC);

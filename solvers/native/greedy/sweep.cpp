@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/node_pool.hpp"
 #include "greedy/placer.hpp"
 #include "greedy/shelves.hpp"
 
@@ -74,7 +75,7 @@ class Gaps {
         by_size_.erase({range.end - range.begin, range.begin});
     }
 
-    std::pmr::unsynchronized_pool_resource nodes_;
+    NodePool nodes_;
     std::pmr::map<Bytes, Bytes> by_begin_{&nodes_};            // begin, end
     std::pmr::set<std::pair<Bytes, Bytes>> by_size_{&nodes_};  // size, begin
 };

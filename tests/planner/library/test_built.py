@@ -318,10 +318,9 @@ def test_cmake_finds_what_it_has_installed(tmp_path: Path) -> None:
     user.mkdir()
     (user / "program.c").write_text(PROGRAM, encoding="utf-8")
     (user / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.20)\nproject(user C CXX)\nfind_package(memstow REQUIRED)\n"
+        "cmake_minimum_required(VERSION 3.20)\nproject(user C)\nfind_package(memstow REQUIRED)\n"
         "foreach(kind shared static)\n  add_executable(${kind} program.c)\n"
-        "  target_link_libraries(${kind} PRIVATE memstow::${kind})\n"
-        "  set_target_properties(${kind} PROPERTIES LINKER_LANGUAGE CXX)\nendforeach()\n",
+        "  target_link_libraries(${kind} PRIVATE memstow::${kind})\nendforeach()\n",
         encoding="utf-8",
     )
     run(cmake, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}")

@@ -469,3 +469,15 @@ def test_versions_are_those_of_the_package() -> None:
     declared = re.search(r"#define MEMSTOW_ABI_VERSION (\d+)", header)
     assert declared is not None
     assert LIBRARY.memstow_abi_version() == int(declared[1])
+
+
+def test_the_first_bound_is_told_as_well() -> None:
+    bounds = list[int]()
+
+    def note(bound: int) -> bool:
+        bounds.append(bound)
+        return True
+
+    solved = three().solve(on_bound=note)
+    assert solved.status is Status.OPTIMAL
+    assert bounds[-1:] == [solved.peak]
