@@ -99,14 +99,16 @@ class LookThrough {
         f(other, one);
     }
 
-    Bytes size(Index item) const { return instance_.parts[item].size; }
+    // The parts of an item are alike.
+    Index part_of(Index item) const { return instance_.item_parts[item]; }
+    Bytes size(Index item) const { return instance_.parts[part_of(item)].size; }
 
     // Items no two of which may share a byte, by the row that they have in common.
     void list_crowds() {
         if (!instance_.exempt.empty()) return;
         std::vector<Set> of_row(instance_.row_count, 0);
         for (Index item = 0; item < count_; ++item) {
-            for (const RowRange& rows : instance_.rows[item]) {
+            for (const RowRange& rows : instance_.rows[part_of(item)]) {
                 for (Index row = rows.begin; row < rows.end; ++row) of_row[row] |= only(item);
             }
         }
@@ -480,11 +482,22 @@ class LookThrough {
 }  // namespace
 
 bool can_look_through(const Instance& instance) {
-    const auto is_whole_item = [](const Part& part) { return part.delta == 0; };
+    // Buffers that are kept as one, by several programs, are one.
+    const auto is_whole_item = [&](const Part& part) {
+        const Index first = instance.item_parts[part.item];
+        const Index own = static_cast<Index>(&part - instance.parts.data());
+        return part.delta == 0 && part.size == instance.parts[first].size &&
+               std::ranges::equal(instance.rows[own], instance.rows[first]);
+    };
+    const auto is_within_item = [&](const auto& pair) {
+        return instance.parts[pair.first].item == instance.parts[pair.second].item;
+    };
     const auto is_short = [](const std::vector<Range>& banks) { return banks.size() <= kMostBanks; };
     return instance.item_count() <= kMost && count_of(instance.pools) < kMost &&
-           count_of(instance.parts) == instance.item_count() &&
            std::ranges::all_of(instance.parts, is_whole_item) &&
+           std::ranges::none_of(instance.reuse, is_within_item) &&
+           std::ranges::none_of(instance.banks.costs, is_within_item) &&
+           std::ranges::none_of(instance.banks.apart, is_within_item) &&
            std::ranges::all_of(instance.banks.of_pool, is_short) &&
            std::ranges::none_of(instance.exempt, &ExemptPair::in_place);
 }

@@ -16,8 +16,8 @@
 
 namespace memstow::banks {
 
-// Rigid groups and pairs that may only overlap in place move together, so that the argument above is not
-// theirs.
+// Rigid groups, but for buffers that are one, and pairs that may only overlap in place move together, so that
+// the argument above is not theirs.
 bool can_look_through(const Instance& instance);
 
 // Looks for layouts of these items alone that are better than `best`, which they replace; that is nothing, or

@@ -1,12 +1,15 @@
 """Several pools without a model: deterministic runs and the library have no other answer than native code."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Buffer, Pool, Problem, spans
+from memstow.planner.model.problem import BankConflict, Banks, Buffer, Pool, Problem, spans
+from memstow.planner.model.programs import Kept, Program, Programs
+from memstow.planner.programs import joint_problem
 from memstow.planner.solve.engine import plan
 from tests.referee import best
 
@@ -62,6 +65,29 @@ def test_the_largest_peak_is_kept_low(pools: int) -> None:
         found = plan(problem, Options(deterministic=True))
         (term,) = found.objective
         assert -(-most_live(buffers) // pools) <= term.bound <= term.value <= term.bound * 1.1 + 20
+
+
+def test_buffers_that_programs_keep_as_one_are_proven_as_well() -> None:
+    proven = 0
+    for seed in range(40):
+        rng = Random(seed)
+        pools = [Pool(id="x", cost=1, capacity=6, banks=[Banks(size=3, count=2)]), Pool(id="y", cost=2)]
+        programs = []
+        for name in "pq":
+            buffers = [
+                replace(buffer, size=3 if buffer.id == "b0" else buffer.size) for buffer in some(rng, 2, 4)
+            ]
+            apart = [BankConflict(buffers=["b0", "b1"], cost=rng.choice((None, 2)))]
+            programs.append(Program(id=name, problem=Problem(buffers=buffers, bank_conflicts=apart)))
+        kept = [Kept(buffers=[("p", "b0"), ("q", "b0")], life="always" if seed % 2 else "used")]
+        objective = ["bank_cost", "max_peak"] if seed % 3 else ["placement_cost", "peak"]
+        joint = joint_problem(Programs(programs=programs, kept=kept, pools=pools, objective=objective))
+        found = plan(joint, Options(deterministic=True))
+        status, values = best(joint)
+        assert found.status is status, seed
+        assert values is None or tuple(term.value for term in found.objective) == values, seed
+        proven += found.prover == "banks"
+    assert proven > 10
 
 
 def most_live(buffers: list[Buffer]) -> int:
