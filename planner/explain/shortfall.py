@@ -157,6 +157,8 @@ class Cover:
 
 # Steps times buffers that may share bytes; with more, none of these is counted.
 _MOST_SHARING: Final = 2_000_000
+# Members of a rigid group; of more, not each pair that shares bytes is looked at.
+_MOST_PAIRED: Final = 200
 # Steps that are added at a time to those for which a smallest set is looked for.
 _MORE_STEPS: Final = 8
 _MOST_MOMENTS: Final = 20
@@ -355,6 +357,7 @@ class Demand:
 def with_changes(problem: Problem, shortfalls: Iterable[Shortfall], leave_out: bool = False) -> Problem:
     """The problem with these buffers shrunk as the changes say, or without them."""
     shrink = {change.buffer: change.shrink for shortfall in shortfalls for change in shortfall.changes}
+    shrink |= {name: shrink[one] for name, one in _one_of_each(problem).items() if one in shrink}
     sizes = {buffer.id: buffer.size for buffer in problem.buffers if buffer.id in shrink}
     gone = {name for name, size in sizes.items() if leave_out or shrink[name] == size}
     return replace(
@@ -596,29 +599,55 @@ class _Other:
 
 
 def _over_each_other(problem: Problem) -> Iterator[list[str]]:
-    """Tied buffers that lie on bytes of each other, or of others between them."""
+    """Tied buffers that lie on bytes of each other: pairs, or where there are many, all that others join."""
     buffers = problem.buffers
     index_of = {buffer.id: index for index, buffer in enumerate(buffers)} if problem.relative else {}
     for group in rigid_groups(problem, index_of):
+        placed = [
+            (delta, delta + buffers[member].size, buffers[member].id)
+            for delta, member in sorted(zip(group.deltas, group.members, strict=True))
+        ]
+        if len(placed) <= _MOST_PAIRED:
+            for at, (_, end, name) in enumerate(placed):
+                yield from ([name, other] for begin, _, other in placed[at + 1 :] if begin < end)
+            continue
         together: list[str] = []
         reaches = 0
-        for delta, member in sorted(zip(group.deltas, group.members, strict=True)):
-            if delta >= reaches:
+        for begin, end, name in placed:
+            if begin >= reaches:
                 if len(together) > 1:
                     yield together
                 together = []
-            together.append(buffers[member].id)
-            reaches = max(reaches, delta + buffers[member].size)
+            together.append(name)
+            reaches = max(reaches, end)
         if len(together) > 1:
             yield together
 
 
+def _one_of_each(problem: Problem) -> dict[str, str]:
+    """By buffers that are one with an earlier one, of the same bytes and times: which that is."""
+    buffers = problem.buffers
+    index_of = {buffer.id: index for index, buffer in enumerate(buffers)} if problem.relative else {}
+    instead: dict[str, str] = {}
+    for group in rigid_groups(problem, index_of):
+        first: dict[tuple[object, ...], str] = {}
+        for member, delta in zip(group.members, group.deltas, strict=True):
+            buffer = buffers[member]
+            life = (buffer.lifetime == ALWAYS, *spans(buffer))
+            one = first.setdefault((delta, buffer.size, *life), buffer.id)
+            if one != buffer.id:
+                instead[buffer.id] = one
+    return instead
+
+
 def _only_in(problem: Problem, pool: str) -> list[Buffer]:
-    """The buffers that can be in no other pool, and live at some time."""
+    """The buffers that can be in no other pool, and live at some time; of those that are one, the first."""
+    instead = _one_of_each(problem)
     return [
         buffer
         for buffer in problem.buffers
         if buffer.size
+        and buffer.id not in instead
         and (buffer.lifetime == ALWAYS or spans(buffer))
         and allowed_pools(problem, buffer) == (pool,)
     ]

@@ -80,7 +80,7 @@ def _read_plan(raw: Any, problem: Problem) -> Plan:
     for place in plan.placements:
         end = place.offset + size_of.get(place.buffer, 0)
         most = bytes_of.get(place.pool, end)
-        if end > most:
+        if end > most and size_of.get(place.buffer, 1):
             message = (
                 f"{shown(place.buffer)} ends at {end:,}, beyond the {most:,} bytes of {shown(place.pool)}"
             )

@@ -304,13 +304,7 @@ class _Joint:
                 return
 
     def _meet(self, members: "_Members", problem: Problem, one: int, other: int) -> bool:
-        """Whether two buffers, by index, live together: in all programs, or where some program ties them in
-        the one that both are of."""
-        if not members.are_strangers(one, other):
-            own = [members.buffers[index] for index in (one, other)]
-            if any(_is_timeless(buffer) for buffer in own):
-                return False
-            return any(a[0] < b[1] and b[0] < a[1] for a in _lives(own[0]) for b in _lives(own[1]))
+        """Whether two buffers, by index, live together in the time of all programs."""
         both = [problem.buffers[index] for index in (one, other)]
         numbers = [members.numbers[index] for index in (one, other)]
         if numbers[0] == numbers[1] and all(map(_is_timeless, both)):
@@ -380,9 +374,12 @@ class _Joint:
 
     def _same_places(self) -> Iterator[Relative]:
         """The buffers that are kept as one."""
+        empty = {
+            (program.id, buffer.id) for program, buffer in _each_buffer(self._document) if not buffer.size
+        }
         for kept in self._document.kept:
-            first, *others = (name_in_all(*pair) for pair in kept.buffers)
-            yield from (Relative(buffer=name, base=first, offset=0) for name in others)
+            names = [name_in_all(*pair) for pair in kept.buffers if pair not in empty]
+            yield from (Relative(buffer=name, base=names[0], offset=0) for name in names[1:])
 
     def pair_count(self) -> int:
         """At most so many pairs are made of what is held and buffers without lifetimes."""
@@ -450,20 +447,29 @@ class _Members:
                 own.tie(index_of[number, tie.buffer], index_of[number, tie.base], tie.offset)
         self._own = [own.find(index)[0] for index in range(len(every))]
         self._entry: dict[int, int] = {}
-        self._ties = [frozenset({root}) for root in self._own]
+        # By the groups of programs that it is in, as one with others: how large it is there.
+        self._sizes = [{self._own[index]: buffer.size} for index, buffer in enumerate(self.buffers)]
         for entry, kept in enumerate(document.kept):
             indices = [index_of[numbers[program], name] for program, name in kept.buffers]
-            ties = frozenset(self._own[index] for index in indices)
+            sizes = {self._own[index]: self.buffers[index].size for index in indices}
             for index in indices:
-                self._ties[index] = ties
+                self._sizes[index] = sizes
                 self._entry[index] = entry
 
-    def are_strangers(self, one: int, other: int) -> bool:
-        """Whether no program ties them, or what is one with them, together."""
-        return self._ties[one].isdisjoint(self._ties[other])
+    def _may_lie_so(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether a program ties two buffers that share so much there, by their ends and indices."""
+        (end, member), (other_end, beside) = one, other
+        if self.numbers[member] == self.numbers[beside]:
+            return self._own[member] == self._own[beside]
+        begin, other_begin = end - self.buffers[member].size, other_end - self.buffers[beside].size
+        sizes, other_sizes = self._sizes[member], self._sizes[beside]
+        return any(
+            min(begin + sizes[group], other_begin + other_sizes[group]) >= min(end, other_end)
+            for group in sizes.keys() & other_sizes.keys()
+        )
 
     def over_each_other(self, group: Group) -> Iterator[tuple[int, int]]:
-        """Of a rigid group of all those that no group of their programs lets lie over each other.
+        """Of a rigid group of all those that no group of their programs lets lie over each other so far.
 
         Buffers of two programs count if one of them outlives its program; of those that are one, the largest.
         """
@@ -476,11 +482,11 @@ class _Members:
         others: list[tuple[int, int]] = []
         seen: set[int] = set()
         for begin, member in placed:
-            end = begin + self.buffers[member].size
+            own = begin + self.buffers[member].size, member
             beside = by_program.setdefault(self.numbers[member], [])
             beside[:] = [before for before in beside if before[0] > begin]
-            yield from ((member, other) for _, other in beside if self._own[member] != self._own[other])
-            beside.append((end, member))
+            yield from ((member, before[1]) for before in beside if not self._may_lie_so(own, before))
+            beside.append(own)
             entry = self._entry.get(member)
             if entry in seen:
                 continue
@@ -490,10 +496,10 @@ class _Members:
             held = [before for before in held if before[0] > begin]
             if is_held:
                 others = [before for before in others if before[0] > begin]
-            for _, other in [*held, *(others if is_held else [])]:
-                if self.numbers[member] != self.numbers[other] and self.are_strangers(member, other):
-                    yield member, other
-            (held if is_held else others).append((end, member))
+            for before in [*held, *(others if is_held else [])]:
+                if not self._may_lie_so(own, before):
+                    yield member, before[1]
+            (held if is_held else others).append(own)
 
 
 def _lives(buffer: Buffer) -> Sequence[Interval]:

@@ -25,9 +25,10 @@ class _Placed:
 
     program: int
     buffer: Buffer
-    ties: frozenset[tuple[int, int]]
-    """Programs that name it, each with a rigid group of that program: of one group buffers may lie over
-    each other."""
+    group: tuple[int, int]
+    """The rigid group of its program that it is in: its members may lie over each other."""
+    sizes: "Mapping[tuple[int, int], int]"
+    """By the groups that it is in, as one with buffers of other programs: how large it is there."""
     begin: int
     end: int
     held_in: "dict[int, tuple[int, int] | None]"
@@ -145,10 +146,16 @@ def _groups(programs: Programs) -> "dict[tuple[int, str], tuple[int, int]]":
     for number, program in enumerate(programs.programs):
         for tie in program.problem.relative:
             distances.tie(index_of[number, tie.buffer], index_of[number, tie.base], tie.offset)
+    empty = {
+        (program.id, buffer.id)
+        for program in programs.programs
+        for buffer in program.problem.buffers
+        if not buffer.size
+    }
     for kept in programs.kept:
-        first, *others = (index_of[number_of[program], buffer] for program, buffer in kept.buffers)
-        for other in others:
-            distances.tie(other, first, 0)
+        there = [index_of[number_of[pair[0]], pair[1]] for pair in kept.buffers if pair not in empty]
+        for other in there[1:]:
+            distances.tie(other, there[0], 0)
     return {key: distances.find(index) for key, index in index_of.items()}
 
 
@@ -160,10 +167,15 @@ def _placed(
     kept_by = {pair: kept for kept in programs.kept for pair in kept.buffers}
     own = _own_groups(programs)
     number_of = {program.id: number for number, program in enumerate(programs.programs)}
-    ties_of = {
-        pair: ties
+    size_of = {
+        (program.id, buffer.id): buffer.size
+        for program in programs.programs
+        for buffer in program.problem.buffers
+    }
+    sizes_of = {
+        pair: sizes
         for kept in programs.kept
-        for ties in [frozenset(own[number_of[program], name] for program, name in kept.buffers)]
+        for sizes in [{own[number_of[one[0]], one[1]]: size_of[one] for one in kept.buffers}]
         for pair in kept.buffers
     }
     for number, program in enumerate(programs.programs):
@@ -178,8 +190,9 @@ def _placed(
             elif buffer.lifetime == ALWAYS:
                 held_in = {other: _EVER for other in range(len(programs.programs)) if other != number}
             begin, end = place.offset, place.offset + buffer.size
-            ties = ties_of.get((program.id, buffer.id), frozenset({own[number, buffer.id]}))
-            yield _Placed(number, buffer, ties, begin, end, held_in), place.pool
+            group = own[number, buffer.id]
+            sizes = sizes_of.get((program.id, buffer.id), {group: buffer.size})
+            yield _Placed(number, buffer, group, sizes, begin, end, held_in), place.pool
 
 
 def _own_groups(programs: Programs) -> "dict[tuple[int, str], tuple[int, int]]":
@@ -234,8 +247,7 @@ def _sweep(programs: Programs, all_placed: list[_Placed], pool: str, findings: F
             others = [entry for entry in others if entry.end > placed.begin]
         beside = [*holding, *others] if placed.held_in else holding
         for entry in beside:
-            apart = placed.ties.isdisjoint(entry.ties)
-            if not apart or not (_disturbs(placed, entry) or _disturbs(entry, placed)):
+            if _are_tied_so(placed, entry) or not (_disturbs(placed, entry) or _disturbs(entry, placed)):
                 continue
             names = tuple(
                 name_in_all(programs.programs[one.program].id, one.buffer.id) for one in (entry, placed)
@@ -250,6 +262,16 @@ def _sweep(programs: Programs, all_placed: list[_Placed], pool: str, findings: F
                 pool=pool,
             )
         (holding if placed.held_in else others).append(placed)
+
+
+def _are_tied_so(one: _Placed, other: _Placed) -> bool:
+    """Whether a program ties them, or what is one with them, and they share as much there."""
+    if one.program == other.program:
+        return one.group == other.group
+    return any(
+        min(one.begin + one.sizes[group], other.begin + other.sizes[group]) >= min(one.end, other.end)
+        for group in one.sizes.keys() & other.sizes.keys()
+    )
 
 
 def _disturbs(placed: _Placed, holder: _Placed) -> bool:

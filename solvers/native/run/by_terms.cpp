@@ -85,7 +85,7 @@ class TermsRun {
     void place_in_banks() {
         const Scorer scorer(instance_, options_.terms, options_.hint);
         const auto better = [&](const Layout& layout, const Score& score) {
-            if (!score.values.empty()) note(layout, score.values[0]);
+            if (!score.values.empty()) note(layout, score);
         };
         banks::Placed placed =
             banks::search(instance_, scorer, bounds_in_units(), options_.seed, *share_, better);
@@ -103,7 +103,7 @@ class TermsRun {
         options.lower_bounds = bounds_in_units();
         options.seed = options_.seed;
         const auto better = [&](const Layout& layout, const Score& score, const std::string&) {
-            if (score.fits() && !score.values.empty()) note(layout, score.values[0]);
+            if (score.fits() && !score.values.empty()) note(layout, score);
         };
         greedy::GreedyResult greedy =
             greedy::solve_greedy(instance_, options_.terms, options_.hint, options, *share_, better);
@@ -120,7 +120,8 @@ class TermsRun {
         options.seed = options_.seed;
         options.two_threads = options_.workers > 1 && !options_.deterministic;
         ReuseEvents events;
-        events.better = [&](const Layout& layout, Value value) { note(layout, value); };
+        const Scorer scorer(instance_, options_.terms, options_.hint);
+        events.better = [&](const Layout& layout, Value) { note(layout, scorer(layout)); };
         events.bound = [&](Value bound) { raise(bound); };
         ReuseResult found = run::minimise_reuse(instance_, options, *share_, events);
         if (!found.misfit.empty() && !(best_ && best_->score.fits())) {
@@ -181,9 +182,13 @@ class TermsRun {
     }
 
     // Solvers do not check the gap: the turn ends as soon as a single term is good enough.
-    void note(const Layout& layout, Value value) {
-        if (events_.better) events_.better(layout);
-        reached_ = value;
+    // Each solver begins anew, and what is told gets better from one to the next as well.
+    void note(const Layout& layout, const Score& score) {
+        if (!told_ || score < *told_) {
+            told_ = score;
+            if (events_.better) events_.better(layout);
+        }
+        reached_ = score.values[0];
         stop_within_gap();
     }
 
@@ -205,6 +210,7 @@ class TermsRun {
     bool knows_banks_;
     Budget* share_ = nullptr;
     std::optional<TermsAttempt> best_;
+    std::optional<Score> told_;
     std::optional<Value> reached_;  // of the first term in this turn, in units
     Value raised_ = 0;              // the bound on it
     TermsResult result_;

@@ -272,3 +272,28 @@ def test_thousands_of_equal_buffers_end() -> None:
     found = found_in(Problem(buffers=buffers), 300)
     assert 0 < found.least <= found.count
     assert len(found.changes) <= found.count
+
+
+def test_buffers_that_are_one_change_as_one() -> None:
+    cache, past = (Buffer(id=name, size=3, lifetime="always") for name in ("cache", "past"))
+    other = Buffer(id="other", size=2, lifetime=(0, 1))
+    tie = Relative(buffer="past", base="cache", offset=0)
+    problem = Problem(buffers=[cache, past, other], relative=[tie])
+    found = found_in(problem, 1)
+    assert (found.count, found.least) == (2, 2)
+    found = found_in(problem, 4)
+    assert [(change.buffer, change.shrink) for change in found.changes] == [("cache", 1)]
+    changed = with_changes(problem, [found])
+    assert [buffer.size for buffer in changed.buffers] == [2, 2, 2]
+
+
+def test_a_tied_buffer_that_goes_leaves_what_lies_on_it() -> None:
+    """Members at both ends of a large one still need its bytes."""
+    large, low, high = (
+        Buffer(id=name, size=size, lifetime=(0, 1)) for name, size in (("large", 4), ("low", 2), ("high", 2))
+    )
+    other = Buffer(id="other", size=2, lifetime=(0, 1))
+    ties = [Relative(buffer="low", base="large", offset=0), Relative(buffer="high", base="large", offset=2)]
+    problem = Problem(buffers=[large, low, high, other], relative=ties)
+    found = found_in(problem, 4)
+    assert [change.buffer for change in found.changes] == ["other"]

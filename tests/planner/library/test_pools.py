@@ -528,3 +528,23 @@ def test_the_problems_of_these_tests_have_all_there_is() -> None:
         buffer.lifetime == ALWAYS for problem in (drawn(rng) for _ in range(40)) for buffer in problem.buffers
     )
     assert len({len(drawn(rng).pools) for _ in range(40)}) == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_plan_that_is_reported_has_a_lower_placement_cost(seed: int) -> None:
+    rng = Random(seed)
+    native, costs, accesses = two_pools(), (1, 4), [8, 8]
+    for buffer in range(2, 2 + rng.randint(4, 9)):
+        begin = rng.randrange(6)
+        native.add([(rng.randint(1, 4), begin, begin + rng.randint(1, 3), 1)])
+        accesses.append(rng.randint(1, 50))
+        native.call("set_accesses", buffer, accesses[-1])
+    told = list[int]()
+
+    def better(_: int, pools: list[int], __: list[int]) -> bool:
+        told.append(sum(count * costs[pool] for count, pool in zip(accesses, pools, strict=True)))
+        return True
+
+    solved = native.solve(on_better_in=better)
+    assert told == sorted(told, reverse=True)
+    assert solved.terms[0].value <= told[-1]

@@ -430,3 +430,50 @@ def test_a_program_without_buffers_needs_no_plan() -> None:
     document = replace(BOTH, programs=(*BOTH.programs, empty))
     found = plan(joint_problem(document))
     assert verify_programs(document, program_plans(found)) == []
+
+
+def kept_in_two(one: Problem, other: Problem, *kept: Kept) -> Programs:
+    return Programs(programs=[Program(id="a", problem=one), Program(id="b", problem=other)], kept=kept)
+
+
+def test_what_has_no_bytes_ties_nothing_that_is_kept() -> None:
+    state = Problem(buffers=[Buffer(id="state", size=4, lifetime=(0, 1))])
+    other = Problem(
+        buffers=[Buffer(id="empty", size=0, lifetime=(0, 1)), Buffer(id="n", size=4, lifetime=(0, 1))],
+        relative=[Relative(buffer="empty", base="n", offset=0)],
+    )
+    document = kept_in_two(state, other, Kept(buffers=[("a", "state"), ("b", "empty")]))
+    assert plan(joint_problem(document)).pools[0].peak == 8
+    assert verify_programs(document, program_plans(places(a__state=0, b__empty=0, b__n=0)))
+
+
+def test_of_different_sizes_the_bytes_of_the_largest_survive() -> None:
+    small = Problem(
+        buffers=[Buffer(id="x", size=4, lifetime=(0, 1)), Buffer(id="w", size=4, lifetime=(0, 1))],
+        relative=[Relative(buffer="w", base="x", offset=4)],
+    )
+    large = Problem(buffers=[Buffer(id="x", size=8, lifetime=(0, 1))])
+    document = kept_in_two(small, large, Kept(buffers=[("a", "x"), ("b", "x")]))
+    assert [issue.code for issue in find_programs_issues(document)] == ["kept_overlap"]
+    assert verify_programs(document, program_plans(places(a__x=0, a__w=4, b__x=0)))
+    untied = kept_in_two(replace(small, relative=()), large, Kept(buffers=[("a", "x"), ("b", "x")]))
+    assert plan(joint_problem(untied)).pools[0].peak == 12
+
+
+def test_what_another_program_ties_survives_in_one_that_does_not() -> None:
+    """It may only be overwritten where both are of one rigid group."""
+    kept = [Kept(buffers=[("a", name), ("b", name)]) for name in "xy"]
+    document = kept_in_two(pair_of((0, 1), (1, 2), None, 4), pair_of((0, 1), (0, 1), 2, 4), *kept)
+    assert [issue.code for issue in find_programs_issues(document)] == ["kept_overlap"]
+    assert verify_programs(document, program_plans(places(a__x=0, a__y=2, b__x=0, b__y=2)))
+
+
+def test_a_buffer_without_bytes_may_be_beyond_the_arena() -> None:
+    empty = Buffer(id="z", size=0, pool="memory", offset=64)
+    problem = Problem(buffers=[Buffer(id="x", size=4, lifetime=(0, 1)), empty])
+    joint = joint_problem(Programs(programs=[Program(id="a", problem=problem)]))
+    assert FORMAT.write_plan is not None
+    assert FORMAT.read_plan is not None
+    written = json.loads(FORMAT.write_plan(joint, plan(joint)))
+    assert written["arenas"] == [{"pool": "memory", "bytes": 4}]
+    assert verify(joint, FORMAT.read_plan(written, joint)) == []
