@@ -293,7 +293,10 @@ A_SYMBOLIC: Any = memstow.SymbolicProblem(
             lambda it: it.plan(A_PROBLEM, {"time_limit": 3}),
             "the options of a plan are memstow.Options, not dict",
         ),
-        (lambda it: it.plan_symbolic(A_PROBLEM), "plan_symbolic takes a SymbolicProblem, not Problem"),
+        (
+            lambda it: it.plan_symbolic(A_PROBLEM),
+            "plan_symbolic takes a SymbolicProblem (of a graph: lower_symbolic), not Problem",
+        ),
         (lambda it: it.lower_graph(A_PROBLEM), "lower_graph takes a Graph, not Problem"),
         (lambda it: it.buffer_labels(A_PROBLEM), "buffer_labels takes a Graph, not Problem"),
         (lambda it: it.loops(A_PROBLEM, it.plan(A_PROBLEM)), "loops takes a Graph and its Plan, not Problem"),

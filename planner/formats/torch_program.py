@@ -656,7 +656,7 @@ class _Sizes:
         values = {by_axis.get(name, name): value for name, value in dims.items()}
         for name, value in values.items():
             if name not in self.open:
-                known = _listed(self.open)
+                known = _listed([*self.open, *(axis for axis, own in by_axis.items() if own in self.open)])
                 _refuse("unknown_dimension", name, f"no size depends on {shown(name)}; there are: {known}")
             least, most = self.open[name]
             if value < least or (most is not None and value > most):

@@ -416,7 +416,9 @@ def plan_symbolic(
     so far is returned. The judge has accepted every plan, also those that `on_better` hears of on the way.
     Raises InputError for a problem that contradicts itself, DeclinedError for what an order cannot honour.
     """
-    require_kind(problem, SymbolicProblem, "plan_symbolic takes a SymbolicProblem")
+    require_kind(
+        problem, SymbolicProblem, "plan_symbolic takes a SymbolicProblem (of a graph: lower_symbolic)"
+    )
     if pieces is not None and not 1 <= pieces <= MOST_ORDERS:
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
     if pieces is not None and shapes != "pieces":

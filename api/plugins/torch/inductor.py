@@ -59,6 +59,8 @@ _Values: TypeAlias = dict[Any, int]
 """Of sizes that are open, by their symbols."""
 DEFAULT_WORK: Final = 3_000_000
 _ALIGNMENT: Final = 64
+_LEAST_GAIN: Final = 0.01
+"""Of an order: Inductor's estimate knows nothing of what its kernels allocate, which differs by as much."""
 _FEWEST: Final = 2
 """Buffers in an arena."""
 _ROUNDS: Final = 16
@@ -82,6 +84,8 @@ def inductor(
     PyTorch's own choice of what is kept for the backward pass. `work_limit`: work of each search; all of
     them are deterministic.
     """
+    if type(work_limit) is not int or work_limit < 0:
+        raise ValueError(f"work_limit is a number of steps from 0 on, not {work_limit!r}")
     options: dict[str, object] = {
         "_post_fusion_custom_pass": InductorPass(order=order, arena=arena, work_limit=work_limit)
     }
@@ -151,7 +155,7 @@ def _ordered(nodes: list[Any], work_limit: int) -> list[Any]:
         return nodes
     ordered = [nodes[operator] for operator in best.order]
     peak, _ = memory.estimate_peak_memory(ordered, freeable, outputs)
-    return _with_parts_taken(ordered if peak < listed else nodes)
+    return _with_parts_taken(ordered if peak < listed * (1 - _LEAST_GAIN) else nodes)
 
 
 def _with_parts_taken(nodes: list[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from memstow.planner.formats import write_plan
-from memstow.planner.model.errors import MemstowError
+from memstow.planner.model.errors import MemstowError, require_kind
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import record
@@ -94,6 +94,7 @@ class Replay:
 
     def __init__(self, table: bytes, device: int = 0, *, on_processor: bool = False) -> None:
         """Load a step table. `on_processor`: memory is the processor's, to try a plan without a device."""
+        require_kind(table, bytes, "Replay takes the bytes of a step table (Path(...).read_bytes())")
         self._device = device
         self._torch: Any = None
         if on_processor:
