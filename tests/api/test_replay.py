@@ -422,4 +422,14 @@ def test_without_a_cuda_runtime_or_a_device_a_plan_is_refused() -> None:
     if ran.returncode == 0:
         pytest.skip("there is a device here")
     error = ran.stderr.splitlines()[-1].partition("ReplayError: ")[2]
-    assert error in ("there is no CUDA runtime", "there are not 1 bytes for the arena")
+    no_device = "there are not 1 bytes for the arena on device 0: there is no such device, or "
+    assert error in ("there is no CUDA runtime", f"{no_device}less of its memory is free")
+
+
+def test_plans_of_several_devices_may_use_the_processor() -> None:
+    table = b"memstow-replay 1 1 1 0\n"
+    with (
+        memstow.torch.Replay(table, on_processor=True) as first,
+        memstow.torch.Replay(table, 1, on_processor=True) as second,
+    ):
+        assert first.statistics().arena == second.statistics().arena == 1

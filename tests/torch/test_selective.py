@@ -105,6 +105,43 @@ def test_kept_bytes_are_those_of_the_layer_and_not_of_its_parameters() -> None:
     assert chosen.bytes <= chosen.whole
 
 
+class Words(torch.nn.Module):
+    """A recurrent layer, whose operator keeps bytes that its fake results do not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = torch.nn.LSTM(32, 32, 2, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        """A word for each."""
+        return self.cells(x)[0]
+
+
+@pytest.mark.parametrize("budget", [0.3, 0.6, 0.9])
+def test_what_a_recurrent_layer_keeps_is_counted(budget: float) -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    torch.manual_seed(1)
+    layer, x = Words(), torch.randn(16, 10, 32, requires_grad=True)
+    expected = trained([layer], x, None)
+    chosen = memstow.torch.checkpoint_policy(layer, x, memory_budget=budget)
+    assert all(map(torch.equal, trained([layer], x, chosen), expected))
+
+    def left_by(call: Any) -> int:
+        with torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+        ) as profile:
+            result = call()
+        events = profile.profiler.kineto_results.events()
+        left: int = sum(event.nbytes() for event in events if event.name() == "[memory]")
+        return left - int(result.nbytes)
+
+    plain = left_by(lambda: layer(x))
+    assert chosen.whole == pytest.approx(plain, rel=0.05)
+    kept = left_by(lambda: checkpoint(layer, x, use_reentrant=False, context_fn=chosen))
+    assert kept <= budget * plain * 1.05
+
+
 def test_statistics_change_once_where_their_results_are_kept() -> None:
     torch.manual_seed(1)
     layers, x = [Images() for _ in range(2)], torch.randn(2, 4, 8, 8)

@@ -1,6 +1,10 @@
 """Budgets of memory: bytes, or a share of what PyTorch needs."""
 
 from math import inf
+from typing import Final
+
+LIMIT: Final = "memstow_limit"
+"""In the `meta` of a program that was made for a budget: the bytes that it is to need at most."""
 
 
 def require_budget(budget: float) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from hashlib import sha256
 from itertools import accumulate, chain
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import sympy
 from torch._inductor import config, memory
@@ -45,7 +45,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._ordered_set import OrderedSet
 
 import memstow
-from memstow.api.plugins.torch.budget import require_budget
+from memstow.api.plugins.torch.budget import LIMIT, require_budget
 from memstow.planner.formats.torch_program import formula_of, points_near
 from memstow.planner.graph.check import require_valid
 from memstow.planner.model.graph import Graph, Operator, Tensor
@@ -55,6 +55,7 @@ from memstow.planner.model.symbolic import Point, Symbol, SymbolicBuffer, Symbol
 from memstow.planner.solve.free_orders import outlook
 from memstow.solvers.core import Budget
 
+_T = TypeVar("_T")
 _Values: TypeAlias = dict[Any, int]
 """Of sizes that are open, by their symbols."""
 DEFAULT_WORK: Final = 3_000_000
@@ -121,12 +122,12 @@ class InductorPass(CustomSchedulerPass):  # type: ignore[misc]
 
     def __call__(self, nodes: list[Any]) -> list[Any]:
         """The nodes in the order in which they are to run."""
-        if self._arena:
-            _plan_arena(V.graph.wrapper_code, Options(deterministic=True, work_limit=self._work_limit))
+        options = Options(deterministic=True, work_limit=self._work_limit) if self._arena else None
+        _plan_memory(V.graph.wrapper_code, options)
         return _unless_it_fails(lambda: _ordered(nodes, self._work_limit), nodes) if self._order else nodes
 
 
-def _unless_it_fails(plan: Callable[[], list[Any]], otherwise: list[Any]) -> list[Any]:
+def _unless_it_fails(plan: Callable[[], _T], otherwise: _T) -> _T:
     """What Inductor has itself, with a warning, where the plan cannot be made."""
     try:
         return plan()
@@ -240,20 +241,41 @@ def graph_of_nodes(nodes: Sequence[Any], freeable: dict[str, Any], outputs: Iter
 # Arena
 
 
-def _plan_arena(wrapper: Any, options: Options) -> None:
-    """Have this program's code allocate one arena, where that can be done."""
+def _plan_memory(wrapper: Any, arena: Options | None) -> None:
+    """Have this program's code allocate one arena, where that is wanted and can be done."""
     by_inductor = wrapper.run_wrapper_ir_passes
 
     def run_wrapper_ir_passes(is_inference: bool) -> None:
         lines = list(wrapper.lines)
-        if not any(isinstance(line, EnterSubgraphLine) for line in lines) and not V.graph.cpp_wrapper:
-            planned = _unless_it_fails(lambda: _Arena(wrapper, options).plan(lines), [])
+        _unless_it_fails(lambda: _warn_above_limit(lines), None)
+        has_own_calls = any(isinstance(line, EnterSubgraphLine) for line in lines)
+        if arena is not None and not has_own_calls and not V.graph.cpp_wrapper:
+            planned: list[Any] = _unless_it_fails(lambda: _Arena(wrapper, arena).plan(lines), [])
             if planned:
                 wrapper.lines = planned
                 return
         by_inductor(is_inference)
 
     wrapper.run_wrapper_ir_passes = run_wrapper_ir_passes
+
+
+def _warn_above_limit(lines: list[Any]) -> None:
+    """Say so where a program needs more than the limit that it was made for.
+
+    What is kept for the backward pass was chosen before operators were fused to kernels, and before these
+    were ordered.
+    """
+    limit = V.graph.module.meta.get(LIMIT)
+    if limit is None:
+        return
+    needed = _Ledger(lines, _freed_inputs(V.graph.scheduler.nodes), _points()[0]).most
+    if needed > limit:
+        way = "backward" if V.graph.is_backward else "forward"
+        message = (
+            f"memstow: with its kernels the {way} pass needs {needed:,} bytes, more than the {limit:,} of "
+            "its memory_budget; a smaller one leaves room for them"
+        )
+        warnings.warn(message, RuntimeWarning, 4)
 
 
 class _Arena(MemoryPlanner):  # type: ignore[misc]
@@ -526,7 +548,8 @@ class _Ledger:
     def __init__(self, lines: list[Any], freed: dict[str, Any], at: _Values) -> None:
         self._spans = _spans(lines, freed, at)
         self._alone = _held(self._spans.values(), len(lines))
-        self._most = max(self._alone, default=0)
+        self.most = max(self._alone, default=0)
+        """What the program needs without an arena."""
         self._copies = {
             place: _copies(line.node, at)
             for place, line in enumerate(lines)
@@ -545,7 +568,7 @@ class _Ledger:
             for line in range(*whole[:2])
             if line == whole[0] or held[line] > self._alone[line]
         )
-        return max(0, most - self._most), place
+        return max(0, most - self.most), place
 
     def worth_pooling(self, names: Sequence[str]) -> list[str]:
         """The buffers, by name, without some that make an arena of all too large, or keep it for too long.
@@ -577,7 +600,7 @@ class _Ledger:
     def _rank(self, inside: Sequence[str]) -> tuple[int, int]:
         """What is lower for a better arena: its excess, then the bytes that have no place there."""
         if len(inside) < _FEWEST:
-            return self._most, 0
+            return self.most, 0
         arena, _ = self._most_live(inside)
         return self.excess(inside, arena)[0], -sum(self._spans[name][2] for name in inside)
 
@@ -605,7 +628,7 @@ def _spans(lines: list[Any], freed: dict[str, Any], at: _Values) -> dict[str, tu
     maker_of: dict[str, str] = {
         line.result_name: line.arg_name for line in lines if isinstance(line, MultiOutputLine)
     }
-    begins: dict[str, int] = {}
+    begins = dict.fromkeys(freed, -1)
     spans = {name: (-1, len(lines), _bytes(node, at)) for name, node in freed.items()}
 
     def close(node: Any, end: int) -> None:
@@ -615,6 +638,9 @@ def _spans(lines: list[Any], freed: dict[str, Any], at: _Values) -> dict[str, tu
 
     for place, line in enumerate(lines):
         if isinstance(line, AllocateLine | ExternKernelAllocLine):
+            if line.node.get_name() in V.graph.removed_buffers:
+                # A kernel makes and uses it on its own.
+                continue
             begins[line.node.get_name()] = place
             close(line.node, len(lines))
         elif isinstance(line, MultiOutputLine):
@@ -625,10 +651,8 @@ def _spans(lines: list[Any], freed: dict[str, Any], at: _Values) -> dict[str, tu
         elif isinstance(line, ReuseLine):
             old = line.node.get_name()
             first[line.reused_as.get_name()] = first.get(old, old)
-        elif isinstance(line, FreeIfNotReusedLine):
+        elif isinstance(line, FreeIfNotReusedLine | FreeLine):
             close(line.node, place)
-        elif isinstance(line, FreeLine) and line.node.get_name() in freed:
-            spans[line.node.get_name()] = -1, place, _bytes(freed[line.node.get_name()], at)
     for part_name, maker in maker_of.items():
         if part_name in spans and maker in spans:
             begin, end, size = spans[part_name]

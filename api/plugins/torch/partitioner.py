@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import CheckpointPolicy
 
 import memstow
+from memstow.api.plugins.torch.budget import LIMIT
 from memstow.planner.formats.torch_program import graph_of
 from memstow.planner.graph.checkpoints import Checkpoints, CheckpointSearch, TrainingStep
 
@@ -45,17 +46,24 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
         try:
             if is_marked:
                 raise ValueError("the program has checkpoints of its own")
-            if not self._is_marked_for_less(gm, theirs, options["num_fwd_outputs"]):
+            limit = self._marked_for(gm, theirs, options["num_fwd_outputs"])
+            if limit is None:
                 return theirs
-            return min_cut_rematerialization_partition(gm, joint_inputs, **options)  # type: ignore[no-any-return]
+            ours: tuple[Any, Any] = min_cut_rematerialization_partition(gm, joint_inputs, **options)
+            for program in ours:
+                program.meta[LIMIT] = limit
+            return ours
         except Exception as error:
             # Any change in PyTorch may show here, and the program is right without a choice of ours.
             message = f"memstow: PyTorch's own partition is used, since {type(error).__name__}: {error}"
             warnings.warn(message, RuntimeWarning, 2)
             return theirs
 
-    def _is_marked_for_less(self, gm: Any, theirs: tuple[Any, Any], outputs: int) -> bool:
-        """Mark what is kept and what runs again, unless PyTorch's choice is within the budget."""
+    def _marked_for(self, gm: Any, theirs: tuple[Any, Any], outputs: int) -> int | None:
+        """Mark what is kept and what runs again, unless PyTorch's choice is within the budget.
+
+        The bytes that both programs are to need at most; None where PyTorch's choice stays.
+        """
         step = step_of(gm, outputs)
         search = CheckpointSearch(step, work=self._work_limit)
         operators = {operator.id for operator in step.graph.operators}
@@ -68,7 +76,7 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
         start = search.judged([_maker(node, operators).name for node in kept])
         limit = self._budget if isinstance(self._budget, int) else int(self._budget * start.peak)
         if start.peak <= limit:
-            return False
+            return None
         choice = search.within(limit, start)
         if choice.peak > limit:
             message = (
@@ -77,7 +85,7 @@ class Partitioner(CustomPartitionerFn):  # type: ignore[misc]
             )
             warnings.warn(message, RuntimeWarning, 2)
         _mark(gm, choice)
-        return True
+        return max(limit, choice.peak)
 
 
 def step_of(gm: Any, outputs: int) -> TrainingStep:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 from torch.utils.checkpoint import (
@@ -156,6 +156,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         self.held: list[Any] = []
         """What was made, so that no storage takes the place of another."""
         self._fake = fake
+        self._sizes: dict[int, int] = {}
+        """Of storages whose fake tensors have no bytes, such as what recurrent layers keep for themselves."""
         self._saved: dict[int, int] = {}
         self._last = 0
         """How many operators had run when autograd kept something for the last time."""
@@ -178,6 +180,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
                 self._changed.update(_storages(leaves))
         tensors = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
         self.held.append(tensors)
+        if not all(tensor.numel() for tensor in tensors) and any(tensor.numel() for tensor in tensors):
+            self._sizes.update(_sizes_of_real(func, args, named, result))
         is_new = bool(tensors) and all(entry.alias_info is None for entry in func._schema.returns)
         self.calls.append(
             (
@@ -203,9 +207,13 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
         """Note what autograd keeps."""
         self._last = len(self.calls)
         storage = tensor.untyped_storage()
-        self._saved[storage._cdata] = storage.nbytes()
+        self._saved[storage._cdata] = self._bytes(storage)
         self.held.append(tensor)
         return tensor
+
+    def _bytes(self, storage: Any) -> int:
+        size: int = self._sizes.get(storage._cdata, storage.nbytes())
+        return size
 
     def whole(self) -> int:
         """What autograd keeps of what the layer made."""
@@ -219,7 +227,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
             storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
             yield _Result(
                 call=call,
-                size=sum(storage.nbytes() for storage in storages.values()),
+                size=sum(map(self._bytes, storages.values())),
                 # What follows the last result that autograd keeps does not run again.
                 cost=cost if place < self._last else 0,
                 # A result that is changed afterwards is not what the backward pass would expect.
@@ -227,6 +235,21 @@ class _Recorder(TorchDispatchMode):  # type: ignore[misc]
                 is_random=is_random,
                 is_once=is_once,
             )
+
+
+def _sizes_of_real(operator: Any, arguments: Any, named: dict[str, object], result: Any) -> dict[int, int]:
+    """The bytes of what the operator makes of real tensors, by storages of the fake ones without bytes."""
+
+    def real(fake: Any) -> Any:
+        return torch.zeros(fake.shape, dtype=fake.dtype, device=fake.device)
+
+    with unset_fake_temporarily():
+        made = operator(*tree_map_only(FakeTensor, real, arguments), **tree_map_only(FakeTensor, real, named))
+    return {
+        fake.untyped_storage()._cdata: leaf.untyped_storage().nbytes()
+        for fake, leaf in zip(tree_leaves(result), tree_leaves(made), strict=True)
+        if isinstance(fake, torch.Tensor) and isinstance(leaf, torch.Tensor) and not fake.numel()
+    }
 
 
 def _by_name(operator: Any, arguments: Sequence[Any], named: dict[str, object]) -> dict[str, object]:

@@ -154,8 +154,12 @@ Device& required(int device) {
 
 void use(const memstow_replay_memory& memory) {
     const std::lock_guard lock(choosing);
-    if (live_anywhere != 0)
-        throw std::logic_error("memory is in use; choose where it comes from before that");
+    const bool is_same = chosen && chosen->allocate == memory.allocate && chosen->release == memory.release &&
+                         chosen->synchronize == memory.synchronize;
+    if (live_anywhere != 0 && !is_same) {
+        throw std::logic_error(
+            "memory is in use from elsewhere; choose where it comes from before plans are loaded");
+    }
     chosen = memory;
 }
 
@@ -194,7 +198,9 @@ std::vector<ArenaMemory> allocate_arenas(const std::vector<StepTable>& tables, i
         release_arenas(arenas, number);
         const std::lock_guard choice(choosing);
         if (!memory_in_use()) throw std::runtime_error("there is no CUDA runtime");
-        throw std::runtime_error("there are not " + std::to_string(table.arena) + " bytes for the arena");
+        throw std::runtime_error("there are not " + std::to_string(table.arena) +
+                                 " bytes for the arena on device " + std::to_string(number) +
+                                 ": there is no such device, or less of its memory is free");
     }
     return arenas;
 }

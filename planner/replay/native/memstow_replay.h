@@ -43,7 +43,7 @@ struct memstow_replay_memory {
 };
 
 /* Without one of these memory comes from the CUDA runtime, of which the first that the process has loaded, or
- * else finds, is used. Not while memory is in use. */
+ * else finds, is used. Not while memory of another is in use. */
 MEMSTOW_EXPORT int memstow_replay_use(const struct memstow_replay_memory* memory);
 MEMSTOW_EXPORT int memstow_replay_use_processor(void);
 
