@@ -32,7 +32,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test campaign test-executorch test-torch bench-torch serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
+.PHONY: test campaign test-executorch test-torch bench-torch bench-torch-budgets serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
 
 # Tests start thousands of processes, and each would compile our modules again where the environment forbids keeping them.
 unexport PYTHONDONTWRITEBYTECODE
@@ -76,6 +76,10 @@ test-torch: $(TORCH)/.installed
 # Networks compiled with our plans and without; an hour on two cores, ARGS="lstm --batches 1 --empty" for less.
 bench-torch: $(TORCH)/.installed
 	$(TORCH)/bin/python -m benchmarks.torch_models $(ARGS)
+
+# Training steps in less memory, in each way that PyTorch has beside ours: ten minutes.
+bench-torch-budgets: $(TORCH)/.installed
+	$(TORCH)/bin/python -m benchmarks.torch_budgets
 
 $(TORCH)/.installed: pyproject.toml constraints.txt constraints-torch.txt CMakeLists.txt $(NATIVE)
 	$(PYTHON) -m venv $(TORCH)

@@ -1,13 +1,15 @@
 """`--proof`: writes why no plan is better, or checks that with the checker that stands alone."""
 
 import argparse
+import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, refuse_one_file_twice, refuse_unwritable
+from memstow.api.cli.output_files import STDOUT, refuse_one_file_twice, refuse_unwritable, write_out
 from memstow.api.cli.search_arguments import server_of
 from memstow.api.cli.terminal import Interruptible, print_error
 from memstow.planner.model import PLANNED, Status
@@ -49,8 +51,10 @@ def refuse_odd_proof(args: argparse.Namespace) -> None:
         refuse_stream(path)
     if (args.opb is None) != (args.pbp is None):
         raise _refused("--opb and --pbp are about each other: give both", options.OPB)
-    if server_of(args):
-        raise _refused("proofs are written here, not by a service; leave out --server")
+    if server_of(args) and args.opb is not None:
+        raise _refused(
+            "proofs for VeriPB are written here, not by a service; leave out --server", options.OPB
+        )
     refuse_unwritable(*(path for path, _ in written))
     refuse_one_file_twice(
         [*((path, "the plan") for path in args.output or () if path != STDOUT), *written],
@@ -97,9 +101,13 @@ def provable(document: "Problem | Graph", data: bytes, option: options.Option = 
 
 def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: str) -> "CheckedProof":
     """What the checker says of the proof in this file, of a problem that was read from these bytes."""
+    provable(document, data)
+    return _checked(plan, data, path)
+
+
+def _checked(plan: "Plan", data: bytes, path: str) -> "CheckedProof":
     from memstow.planner.proofs.check import StoppedError, check_proof
 
-    provable(document, data)
     try:
         return Interruptible(lambda cancel: check_proof(data, plan, path, cancel)).run(None)
     except StoppedError:
@@ -122,15 +130,42 @@ def write_proofs(
     lines = list[str]()
     if args.proof is not None:
         proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
-        steps = 0 if proof is None else proof.steps
-        size = "" if proof is None else f", {proof.size:,} bytes"
-        lines += _shown(plan, args.proof, None if proof is None else proof.bound, steps, size)
+        size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
+        lines += _shown(plan, args.proof, None if proof is None else proof.bound, size)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
     if args.pbp is not None:
         refuted = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
-        steps = 0 if refuted is None else refuted.steps
-        lines += _shown(plan, args.pbp, None if refuted is None else refuted.bound, steps, "")
+        size = "" if refuted is None else _steps(refuted.steps)
+        lines += _shown(plan, args.pbp, None if refuted is None else refuted.bound, size)
     return plan, lines
+
+
+def write_received(
+    args: argparse.Namespace, plan: "Plan", data: bytes, proof: bytes | None
+) -> "tuple[Plan, list[str]]":
+    """Write the proof of a service as one about the user's file, once the checker accepts that.
+
+    A service has the problem in bytes of its own. The plan that names the proof, and what the proof shows.
+    """
+    from hashlib import sha256
+
+    from memstow.planner.proofs.check import proof_about
+
+    if proof is None:
+        return plan, _shown(plan, args.proof, None, "")
+    proof = proof_about(data, proof)
+    plan = replace(plan, proof_sha256=sha256(proof).hexdigest())
+    draft = f"{args.proof}.unfinished"
+    try:
+        write_out(proof, draft)
+        checked = _checked(plan, data, draft)
+        if not checked.shows:
+            raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
+        os.replace(draft, args.proof)
+    finally:
+        with suppress(FileNotFoundError):
+            os.remove(draft)
+    return plan, _shown(plan, args.proof, checked.bound, f"{len(proof):,} bytes")
 
 
 _Written = TypeVar("_Written")
@@ -147,13 +182,16 @@ def _run(work: "Callable[[], _Written]", budget: "Budget") -> _Written:
     return Interruptible(within).run(None)
 
 
-def _shown(plan: "Plan", file: str, bound: int | None, steps: int, size: str) -> list[str]:
+def _steps(count: int) -> str:
+    return f"{count:,} {'step' if count == 1 else 'steps'}"
+
+
+def _shown(plan: "Plan", file: str, bound: int | None, size: str) -> list[str]:
     """What a proof shows, in a line; what it does not show is told at once."""
     path = plain(file)
     if bound is None:
         print_error(f"{path} is not written: nothing could be proven within the limits")
         return []
-    size = f"{steps:,} {'step' if steps == 1 else 'steps'}{size}"
     if plan.status is Status.INFEASIBLE:
         return [f"{path} proves that nothing fits ({size})"]
     peak = plan.objective[0].value if plan.status in PLANNED else 0

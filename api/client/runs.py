@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # What a server says of a job that was cancelled before it had one; earlier ones said that it has none yet.
 _NO_PLAN: Final = ("job_cancelled", "no_plan_yet", "no_front_yet")
+_NO_PROOF: Final = ("job_cancelled", "no_proof", "no_proof_yet")
 
 
 def solve(
@@ -29,17 +30,33 @@ def solve(
     on_event: Callable[[Event], None] | None,
     stopped: Callable[[], bool],
     name: str | None = None,
+    on_proof: Callable[[bytes | None], None] | None = None,
 ) -> Plan:
-    """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan."""
-    job = client.submit(problem, options, name=name)
+    """As `planner.solve.engine.plan`, by a server: events are reported, and a stop keeps the best plan.
+
+    `on_proof`, if there is one, gets the proof of the plan, or None where the server could make none.
+    """
+    job = client.submit(problem, options, name=name, proof=on_proof is not None)
 
     def hear(job_event: JobEvent) -> None:
         event = job_event.event()
         if event is not None and on_event is not None:
             on_event(event)
 
-    plan = _result(_followed(client, job, stopped, hear), lambda: client.result(job, problem))
+    state = _followed(client, job, stopped, hear)
+    plan = _result(state, lambda: client.result(job, problem))
+    if on_proof is not None:
+        on_proof(_proof(client, job))
     return Plan(status=Status.UNKNOWN) if plan is None else plan
+
+
+def _proof(client: Client, job: str) -> bytes | None:
+    try:
+        return client.proof(job)
+    except ServerError as error:
+        if error.code not in _NO_PROOF:
+            raise
+        return None
 
 
 def find_front(

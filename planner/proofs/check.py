@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 from enum import IntEnum
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from typing import Final
 
 from memstow.planner.formats import read_problem
@@ -21,6 +21,7 @@ from memstow.planner.proofs._checker import check
 from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
 
 BY_PROOF: Final = "its proof"
+_HEADER: Final = b"memstow proof 1\n"
 
 
 class Outcome(IntEnum):
@@ -79,6 +80,13 @@ def check_proof(
         raise StoppedError
     code, says, refuted = answer
     return CheckedProof(Outcome(code), says, 0 if refuted is None else refuted + 1, digest)
+
+
+def proof_about(document: bytes, proof: bytes) -> bytes:
+    """A proof as one about this file of the same problem: in it buffers have indices, not names."""
+    begin = len(_HEADER)
+    digest = sha256(document).digest()
+    return proof[:begin] + digest + proof[begin + len(digest) :]
 
 
 def with_proof(problem: Problem, plan: Plan, verdict: Verdict, proof: CheckedProof) -> Verdict:

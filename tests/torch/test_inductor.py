@@ -259,7 +259,7 @@ def _pooled(lines: list[Any], freed: dict[str, Any]) -> list[str]:
 
     nodes = {line.node.get_name(): line.node for line in lines if hasattr(line, "node")}
     names = [line.node.get_name() for line in lines if isinstance(line, AllocateLine)]
-    with V.set_graph_handler(SimpleNamespace(try_get_buffer=nodes.get)):
+    with V.set_graph_handler(SimpleNamespace(try_get_buffer=nodes.get, removed_buffers=set())):
         ledger = _Ledger(lines, freed, {})
     pooled = ledger.worth_pooling(names)
     assert not pooled or ledger.excess(pooled, 0)[0] == 0
@@ -313,6 +313,32 @@ def test_kernels_that_allocate_have_room_for_copies_beside_an_arena(read: int, e
     assert _pooled(lines, {}) == expected
 
 
+@pytest.mark.parametrize(("part", "expected"), [(10, ["read", "large", "small"]), (20, ["read", "large"])])
+def test_copies_of_several_results_have_room_beside_an_arena(part: int, expected: list[str]) -> None:
+    from torch._inductor.codegen.wrapper import (
+        AllocateLine,
+        ExternKernelAllocLine,
+        FreeIfNotReusedLine,
+        MultiOutputLine,
+    )
+
+    # As above; one of the results is a buffer of its own.
+    lines: list[Any] = [
+        _line(AllocateLine, "read", 30),
+        _line(ExternKernelAllocLine, "made", reads=["read"]),
+        MultiOutputLine(None, "part", "made", [(tuple, 0)]),
+        _line(FreeIfNotReusedLine, "read", 30),
+        _line(FreeIfNotReusedLine, "part", part),
+        _line(FreeIfNotReusedLine, "made"),
+        _line(AllocateLine, "large", 90),
+        _line(AllocateLine, "small", 10),
+        _line(ExternKernelAllocLine, "late", 60),
+        _line(FreeIfNotReusedLine, "large", 90),
+        _line(FreeIfNotReusedLine, "small", 10),
+    ]
+    assert _pooled(lines, {}) == expected
+
+
 def test_several_results_are_there_until_the_last_of_them_goes() -> None:
     from torch._inductor.codegen.wrapper import ExternKernelAllocLine, FreeIfNotReusedLine, MultiOutputLine
     from torch._inductor.virtualized import V
@@ -328,8 +354,26 @@ def test_several_results_are_there_until_the_last_of_them_goes() -> None:
         _line(FreeIfNotReusedLine, "b", 20),
     ]
     nodes = {"a": _line(FreeIfNotReusedLine, "a", 10).node, "b": _line(FreeIfNotReusedLine, "b", 20).node}
-    with V.set_graph_handler(SimpleNamespace(try_get_buffer=nodes.get)):
+    with V.set_graph_handler(SimpleNamespace(try_get_buffer=nodes.get, removed_buffers=set())):
         assert _spans(lines, {}, {}) == {"made": (0, 4, 0), "a": (0, 4, 10), "b": (0, 5, 20)}
+
+
+def test_an_input_that_is_overwritten_goes_with_what_overwrites_it() -> None:
+    from torch._inductor.codegen.wrapper import AllocateLine, FreeIfNotReusedLine, FreeLine, ReuseLine
+    from torch._inductor.virtualized import V
+
+    from memstow.api.plugins.torch.inductor import _spans
+
+    kept = _line(FreeLine, "kept", 30).node
+    reuse = ReuseLine(None, kept, _line(AllocateLine, "over", 30).node)
+    lines = [
+        _line(AllocateLine, "fused", 50),
+        reuse,
+        _line(FreeIfNotReusedLine, "over", 30),
+        _line(AllocateLine, "late", 5),
+    ]
+    with V.set_graph_handler(SimpleNamespace(removed_buffers={"fused"})):
+        assert _spans(lines, {"kept": kept}, {}) == {"kept": (-1, 2, 30), "late": (3, 4, 5)}
 
 
 def test_an_order_alone_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,13 @@ from memstow.api.cli.problem_input import (
     symbolic_in,
     warn_if_terminal,
 )
-from memstow.api.cli.proof_output import provable, refuse_odd_proof, wants_proof, write_proofs
+from memstow.api.cli.proof_output import (
+    provable,
+    refuse_odd_proof,
+    wants_proof,
+    write_proofs,
+    write_received,
+)
 from memstow.api.cli.search_arguments import (
     add_limits,
     add_search,
@@ -268,13 +274,17 @@ def run(args: argparse.Namespace) -> int:
 def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, began: float) -> int:
     """Solve a problem that was read from these bytes from the time `began` on, and write a proof as well."""
     options, search = options_of(args, problem), SearchRecord()
-    plan, interrupted = _planned(args, problem, options, search, len(data), began)
+    received: list[bytes | None] = []
+    plan, interrupted = _planned(args, problem, options, search, len(data), began, received.append)
     shown, failure = list[str](), None
     if not interrupted:
         # What a lock names has to be the same each time.
         limits = options if args.lock is None else replace(options, deterministic=True)
         try:
-            plan, shown = write_proofs(args, problem, plan, data, limits, began)
+            if received:
+                plan, shown = write_received(args, plan, data, received[0])
+            else:
+                plan, shown = write_proofs(args, problem, plan, data, limits, began)
         except OSError as error:
             failure = error  # The plan is not lost for it.
         if args.lock is not None and not args.locked and plan.status in PLANNED:
@@ -296,11 +306,15 @@ def _planned(
     search: SearchRecord,
     size: int,
     began: float,
+    on_proof: "Callable[[bytes | None], None] | None" = None,
 ) -> "tuple[Plan, bool]":
-    """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that."""
+    """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that.
+
+    `on_proof` gets the proof of a service that searched.
+    """
     if args.lock is None:
-        return _plan(args, document, less_reading(args, options, size, began), search)
-    return _locked_plan(args, document, options, search)
+        return _plan(args, document, less_reading(args, options, size, began), search, on_proof)
+    return _locked_plan(args, document, options, search, on_proof)
 
 
 def _solve_document(
@@ -461,7 +475,11 @@ def _told(status: "Status", interrupted: bool) -> int:
 
 
 def _locked_plan(
-    args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    options: "Options",
+    search: SearchRecord,
+    on_proof: "Callable[[bytes | None], None] | None",
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
     lock = LockFile(args.lock, document, options)
@@ -469,7 +487,7 @@ def _locked_plan(
         return lock.plan, False
     if args.locked:
         lock.refuse(args.words)
-    plan, interrupted = _plan(args, document, lock.options, search)
+    plan, interrupted = _plan(args, document, lock.options, search, on_proof)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
         lock.write(plan)
@@ -477,7 +495,11 @@ def _locked_plan(
 
 
 def _plan(
-    args: argparse.Namespace, document: "Problem | Graph", options: "Options", search: SearchRecord
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    options: "Options",
+    search: SearchRecord,
+    on_proof: "Callable[[bytes | None], None] | None",
 ) -> "tuple[Plan, bool]":
     from memstow.planner.solve import engine
 
@@ -485,7 +507,7 @@ def _plan(
 
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
-            return _remote(args, server, document, options, hear, cancel)
+            return _remote(args, server, document, options, hear, cancel, on_proof)
         return engine.plan(document, options, on_event=hear, cancel=cancel)
 
     return _searched(work, next(iter(document.terms()), "fits"), search)
@@ -522,9 +544,11 @@ def _remote(
     options: "Options",
     hear: "Listener",
     cancel: threading.Event,
+    on_proof: "Callable[[bytes | None], None] | None",
 ) -> "Plan":
     client = client_of(server, args.key)
     from memstow.api.client.runs import solve
 
     with client:
-        return solve(client, document, options, hear, cancel.is_set, job_name(document, args.file))
+        name = job_name(document, args.file)
+        return solve(client, document, options, hear, cancel.is_set, name, on_proof)

@@ -550,8 +550,12 @@ class _Ledger:
         self._alone = _held(self._spans.values(), len(lines))
         self.most = max(self._alone, default=0)
         """What the program needs without an arena."""
+        parts: dict[str, list[str]] = {}
+        for line in lines:
+            if isinstance(line, MultiOutputLine):
+                parts.setdefault(line.arg_name, []).append(line.result_name)
         self._copies = {
-            place: _copies(line.node, at)
+            place: _copies(line.node, parts.get(line.node.get_name(), ()), at)
             for place, line in enumerate(lines)
             if isinstance(line, ExternKernelAllocLine)
         }
@@ -611,9 +615,9 @@ class _Ledger:
         return most, live.index(most)
 
 
-def _copies(node: Any, at: _Values) -> int:
-    """The bytes of all that a kernel reads and writes."""
-    operands = {*node.get_read_names(), node.get_name()}
+def _copies(node: Any, parts: Sequence[str], at: _Values) -> int:
+    """The bytes of all that a kernel reads and writes; `parts` are its results if it has several."""
+    operands = {*node.get_read_names(), node.get_name(), *parts}
     return sum(_bytes(buffer, at) for buffer in map(V.graph.try_get_buffer, operands) if buffer is not None)
 
 
@@ -634,7 +638,7 @@ def _spans(lines: list[Any], freed: dict[str, Any], at: _Values) -> dict[str, tu
     def close(node: Any, end: int) -> None:
         name = first.get(node.get_name(), node.get_name())
         if name in begins:
-            spans[name] = begins[name], end, _bytes(node, at)
+            spans[name] = begins[name], end, _bytes(freed.get(name, node), at)
 
     for place, line in enumerate(lines):
         if isinstance(line, AllocateLine | ExternKernelAllocLine):

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import memstow
 from memstow.api.cli.terminal import Exit
+from memstow.planner.model.plan import Plan
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
 from tests.checker.checkers import VERIFIED, WEAKER, second
@@ -86,11 +88,30 @@ def test_a_proof_of_less_says_so(cli: Cli, three: Path, tmp_path: Path) -> None:
     assert (verdict.code, "only that none is below 1" in verdict.words) == (WEAKER, True)
 
 
+@pytest.mark.parametrize(("received", "why"), [(b"", "does not accept what the service sent"), (None, "")])
+def test_what_a_service_sends_is_checked(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, received: bytes | None, why: str
+) -> None:
+    from memstow.api.client import runs
+
+    def solved(*arguments: Any) -> Plan:
+        *_, on_proof = arguments
+        on_proof(received)
+        return memstow.plan(memstow.read_problem(three.read_bytes(), "json"))
+
+    monkeypatch.setattr(runs, "solve", solved)
+    (tmp_path / "plan.proof").write_bytes(b"an older one")
+    code, out, err = solve_and_prove(cli, three, "--server", "http://localhost:1")
+    assert (code, "proves" in out) == (Exit.DONE if received is None else Exit.USAGE, False)
+    assert (why or "plan.proof is not written: nothing could be proven") in err
+    assert (tmp_path / "plan.proof").read_bytes() == b"an older one"
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
 REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--capacity", "4096"), {}, "just as its file says it"),
     (("--fit-only",), {}, "just as its file says it"),
     (("--target", "stm32h743"), {}, "just as its file says it"),
-    (("--server", "http://localhost:1"), {}, "leave out --server"),
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
     ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "it has several pools"),
     ((), {"relative": [{"buffer": "a", "base": "c", "offset": 0}]}, "it has rigid groups"),

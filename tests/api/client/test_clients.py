@@ -277,6 +277,41 @@ def test_the_command_line_plans_symbols_by_a_server(running: Server, tmp_path: P
     assert (ran.returncode, "cannot be reached" in ran.stderr) == (Exit.USAGE, True)
 
 
+@pytest.mark.parametrize("capacity", [None, 149], ids=["optimal", "infeasible"])
+def test_the_proof_of_a_server_is_about_the_file_of_the_user(
+    running: Server, tmp_path: Path, capacity: int | None
+) -> None:
+    # In other bytes than the server writes it.
+    problem = {
+        "pools": [{"id": "memory", "capacity": capacity}],
+        "version": 1,
+        "buffers": [
+            {"lifetime": [0, 3], "id": "a", "size": 100},
+            {"lifetime": [1, 4], "id": "b", "size": 50},
+        ],
+    }
+    path, plan, proof = tmp_path / "problem.json", tmp_path / "plan.json", tmp_path / "plan.proof"
+    path.write_text(json.dumps(problem, indent=3))
+    files = ("--output", plan, "--proof", proof)
+    ran = memstow("solve", path, *files, "--server", running.url)
+    code, proven = (
+        (Exit.DONE, "that no plan has a peak below 150")
+        if capacity is None
+        else (Exit.INFEASIBLE, "that nothing fits")
+    )
+    assert (ran.returncode, ran.stderr) == (code, "")
+    assert f"proves {proven} (" in ran.stdout
+    checked = memstow("verify", path, plan, "--strict", "--proof", proof)
+    assert (checked.returncode, checked.stderr) == (Exit.DONE, "")
+    assert not list(tmp_path.glob("*.unfinished"))
+    # The plan of a lock that holds is proven here, without a job.
+    lock = ("--lock", tmp_path / "plan.lock")
+    for _ in range(2):
+        os.remove(proof)
+        ran = memstow("solve", path, *files, *lock, "--server", running.url)
+        assert (ran.returncode, f"proves {proven} (" in ran.stdout) == (code, True), ran.stderr
+
+
 def test_a_stopped_run_gives_its_best_plan(running: Server) -> None:
     heard = threading.Event()
 
