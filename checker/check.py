@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import combinations
+from itertools import combinations, product
 from math import gcd, lcm
 from pathlib import Path
 
@@ -102,6 +102,8 @@ class Buffer:
     lives: list[tuple[int, int]] = field(default_factory=list)
     modulus: int = 1
     residue: int = 0
+    group: int = -1
+    place: int = 0
 
 
 class Problem:
@@ -128,7 +130,8 @@ class Problem:
         self.exclusive = {self._pair(items(one)) for one in items(root.get("exclusive", []))}
         ties = [fields(one, "input output") for one in items(root.get("in_place", []))]
         self.ties = {self._pair([one.get("input"), one.get("output")]) for one in ties}
-        know(not items(root.get("relative", [])), "rigid groups")
+        self.groups: list[list[int]] = []
+        self._relative([fields(one, "buffer base offset") for one in items(root.get("relative", []))])
         items(root.get("reuse_costs", []))
         terms = ["peak"] if root.get("objective") is None else items(root["objective"])
         know(terms[:1] in (["peak"], ["max_peak"], [f"peak:{self.pool}"]), "another objective")
@@ -174,10 +177,59 @@ class Problem:
         know(len(names) == 2 and len(pair) == 2, "no pair")
         return pair
 
+    def _relative(self, entries: list[dict[str, object]]) -> None:
+        near: dict[int, list[tuple[int, int]]] = {}
+        for entry in entries:
+            names = [text(entry.get("buffer")), text(entry.get("base"))]
+            know(all(name in self.index for name in names), "an unknown buffer")
+            i, j = (self.index[name] for name in names)
+            know(i != j, "a buffer that is its own base")
+            offset = number(entry.get("offset"), -LIMIT)
+            near.setdefault(j, []).append((i, offset))
+            near.setdefault(i, []).append((j, -offset))
+        places: dict[int, int] = {}
+        for start in near:
+            if start in places:
+                continue
+            places[start], reached = 0, [start]
+            for i in reached:
+                for j, by in near[i]:
+                    place = places[i] + by
+                    know(abs(place) <= LIMIT // 2, "a distance beyond 2^61")
+                    know(places.get(j, place) == place, "distances that contradict")
+                    if j not in places:
+                        places[j] = place
+                        reached.append(j)
+            group = sorted(i for i in reached if self.buffers[i].size)
+            if len(group) > 1:
+                for i in group:
+                    self.buffers[i].group, self.buffers[i].place = len(self.groups), places[i]
+                self.groups.append(group)
+        for pair in self.conflicts:
+            i, j = pair
+            by = self.distance(i, j)
+            if self.same_group(i, j) and not (by == 0 and pair in self.ties):
+                apart = by >= self.buffers[i].size or -by >= self.buffers[j].size
+                know(apart, "two that conflict overlap in their group")
+
+    def same_group(self, i: int, j: int) -> bool:
+        """Whether they keep their distance."""
+        return self.buffers[i].group >= 0 and self.buffers[i].group == self.buffers[j].group
+
+    def distance(self, i: int, j: int) -> int:
+        """From i to j, which are in one group."""
+        return self.buffers[j].place - self.buffers[i].place
+
+    def group_of(self, i: int) -> list[int]:
+        """All in its group; itself alone if it is in none."""
+        return self.groups[self.buffers[i].group] if self.buffers[i].group >= 0 else [i]
+
     def _grid(self) -> None:
         sized = [one for one in self.buffers if one.size]
         pins = (one.pin for one in sized if one.pin is not None)
-        unit = gcd(*(one.size for one in sized), *pins, *(end for _, end in self.reserved))
+        distances = (self.distance(group[0], i) for group in self.groups for i in group)
+        ends = (end for _, end in self.reserved)
+        unit = gcd(*(one.size for one in sized), *pins, *ends, *distances)
         changed = bool(sized)
         while changed:
             changed = False
@@ -193,7 +245,7 @@ class Problem:
     def meet(self, i: int, j: int) -> bool:
         """Whether the two must not overlap, unless they tie."""
         one, other, pair = self.buffers[i], self.buffers[j], frozenset((i, j))
-        if i == j or not one.size or not other.size:
+        if i == j or not one.size or not other.size or self.same_group(i, j):
             return False
         if pair in self.conflicts:
             return True
@@ -264,6 +316,8 @@ def peak_of(problem: Problem, document: object) -> int | None:
         require(offset + buffer.size <= problem.end, "beyond the end of the pool")
         require(buffer.pin in (None, offset), "not at its pin")
         require(problem.permits(i, offset), "not aligned, or in a reserved range")
+        first = problem.group_of(i)[0]
+        require(offset - offsets[first] == problem.distance(first, i), "another distance in a group")
     for i, j in combinations(offsets, 2):
         a, b = offsets[i], offsets[j]
         if a < b + problem.buffers[j].size and b < a + problem.buffers[i].size and problem.meet(i, j):
@@ -320,6 +374,16 @@ class Context:
                 self.narrow(k, low=low + size)
             if low + size > most:
                 self.narrow(k, high=high - own)
+
+    def follow(self, j: int) -> None:
+        """What follows for its group."""
+        if self.dead:
+            return
+        low, high = self.ranges[j]
+        for k in self.problem.group_of(j):
+            if k in self.ranges:
+                by = self.problem.distance(j, k)
+                self.narrow(k, low=low + by, high=high + by)
 
 
 class Proof:
@@ -426,23 +490,30 @@ class Proof:
         i, v = self.member(context), self.amount()
         low, high = context.ranges[i]
         require(v >= low if from_below else v <= high, "a split outside of the range")
+        group = [k for k in problem.group_of(i) if k in context.ranges]
+        if len(group) > 1:
+            for k in group:
+                there = v + problem.distance(i, k)
+                least, most = context.ranges[k]
+                require(least <= there <= most and problem.up(k, there) == there, "no place of the group")
         case = context.copy()
         case.narrow(i, low=None if from_below else v, high=v if from_below else None)
         self.derive(case)
         supports: list[int] = []
-        for j, (least, most) in context.ranges.items():
-            if not problem.conflict(i, j):
+        for k, (j, (least, most)) in product(group, context.ranges.items()):
+            if not problem.conflict(k, j):
                 continue
+            by, own, size = problem.distance(i, k), problem.buffers[k].size, problem.buffers[j].size
             if from_below:
-                size = problem.buffers[j].size
-                last, first = problem.up(i, most + size), problem.up(i, least + size)
-                is_out = last is not None and last <= v
+                last = most + size if len(group) > 1 else problem.up(k, most + size)
+                first = problem.up(k, least + size)
+                is_out = last is not None and last <= v + by
             else:
-                size = problem.buffers[i].size
-                last, first = problem.down(i, least - size), problem.down(i, most - size)
-                is_out = last is not None and last >= v
+                last = least - own if len(group) > 1 else problem.down(k, least - own)
+                first = problem.down(k, most - own)
+                is_out = last is not None and last >= v + by
             if not is_out and first is not None:
-                supports.append(first)
+                supports.append(first - by)
         case = context.copy()
         if not supports:
             case.dead = True
@@ -457,6 +528,7 @@ class Proof:
         one, other = self.problem.buffers[i], self.problem.buffers[j]
         alike = (one.size, one.modulus, one.residue) == (other.size, other.modulus, other.residue)
         require(alike and one.pin is None and other.pin is None, "no twins")
+        require(one.group < 0 and other.group < 0, "twins of a group")
         require(context.ranges[i] == context.ranges[j], "no twins here")
         for k in context.ranges:
             same = self.problem.conflict(i, k) == self.problem.conflict(j, k)
@@ -464,8 +536,12 @@ class Proof:
 
     def derive(self, context: Context) -> None:
         """Pushes, and what closes the case."""
-        while (kind := self.number()) == 1:
-            context.push(self.member(context))
+        while (kind := self.number()) in (1, 5):
+            j = self.member(context)
+            if kind == 1:
+                context.push(j)
+            else:
+                context.follow(j)
         if kind == 2:
             require(context.dead, "no range is empty")
         elif kind == 3:

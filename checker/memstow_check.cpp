@@ -412,6 +412,9 @@ struct Buffer {
     std::vector<Range> lives;
     // Where it may be, by "The grid" of the page: offsets that leave `residue` when divided by `modulus`.
     Bytes modulus = 1, residue = 0;
+    // Those with bytes that keep their distances from it, itself among them; 0: none.
+    Index group = 0;
+    Bytes place = 0;  // in the group: the distance from a to b is the difference of their places
 };
 
 class Problem {
@@ -430,10 +433,7 @@ class Problem {
         read_pairs(document, "conflicts", conflicts_);
         read_pairs(document, "exclusive", exclusive_);
         read_in_place(document);
-        if (const Json* relative = document.find("relative")) {
-            if (!list_of(*relative, "relative").empty())
-                not_checked("the problem has rigid groups (`relative`)");
-        }
+        read_relative(document);
         if (const Json* costs = document.find("reuse_costs")) list_of(*costs, "reuse_costs");
         read_objective(given(document, "objective", true));
         lay_grid();
@@ -452,11 +452,18 @@ class Problem {
         return known == index_.end() ? std::nullopt : std::optional(known->second);
     }
 
+    // The group of a buffer that is in one, itself included; else nothing.
+    const std::vector<Index>& group_of(Index i) const { return groups_[buffers[i].group]; }
+    bool one_group(Index i, Index j) const {
+        return buffers[i].group != 0 && buffers[i].group == buffers[j].group;
+    }
+    Bytes distance(Index from, Index to) const { return buffers[to].place - buffers[from].place; }
+
     bool may_tie(Index i, Index j) const { return in_place_.contains(key(i, j)); }
 
     // Whether the two may not share a byte, unless they tie.
     bool meet(Index i, Index j) const {
-        if (i == j || buffers[i].size == 0 || buffers[j].size == 0) return false;
+        if (i == j || buffers[i].size == 0 || buffers[j].size == 0 || one_group(i, j)) return false;
         if (!conflicts_.empty() && conflicts_.contains(key(i, j))) return true;
         if (!live_together(buffers[i], buffers[j])) return false;
         return exclusive_.empty() || !exclusive_.contains(key(i, j));
@@ -468,7 +475,7 @@ class Problem {
     // Whether no two of these can be anything but in conflict: all are live at one time, and nothing is
     // exempt.
     bool all_conflict(const std::vector<Index>& some) const {
-        if (exclusive_.empty() && in_place_.empty()) {
+        if (exclusive_.empty() && in_place_.empty() && groups_.size() == 1) {
             std::int64_t latest = std::numeric_limits<std::int64_t>::min();
             std::int64_t first = std::numeric_limits<std::int64_t>::max();
             bool plain = true;
@@ -674,6 +681,56 @@ class Problem {
         }
     }
 
+    // Groups, through buffers without bytes as well, though these are in none themselves.
+    void read_relative(const Json& document) {
+        const Json* list = document.find("relative");
+        if (list == nullptr) return;
+        struct Tie {
+            Index to;
+            Bytes distance;
+        };
+        std::vector<std::vector<Tie>> ties(buffers.size());
+        for (const Json& one : list_of(*list, "relative")) {
+            known_fields(one, "relative", {"buffer", "base", "offset"});
+            const Json *buffer = one.find("buffer"), *from = one.find("base"), *offset = one.find("offset");
+            if (buffer == nullptr || from == nullptr || offset == nullptr)
+                not_checked("relative lacks its buffer, base or offset");
+            const Index i = named(*buffer, "relative"), j = named(*from, "relative");
+            if (i == j) not_checked("relative has a buffer that is its own base");
+            const Bytes by = integer(*offset, "an offset in relative");
+            ties[j].push_back({i, by});
+            ties[i].push_back({j, -by});
+        }
+        std::vector<char> seen(buffers.size());
+        for (Index first = 0; first < buffers.size(); ++first) {
+            if (seen[first] || ties[first].empty()) continue;
+            std::vector<Index> reached{first}, sized;
+            seen[first] = 1;
+            for (std::size_t k = 0; k < reached.size(); ++k) {
+                const Index i = reached[k];
+                if (buffers[i].size != 0) sized.push_back(i);
+                for (const Tie& tie : ties[i]) {
+                    const Bytes place = buffers[i].place + tie.distance;
+                    if (place > kLimit / 2 || place < -kLimit / 2) not_checked("a distance is beyond 2^61");
+                    if (seen[tie.to] && buffers[tie.to].place != place) not_checked("distances contradict");
+                    if (!seen[tie.to]) reached.push_back(tie.to);
+                    seen[tie.to] = 1;
+                    buffers[tie.to].place = place;
+                }
+            }
+            if (sized.size() < 2) continue;
+            std::sort(sized.begin(), sized.end());
+            for (const Index i : sized) buffers[i].group = static_cast<Index>(groups_.size());
+            groups_.push_back(std::move(sized));
+        }
+        for (const std::uint64_t pair : conflicts_) {
+            const auto i = static_cast<Index>(pair >> 32), j = static_cast<Index>(pair & 0xffffffffU);
+            if (!one_group(i, j) || (may_tie(i, j) && distance(i, j) == 0)) continue;
+            if (distance(i, j) < buffers[i].size && -distance(i, j) < buffers[j].size)
+                not_checked("two that conflict overlap in their group");
+        }
+    }
+
     void read_objective(const Json* objective) const {
         if (objective == nullptr) return;
         const auto& terms = list_of(*objective, "the objective");
@@ -691,6 +748,9 @@ class Problem {
             if (one.size == 0) continue;
             grid = std::gcd(grid, one.size);
             if (one.pin) grid = std::gcd(grid, *one.pin);
+        }
+        for (const auto& group : groups_) {
+            for (const Index i : group) grid = std::gcd(grid, distance(group[0], i));
         }
         if (grid == 0) return;
         const auto free = [&](const Buffer& one) {
@@ -711,6 +771,7 @@ class Problem {
     Bytes alignment_ = 1;
     std::unordered_map<std::string, Index> index_;
     std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_;
+    std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -756,6 +817,9 @@ Plan checked_plan(const Problem& problem, const Json& document) {
         if (one.pin && *one.pin != at) wrong("'" + one.id + "' is not where it is pinned");
         if (problem.in_reserved(one, at)) wrong("'" + one.id + "' is in a reserved range");
         if (one.size != 0) plan.peak = std::max(plan.peak, at + one.size);
+        const auto& group = problem.group_of(static_cast<Index>(i));
+        if (!group.empty() && at - *offsets[group[0]] != problem.distance(group[0], static_cast<Index>(i)))
+            wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[group[0]].id + "'");
     }
     for (std::size_t i = 0; i < count; ++i) {
         const Bytes begin = *offsets[i], end = begin + problem.buffers[i].size;
@@ -987,17 +1051,26 @@ class Proof {
 
     void split_low(Index one, Bytes at) {
         if (at < now_[one].low) fail("a split below the range");
+        const std::vector<Index> group = moving_with(one);
+        require_place(group, one, at);
         now_.lower(one, at);
         derive("  if " + id(one) + " is at most at " + std::to_string(at));
         now_.restore(saved_);
-        // Some layout has it on top of another, since it is not at its least offset.
+        // Some layout has it on top of another, or what moves with it, since it is not at its least offset.
         std::optional<Bytes> least;
-        for (const Bound& other : saved_) {
-            if (!problem_.conflict(one, other.item)) continue;
-            const auto highest = problem_.at_or_above(one, other.high + size(other.item));
-            if (highest && *highest <= at) continue;
-            const auto lowest = problem_.at_or_above(one, other.low + size(other.item));
-            if (lowest) least = std::min(least.value_or(kLimit), *lowest);
+        for (const Index k : group) {
+            const Bytes by = problem_.distance(one, k);
+            for (const Bound& other : saved_) {
+                if (!problem_.conflict(k, other.item)) continue;
+                if (group.size() == 1) {
+                    const auto highest = problem_.at_or_above(k, other.high + size(other.item));
+                    if (highest && *highest <= at) continue;
+                } else if (other.high + size(other.item) <= at + by) {
+                    continue;
+                }
+                const auto lowest = problem_.at_or_above(k, other.low + size(other.item));
+                if (lowest) least = std::min(least.value_or(kLimit), *lowest - by);
+            }
         }
         if (least) {
             now_.raise(one, std::max(*least, at + 1));
@@ -1009,16 +1082,25 @@ class Proof {
 
     void split_high(Index one, Bytes at) {
         if (at > now_[one].high) fail("a split above the range");
+        const std::vector<Index> group = moving_with(one);
+        require_place(group, one, at);
         now_.raise(one, at);
         derive("  if " + id(one) + " is at least at " + std::to_string(at));
         now_.restore(saved_);
         std::optional<Bytes> most;
-        for (const Bound& other : saved_) {
-            if (!problem_.conflict(one, other.item)) continue;
-            const auto lowest = problem_.at_or_below(one, other.low - size(one));
-            if (lowest && *lowest >= at) continue;
-            const auto highest = problem_.at_or_below(one, other.high - size(one));
-            if (highest) most = std::max(most.value_or(0), *highest);
+        for (const Index k : group) {
+            const Bytes by = problem_.distance(one, k);
+            for (const Bound& other : saved_) {
+                if (!problem_.conflict(k, other.item)) continue;
+                if (group.size() == 1) {
+                    const auto lowest = problem_.at_or_below(k, other.low - size(k));
+                    if (lowest && *lowest >= at) continue;
+                } else if (other.low >= at + by + size(k)) {
+                    continue;
+                }
+                const auto highest = problem_.at_or_below(k, other.high - size(k));
+                if (highest) most = std::max(most.value_or(-kLimit), *highest - by);
+            }
         }
         if (most) {
             now_.lower(one, std::min(*most, at - 1));
@@ -1026,6 +1108,25 @@ class Proof {
             now_.dead = true;
         }
         derive("  if " + id(one) + " is below that, under another");
+    }
+
+    // The buffer, and those of the context that keep their distance from it.
+    std::vector<Index> moving_with(Index one) const {
+        std::vector<Index> some;
+        for (const Index k : problem_.group_of(one)) {
+            if (now_.has(k)) some.push_back(k);
+        }
+        return some.empty() ? std::vector<Index>{one} : some;
+    }
+
+    // Whether a group may be where this puts it: a group has no other least or greatest offset to speak of.
+    void require_place(const std::vector<Index>& group, Index one, Bytes at) const {
+        if (group.size() == 1) return;
+        for (const Index k : group) {
+            const Bytes there = at + problem_.distance(one, k);
+            if (there < now_[k].low || there > now_[k].high || problem_.at_or_above(k, there) != there)
+                fail("a split where '" + id(k) + "' of the group may not be");
+        }
     }
 
     void put_below(Index lower, Index upper) {
@@ -1037,6 +1138,7 @@ class Proof {
     void check_twins(Index one, Index other) const {
         const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
         if (!problem_.conflict(one, other)) fail("twins that do not conflict");
+        if (a.group != 0 || b.group != 0) fail("twins of a group");
         if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.pin || b.pin ||
             now_[one].low != now_[other].low || now_[one].high != now_[other].high) {
             fail("twins that are not alike");
@@ -1064,6 +1166,18 @@ class Proof {
         }
     }
 
+    // Those of its group, by their distances.
+    void follow(Index from) {
+        if (now_.dead) return;
+        const Bound by = now_[from];
+        for (const Index k : problem_.group_of(from)) {
+            if (!now_.has(k)) continue;
+            now_.raise(k, by.low + problem_.distance(from, k));
+            now_.lower(k, by.high + problem_.distance(from, k));
+            if (now_.dead) return;
+        }
+    }
+
     // Pushes, and what closes the case.
     void derive(const std::string& when) {
         if (shows_) std::cout << when << ':';
@@ -1073,6 +1187,12 @@ class Proof {
                 const Index from = item();
                 if (shows_) std::cout << " push " << id(from) << ',';
                 push(from);
+                continue;
+            }
+            if (kind == 5) {
+                const Index from = item();
+                if (shows_) std::cout << " follow " << id(from) << ',';
+                follow(from);
                 continue;
             }
             if (kind == 2) {

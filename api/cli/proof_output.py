@@ -99,6 +99,18 @@ def provable(document: "Problem | Graph", data: bytes, option: options.Option = 
     return document
 
 
+def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> "Problem":
+    """The problem of which the proofs that are wanted can be written."""
+    problem = provable(document, data, options.OPB if args.proof is None else options.PROOF)
+    if args.opb is not None:
+        from memstow.planner.proofs.pseudo_boolean import why_not_veripb
+
+        why = why_not_veripb(problem)
+        if why is not None:
+            raise _refused(f"{why}; leave it out", options.OPB)
+    return problem
+
+
 def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: str) -> "CheckedProof":
     """What the checker says of the proof in this file, of a problem that was read from these bytes."""
     provable(document, data)

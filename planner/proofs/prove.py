@@ -17,7 +17,17 @@ from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
-from memstow.planner.model.problem import ALWAYS, LIMIT, Buffer, Pool, Problem, Range, end_of, merged
+from memstow.planner.model.problem import (
+    ALWAYS,
+    LIMIT,
+    Buffer,
+    Pool,
+    Problem,
+    Range,
+    end_of,
+    merged,
+    rigid_groups,
+)
 from memstow.planner.model.records import record
 from memstow.solvers.core import Budget, write_proof
 
@@ -78,8 +88,6 @@ def why_not(problem: Problem) -> str | None:
 def _without_a_rule(problem: Problem) -> str | None:
     if len(problem.pools) != 1:
         return "it has several pools"
-    if problem.relative:
-        return "it has rigid groups (`relative`)"
     (pool,) = problem.pools
     for one, names in ((problem, _UNKNOWN[Problem]), (pool, _UNKNOWN[Pool])):
         if any(getattr(one, name) for name in names):
@@ -94,6 +102,8 @@ def _without_a_rule(problem: Problem) -> str | None:
         return "its times are beyond 2^62"
     if any(lcm(buffer.alignment, pool.alignment) > LIMIT for buffer in problem.buffers):
         return "an alignment is beyond 2^62"
+    if any(place > LIMIT // 2 for places in _groups(problem) for _, place in places):
+        return "buffers of a rigid group are further apart than 2^61"
     return None
 
 
@@ -185,6 +195,7 @@ def _attempt(
         moments_of([problem.buffers[index] for index in kept]),
         exempt,
         listed,
+        _groups_among(problem, kept),
         min(height, end_of(pool)),
         budget,
     )
@@ -197,6 +208,22 @@ def _attempt(
 
 
 _Pairs = list[tuple[int, int]]
+_Places = list[tuple[int, int]]
+"""Of a rigid group: its buffers with bytes by their indices, and how far each is from the lowest."""
+
+
+def _groups(problem: Problem) -> list[_Places]:
+    if not problem.relative:
+        return []
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    return [list(zip(group.members, group.deltas, strict=True)) for group in rigid_groups(problem, index_of)]
+
+
+def _groups_among(problem: Problem, kept: Sequence[int]) -> list[_Places]:
+    """The groups among these buffers, by their places in that list."""
+    at = {index: number for number, index in enumerate(kept)}
+    among = ([(at[i], place) for i, place in group if i in at] for group in _groups(problem))
+    return [group for group in among if len(group) > 1]
 
 
 def _special_pairs(problem: Problem, buffers: Sequence[Buffer]) -> tuple[_Pairs, _Pairs]:
@@ -227,7 +254,8 @@ def grid_of(problem: Problem) -> "Callable[[Buffer], tuple[int, int, int]]":
     sized = [buffer for buffer in problem.buffers if buffer.size]
     ends = [one[1] for one in merged((one.offset, one.offset + one.size) for one in pool.reserved)]
     pins = [buffer.offset for buffer in sized if buffer.offset is not None]
-    grid = gcd(*ends, *(buffer.size for buffer in sized), *pins)
+    distances = (place for group in _groups(problem) for _, place in group)
+    grid = gcd(*ends, *(buffer.size for buffer in sized), *pins, *distances)
     alignments = {lcm(buffer.alignment, pool.alignment) for buffer in sized}
     before = None
     while before != grid:
@@ -277,6 +305,7 @@ def _fullest(problem: Problem) -> list[int]:
     """The buffers with the most bytes that are live at one time, where no pair is exempt."""
     exempt = {name for pair in problem.exclusive for name in pair}
     exempt |= {name for pair in problem.in_place for name in (pair.input, pair.output)}
+    exempt |= {problem.buffers[i].id for group in _groups(problem) for i, _ in group}
     kept = [i for i, buffer in enumerate(problem.buffers) if buffer.id not in exempt]
     moments = moments_of([problem.buffers[i] for i in kept])
 

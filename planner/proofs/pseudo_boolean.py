@@ -50,13 +50,21 @@ def write_pseudo_boolean(
     seconds. Raises InputError for a problem that has no proofs, or too many offsets.
     """
     problem = read_provable(document)
+    why = why_not_veripb(problem)
+    if why is not None:
+        raise InputError.single("no_proof", "$", why)
     return refute_within(problem, plan, os.fspath(opb), os.fspath(pbp), Budget(time_limit, -1))
+
+
+def why_not_veripb(problem: Problem) -> str | None:
+    """Why there is no proof for VeriPB though there may be another; None if there may be one."""
+    return "there are no proofs for VeriPB of rigid groups (`relative`) yet" if problem.relative else None
 
 
 def refute_within(
     problem: Problem, plan: Plan, opb: str, pbp: str, budget: Budget
 ) -> PseudoBooleanProof | None:
-    """The same of a problem that `why_not` has no objection to, within the budget."""
+    """The same of a problem that neither this nor `why_not` has an objection to, within the budget."""
     height = _height_to_refute(problem, plan)
     if height is None:
         return None

@@ -107,7 +107,7 @@ def second(files: Files, folder: Path) -> Verdict:
 def tiny_problem(rng: Random) -> Problem:
     """A tiny problem that proofs have rules for."""
     while True:
-        problem = replace(random_problem(rng), objective=("peak",), relative=())
+        problem = replace(random_problem(rng), objective=("peak",))
         if why_not(problem) is None:
             return problem
 

@@ -124,7 +124,7 @@ def _change_bytes(rng: Random, data: bytes) -> bytes:
 
 def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
     buffer = rng.choice(problem["buffers"])
-    kind = rng.randrange(7)
+    kind = rng.randrange(9)
     if kind == 0:
         buffer["size"] = max(buffer["size"] + rng.choice((-1, 1)), 0)
     elif kind == 1:
@@ -132,7 +132,7 @@ def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
     elif kind == 2 and isinstance(buffer.get("lifetime"), list):
         buffer["lifetime"][rng.randrange(2)] += rng.choice((-1, 1))
     elif kind == 3:
-        for name in ("conflicts", "exclusive", "in_place"):
+        for name in rng.sample(("conflicts", "exclusive", "in_place", "relative"), 4):
             if problem.get(name):
                 problem[name].pop(rng.randrange(len(problem[name])))
                 return
@@ -141,6 +141,12 @@ def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
         pool[rng.choice(("capacity", "base", "alignment"))] = rng.randint(1, 12)
     elif kind == 5:
         buffer.pop("offset", None)
+    elif kind == 6 and problem.get("relative"):
+        rng.choice(problem["relative"])["offset"] += rng.choice((-2, -1, 1, 2))
+    elif kind == 7:
+        names = [rng.choice(problem["buffers"])["id"] for _ in range(2)]
+        tie = {"buffer": names[0], "base": names[1], "offset": rng.randint(-4, 4)}
+        problem.setdefault("relative", []).append(tie)
     else:
         names = [rng.choice(problem["buffers"])["id"] for _ in range(2)]
         problem.setdefault(rng.choice(("exclusive", "conflicts")), []).append(names)

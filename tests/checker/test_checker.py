@@ -135,6 +135,80 @@ def test_twins(checker: Batch, tmp_path: Path) -> None:
     assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
 
 
+# `b` is below `a`, or above `c`: between the two are 2 bytes.
+TIED = {
+    "version": 1,
+    "buffers": [
+        {"id": "a", "size": 4, "lifetime": [0, 2]},
+        {"id": "b", "size": 6, "lifetime": [1, 3]},
+        {"id": "c", "size": 4, "lifetime": [0, 2]},
+        {"id": "nothing", "size": 0},
+    ],
+    "relative": [
+        {"buffer": "nothing", "base": "a", "offset": -10},
+        {"buffer": "c", "base": "nothing", "offset": 16},
+    ],
+}
+GROUP = (1, 3, 0, 0, 4, 0, 0, 8, 0, 6, 10)
+"""The beginning of a lemma of all, in the ranges that they have below 16."""
+
+
+def tied(a: int, b: int, c: int) -> dict[str, Any]:
+    """A plan of these."""
+    offsets = {"a": a, "b": b, "c": c, "nothing": 0}
+    return {
+        "status": "optimal",
+        "placements": [{"buffer": name, "pool": "memory", "offset": at} for name, at in offsets.items()],
+    }
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        # Groups follow `a` and `c`; then `b` has no place.
+        (3, 15, 5, 0, 5, 2, 1, 0, 1, 2, 1, 1, 5, 2, 1, 0, 2, 0, 1),
+        # Split low of `a`, or high of `c`, and conclude by that lemma.
+        (*GROUP, 1, 0, 0, 5, 0, 1, 0, 1, 2, 2, 1, 0, 5, 0, 1, 2, 2, 3, 15, 5, 0, 5, 2, 4, 1, 0, 2),
+        (*GROUP, 2, 2, 10, 5, 2, 1, 2, 1, 0, 2, 1, 2, 5, 2, 1, 0, 2, 3, 15, 5, 0, 5, 2, 4, 1, 0, 2),
+    ],
+)
+def test_groups(checker: Batch, tmp_path: Path, numbers: tuple[int, ...]) -> None:
+    files = by_hand(TIED, tied(0, 10, 6), *numbers)
+    assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 16 is least"
+    for at in range(11, len(numbers)):
+        files = by_hand(TIED, tied(0, 10, 6), *numbers[:at], *numbers[at + 1 :])
+        assert checker.check(files).code != VERIFIED
+        assert second(files, tmp_path).code != VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("numbers", "why"),
+    [
+        # `c` would be below its range, and above.
+        ((1, 3, 0, 0, 4, 0, 0, 8, 0, 8, 10, 1, 0, 0, 2, 2, 0, 1), "'c' of the group may not be"),
+        ((1, 3, 0, 0, 4, 0, 0, 8, 0, 6, 8, 2, 0, 4, 2, 2, 0, 1), "'c' of the group may not be"),
+        ((*GROUP, 1, 0, 1, 2, 2, 0, 1), "'a' of the group may not be"),
+        ((*GROUP, 4, 0, 2, 2, 0, 1), "twins that do not conflict"),
+        ((*GROUP, 4, 0, 1, 2, 0, 1), "twins of a group"),
+        ((*GROUP, 3, 0, 2, 2, 2, 0, 1), "an order of two that do not conflict"),
+        ((3, 15, 3, 0, 15, 3, 0, 0, 0, 0, 1), "two that do not conflict are in one stretch"),
+    ],
+)
+def test_groups_outside_of_their_conditions(
+    checker: Batch, tmp_path: Path, numbers: tuple[int, ...], why: str
+) -> None:
+    files = by_hand(TIED, tied(0, 10, 6), *numbers)
+    verdict = checker.check(files)
+    assert (verdict.code, why in verdict.words) == (WRONG, True), verdict
+    assert second(files, tmp_path).code == WRONG
+
+
+@pytest.mark.parametrize("plan", [tied(0, 10, 8), tied(2, 12, 6), tied(0, 4, 6)])
+def test_plans_of_groups_that_are_wrong(checker: Batch, tmp_path: Path, plan: dict[str, Any]) -> None:
+    files = by_hand(TIED, plan, 0, 0)
+    assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
 @pytest.mark.parametrize(
     ("numbers", "why"),
     [
@@ -233,7 +307,12 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
         {"pools": [{"id": "other"}]},
         {"objective": ["reuse_cost", "peak"]},
         {"objective": []},
-        {"relative": [{"buffer": "a", "base": "b", "offset": 0}]},
+        {"relative": [{"buffer": "a", "base": "nobody", "offset": 0}]},
+        {"relative": [{"buffer": "a", "base": "a", "offset": 0}]},
+        {"relative": [{"buffer": "a", "base": "b"}]},
+        {"relative": [{"buffer": "a", "base": "b", "offset": offset} for offset in (0, 4)]},
+        {"relative": [{"buffer": "a", "base": "b", "offset": 1 << 62}]},
+        {"relative": [{"buffer": "a", "base": "b", "offset": 0}], "conflicts": [["a", "b"]]},
         {"conflicts": [["a", "nobody"]]},
         {"conflicts": [["a", "a"]]},
         {"exclusive": [["a"]]},
@@ -428,4 +507,4 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_disk_that_is_full_is_an_error() -> None:
     with pytest.raises(OSError, match="No space left"):
-        write_proof("/dev/full", bytes(32), [(0, 4, 1, 0, -1)], [], [[0]], [], [], 3, Budget(-1.0, 1_000))
+        write_proof("/dev/full", bytes(32), [(0, 4, 1, 0, -1)], [], [[0]], [], [], [], 3, Budget(-1.0, 1_000))

@@ -40,7 +40,7 @@ def refuted(problem: Problem, bound: int, folder: Path) -> tuple[str, str] | Non
 
 @pytest.mark.parametrize("seed", range(60))
 def test_it_is_proven_just_where_brute_force_says_so(tmp_path: Path, seed: int) -> None:
-    problem = replace(tiny_problem(Random(seed)), in_place=())
+    problem = replace(tiny_problem(Random(seed)), in_place=(), relative=())
     _, vector = best(problem)
     if vector is None:
         least = None
@@ -67,7 +67,7 @@ def test_it_is_proven_just_where_brute_force_says_so(tmp_path: Path, seed: int) 
 def test_the_problem_has_a_solution_where_there_is_a_layout() -> None:
     solved = 0
     for seed in range(200):
-        problem = replace(tiny_problem(Random(seed)), in_place=())
+        problem = replace(tiny_problem(Random(seed)), in_place=(), relative=())
         _, vector = best(problem)
         if vector is None or vector[0] == 0:
             continue

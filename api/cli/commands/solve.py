@@ -37,7 +37,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.proof_output import (
-    provable,
+    provable_in,
     refuse_odd_proof,
     wants_proof,
     write_proofs,
@@ -264,8 +264,7 @@ def run(args: argparse.Namespace) -> int:
     check_names(args, document)
     model = read_model(args, document, data)
     if wants_proof(args):
-        named = options.OPB if args.proof is None else options.PROOF
-        return _solve_and_prove(args, provable(document, data, named), data, began)
+        return _solve_and_prove(args, provable_in(args, document, data), data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)

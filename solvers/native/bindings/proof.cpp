@@ -41,7 +41,7 @@ Written write_proof(const std::string& path, const nb::bytes& digest,
                     const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes>>& items,
                     const std::vector<std::pair<Bytes, Bytes>>& reserved,
                     const std::vector<std::vector<Index>>& moments, const Pairs& exempt, const Pairs& listed,
-                    Bytes height, Budget& budget) {
+                    const std::vector<proof::Question::Group>& groups, Bytes height, Budget& budget) {
     std::array<std::uint8_t, 32> hash{};
     if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
     std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
@@ -50,7 +50,7 @@ Written write_proof(const std::string& path, const nb::bytes& digest,
         all.push_back({name, size, modulus, residue, pin});
     std::vector<Range> ranges;
     for (const auto& [begin, end] : reserved) ranges.push_back({begin, end});
-    const proof::Question question(std::move(all), std::move(ranges), moments, exempt, listed);
+    const proof::Question question(std::move(all), std::move(ranges), moments, exempt, listed, groups);
     try {
         return write_released(path, hash, question, height, budget);
     } catch (const std::system_error& error) {
@@ -70,10 +70,12 @@ void bind_proof(nb::module_& m) {
         .def_ro("nodes", &Written::nodes);
     m.def(
         "write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
-        nb::arg("reserved"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("height"),
-        nb::arg("budget"),
+        nb::arg("reserved"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("groups"),
+        nb::arg("height"), nb::arg("budget"),
         "Write a proof that no layout is at most so high. Items, ascending, are their index in the problem,\n"
-        "size, modulus, residue and pin, or -1; the other lists name them by their place in this one.");
+        "size, modulus, residue and pin, or -1; the other lists name them by their place in this one. A "
+        "group\n"
+        "has items and their places, whose differences are their distances.");
 }
 
 }  // namespace memstow::bindings

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kPending = std::size_t{1} << 16;
 enum Step : std::uint64_t { kEnd = 0, kLemma = 1, kForget = 2, kConclude = 3 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
-constexpr std::uint64_t kPush = 1;
+enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
 
 [[noreturn]] void fail() {
     throw std::system_error(errno, std::generic_category(), "cannot write the proof");
@@ -64,8 +64,8 @@ std::uint64_t ProofFile::lemma(const std::vector<Bounds>& bounds, bool from_belo
 }
 
 void ProofFile::derive(const Derivation& derivation) {
-    for (const std::uint64_t item : derivation.pushes) {
-        number(kPush);
+    for (const auto& [item, follows] : derivation.moves) {
+        number(follows ? kFollow : kPush);
         number(item);
     }
     number(static_cast<std::uint64_t>(derivation.closer));

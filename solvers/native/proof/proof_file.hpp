@@ -18,10 +18,14 @@ struct Bounds {
     Bytes low, high;
 };
 
-// Items pushed against, in this order, and then what closes the case.
+// Items that others are pushed by, or that their groups follow, in this order; then what closes the case.
 struct Derivation {
     enum class Closer : std::uint8_t { empty = 2, overfull = 3, lemma = 4 };
-    std::vector<std::uint64_t> pushes;
+    struct Move {
+        std::uint64_t item;
+        bool follows;
+    };
+    std::vector<Move> moves;
     Closer closer = Closer::empty;
     std::uint64_t lemma = 0;
     Bytes begin = 0, end = 0;

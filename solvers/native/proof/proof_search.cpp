@@ -102,6 +102,17 @@ bool ProofSearch::push(Index from, Index onto) {
     return true;
 }
 
+// What must hold of the others of its group.
+bool ProofSearch::follow(Index from) {
+    for (const Question::Tie& tie : question_.ties[from]) {
+        for (const Side side : kSides) {
+            if (!raise(side, tie.to, least_[side][from] + question_.shift(side, from, tie), from))
+                return false;
+        }
+    }
+    return true;
+}
+
 // All that follows from what has changed; a refutation if there is nothing left.
 std::optional<ProofSearch::Refutation> ProofSearch::settle() {
     const auto clear = [&] {
@@ -116,7 +127,8 @@ std::optional<ProofSearch::Refutation> ProofSearch::settle() {
             const Index item = queue_.back();
             queue_.pop_back();
             queued_[item] = 0;
-            steps_ += count_of(question_.neighbours[item]);
+            steps_ += count_of(question_.neighbours[item]) + count_of(question_.ties[item]);
+            if (!follow(item)) break;
             for (const Index next : question_.neighbours[item]) {
                 if (!push(item, next) || !push(next, item)) break;
             }
@@ -281,7 +293,8 @@ std::optional<ProofSearch::Refutation> ProofSearch::solve() {
     if (stopped()) return std::nullopt;
     ++nodes_;
     if (learnt_size_ > kMostLearnt) drop_old();
-    const Branch branch = choose();
+    Branch branch = choose();
+    if (branch.item < 0) branch = any_left();
     if (branch.item < 0) {
         layout_ = true;
         return std::nullopt;
@@ -349,6 +362,7 @@ std::optional<ProofSearch::Refutation> ProofSearch::solve() {
 
 // The lowest position above its least one that it can have on top of another.
 std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
+    if (!question_.ties[item].empty()) return rise_of_group(side, item);
     const Bytes at = least_[side][item];
     std::optional<Bytes> lowest;
     for (const Index j : question_.neighbours[item]) {
@@ -358,6 +372,24 @@ std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
         const auto least = question_.at_least(side, item, least_[side][j] + size);
         if (least) lowest = lowest ? std::min(*lowest, *least) : *least;
     }
+    if (lowest) lowest = std::max(*lowest, at + 1);
+    return lowest;
+}
+
+// The same of an item that its group moves with, which is at the least place of all of them.
+std::optional<Bytes> ProofSearch::rise_of_group(Side side, Index item) const {
+    const Bytes at = least_[side][item];
+    std::optional<Bytes> lowest;
+    const auto see = [&](Index k, Bytes shift) {
+        for (const Index j : question_.neighbours[k]) {
+            const Bytes size = question_.items[j].size;
+            if (top_of(side, j) + size <= at + shift) continue;
+            const auto least = question_.at_least(side, k, least_[side][j] + size);
+            if (least) lowest = std::min(lowest.value_or(*least - shift), *least - shift);
+        }
+    };
+    see(item, 0);
+    for (const Question::Tie& tie : question_.ties[item]) see(tie.to, question_.shift(side, item, tie));
     if (lowest) lowest = std::max(*lowest, at + 1);
     return lowest;
 }
@@ -409,6 +441,14 @@ ProofSearch::Branch ProofSearch::choose() const {
     return best;
 }
 
+// With groups none may be ready, though there is more than one place for some: any of these.
+ProofSearch::Branch ProofSearch::any_left() const {
+    for (Index i = 0; i < question_.count(); ++i) {
+        if (!question_.ties[i].empty() && least_[kBottom][i] < top_of(kBottom, i)) return {kBottom, i};
+    }
+    return {kBottom, -1};
+}
+
 void ProofSearch::need(Index item, Side side, Bytes least) {
     if (!is_needed_[item]) {
         is_needed_[item] = 1;
@@ -448,6 +488,16 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
         const Bytes size_k = question_.items[k].size, size_by = question_.items[by].size;
         const Side back = other(side);
         needed_[side][k] = root_[side][k];
+        const Move move{by, !question_.conflict(by, k)};
+        if (refutation.moves.empty() || refutation.moves.back() != move) refutation.moves.push_back(move);
+        if (move.follows) {
+            const auto& ties = question_.ties[by];
+            const auto tie = std::find_if(ties.begin(), ties.end(),
+                                          [k = k](const Question::Tie& one) { return one.to == k; });
+            const auto below = question_.at_most(side, k, wants - 1);
+            need(by, side, below ? *below + 1 - question_.shift(side, by, *tie) : root_[side][by]);
+            continue;
+        }
         // That the item pushed ends so high that this one cannot start lower:
         const auto below = question_.at_most(side, k, wants - 1);
         if (below) {
@@ -467,9 +517,34 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
             need(by, back, least_[back][by]);
             need(k, side, sum - least_[back][by]);
         }
-        if (refutation.pushes.empty() || refutation.pushes.back() != by) refutation.pushes.push_back(by);
     }
     refutation.needs = close();
+}
+
+// Nothing in the lemma may carry the item, or one of its group, at less than the second case needs.
+void ProofSearch::need_for_rise(Side side, Index item, Bytes at, Bytes wanted) {
+    const auto below = question_.at_most(side, item, wanted - 1);
+    if (!below || *below <= at) return;
+    const std::vector<Index> members = members_;
+    const auto see = [&](Index k, Bytes shift) {
+        const auto too_low = question_.at_most(side, k, wanted + shift - 1);
+        if (!too_low) return;
+        for (const Index j : members) {
+            if (!question_.conflict(k, j)) continue;
+            const Bytes high_enough = *too_low + 1 - question_.items[j].size;
+            const Bytes out_of_reach = -at - shift;  // on the other side: it ends at or below the item
+            if (needed_[side][j] >= high_enough || needed_[other(side)][j] >= out_of_reach) continue;
+            if (least_[other(side)][j] >= out_of_reach) {
+                need(j, other(side), out_of_reach);
+            } else {
+                need(j, side, high_enough);
+            }
+        }
+    };
+    see(item, 0);
+    for (const Question::Tie& tie : question_.ties[item]) {
+        if (is_needed_[tie.to]) see(tie.to, question_.shift(side, item, tie));
+    }
 }
 
 // The lemma of a split whose two cases are refuted.
@@ -491,23 +566,7 @@ std::optional<ProofSearch::Refutation> ProofSearch::combined(const Branch& branc
             wanted = one.least[side];
         }
     }
-    // Nothing in the lemma may carry the item at less than the second case needs.
-    const auto below = question_.at_most(side, item, wanted - 1);
-    if (below && *below > at) {
-        const std::vector<Index> members = members_;
-        for (const Index j : members) {
-            if (j == item || !question_.conflict(item, j)) continue;
-            const Bytes size = question_.items[j].size;
-            const Bytes high_enough = *below + 1 - size;
-            const Bytes out_of_reach = -at;  // on the other side: it ends at or below the item
-            if (needed_[side][j] >= high_enough || needed_[other(side)][j] >= out_of_reach) continue;
-            if (least_[other(side)][j] >= out_of_reach) {
-                need(j, other(side), out_of_reach);
-            } else {
-                need(j, side, high_enough);
-            }
-        }
-    }
+    need_for_rise(side, item, at, wanted);
     Refutation both;
     both.needs = close();
     both.closer = Derivation::Closer::lemma;
@@ -526,8 +585,8 @@ Derivation ProofSearch::written(const Refutation& refutation) const {
     derivation.lemma = refutation.lemma;
     derivation.begin = refutation.begin;
     derivation.end = refutation.end;
-    for (auto by = refutation.pushes.rbegin(); by != refutation.pushes.rend(); ++by) {
-        derivation.pushes.push_back(question_.items[*by].name);
+    for (auto move = refutation.moves.rbegin(); move != refutation.moves.rend(); ++move) {
+        derivation.moves.push_back({question_.items[move->by].name, move->follows});
     }
     for (const Index i : refutation.crowd) derivation.crowd.push_back(question_.items[i].name);
     return derivation;

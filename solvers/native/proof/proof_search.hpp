@@ -33,11 +33,17 @@ class ProofSearch {
     };
     using Nogood = std::vector<Needed>;
 
-    // Why there is no layout: what is needed of the bounds, the items pushed against (the last one first),
-    // and what closes the case.
+    // An item that others are pushed by, or that its group follows.
+    struct Move {
+        Index by;
+        bool follows;
+        bool operator==(const Move&) const = default;
+    };
+    // Why there is no layout: what is needed of the bounds, the moves (the last one first), and what closes
+    // the case.
     struct Refutation {
         Nogood needs;
-        std::vector<Index> pushes;
+        std::vector<Move> moves;
         Derivation::Closer closer = Derivation::Closer::empty;
         std::uint64_t lemma = 0;
         Bytes begin = 0, end = 0;
@@ -48,7 +54,7 @@ class ProofSearch {
         Side side;
         Index item;
         Bytes before;
-        Index by;  // pushed by this item; -1: a branch
+        Index by;  // pushed by this item, or after it in its group; -1: a branch
     };
     struct Learnt {
         Nogood needs;
@@ -70,6 +76,7 @@ class ProofSearch {
 
     bool raise(Side side, Index item, Bytes to, Index by);
     bool push(Index from, Index onto);
+    bool follow(Index from);
     std::optional<Refutation> settle();
     std::optional<Refutation> overfull_row(Index row);
     std::optional<Refutation> known(Side side, Index item);
@@ -79,7 +86,10 @@ class ProofSearch {
     std::optional<Refutation> finish_case(std::size_t mark);
     Branch choose() const;
     bool is_ready(Side side, Index item) const;
+    Branch any_left() const;
     std::optional<Bytes> rise(Side side, Index item) const;
+    std::optional<Bytes> rise_of_group(Side side, Index item) const;
+    void need_for_rise(Side side, Index item, Bytes at, Bytes wanted);
     std::optional<Refutation> combined(const Branch& branch, const Refutation& within,
                                        const Refutation& beyond);
 

@@ -9,7 +9,8 @@
 namespace memstow::proof {
 
 Question::Question(std::vector<Item> all, std::vector<Range> ranges, std::vector<std::vector<Index>> moments,
-                   const std::vector<Pair>& exempt, const std::vector<Pair>& listed)
+                   const std::vector<Pair>& exempt, const std::vector<Pair>& listed,
+                   const std::vector<Group>& groups)
     : items(std::move(all)), reserved(std::move(ranges)) {
     const auto size = items.size();
     adjacent_.assign(size, search::IndexSet(size));
@@ -27,6 +28,16 @@ Question::Question(std::vector<Item> all, std::vector<Range> ranges, std::vector
         adjacent_[i].add(j);
         adjacent_[j].add(i);
     }
+    ties.resize(size);
+    for (const Group& group : groups) {
+        for (const auto& [i, at] : group) {
+            for (const auto& [j, there] : group) {
+                if (i == j) continue;
+                adjacent_[i].remove(j);
+                ties[i].push_back({j, there - at});
+            }
+        }
+    }
     neighbours.resize(size);
     for (Index i = 0; i < count(); ++i) {
         adjacent_[i].remove(i);
@@ -42,6 +53,7 @@ Question::Question(std::vector<Item> all, std::vector<Range> ranges, std::vector
 void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed) {
     for (const auto& moment : moments) add_cliques(moment);
     for (const auto& [i, j] : listed) {
+        if (!conflict(i, j)) continue;
         std::vector<Index> both = neighbours[i];
         std::erase_if(both, [&, j = j](Index k) { return k != j && !conflict(j, k); });
         both.push_back(i);

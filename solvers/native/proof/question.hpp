@@ -27,13 +27,27 @@ class Question {
   public:
     using Pair = std::pair<Index, Index>;
 
-    // Those of a moment conflict, unless they are exempt; so do the pairs listed. Reserved ranges are sorted
-    // and disjoint.
+    // An item, and how far it is from the first of its group.
+    using Group = std::vector<std::pair<Index, Bytes>>;
+    // Another item of the same group, and how far that is.
+    struct Tie {
+        Index to;
+        Bytes distance;
+    };
+
+    // Those of a moment conflict, unless they are exempt or in one group; so do the pairs listed. Reserved
+    // ranges are sorted and disjoint.
     Question(std::vector<Item> items, std::vector<Range> reserved, std::vector<std::vector<Index>> moments,
-             const std::vector<Pair>& exempt, const std::vector<Pair>& listed);
+             const std::vector<Pair>& exempt, const std::vector<Pair>& listed,
+             const std::vector<Group>& groups);
 
     Index count() const { return count_of(items); }
     bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
+
+    // How far a tied item is from this one, by their positions on the side.
+    Bytes shift(Side side, Index i, const Tie& tie) const {
+        return side == kBottom ? tie.distance : items[i].size - tie.distance - items[tie.to].size;
+    }
 
     // The least position of the item from x on, and the greatest up to x.
     std::optional<Bytes> at_least(Side side, Index i, Bytes x) const;
@@ -45,6 +59,7 @@ class Question {
     std::vector<Item> items;
     std::vector<Range> reserved;
     std::vector<std::vector<Index>> neighbours;  // by item
+    std::vector<std::vector<Tie>> ties;          // by item
     std::vector<std::vector<Index>> rows;        // sets of items that conflict pairwise
     std::vector<std::vector<Index>> rows_of;     // by item
 

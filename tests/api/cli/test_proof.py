@@ -114,7 +114,6 @@ REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--target", "stm32h743"), {}, "just as its file says it"),
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
     ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "it has several pools"),
-    ((), {"relative": [{"buffer": "a", "base": "c", "offset": 0}]}, "it has rigid groups"),
     ((), {"pools": [{"id": "memory", "banks": [{"size": 64}]}]}, "banks"),
     ((), {"objective": ["reuse_cost"]}, "its objective does not begin with the peak"),
 ]
@@ -270,6 +269,23 @@ def test_a_proof_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
     assert "p.pbp proves that no plan has a peak below 150 (" in ran.out
     assert "plan.proof proves that no plan has a peak below 150 (" in ran.out
     assert accepts(opb.read_text(), pbp.read_text())
+
+
+def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
+    problem = json.loads(three.read_bytes())
+    names = [buffer["id"] for buffer in problem["buffers"]]
+    problem["relative"] = [{"buffer": names[0], "base": names[1], "offset": 300}]
+    three.write_text(json.dumps(problem))
+    code, out, err = solve_and_prove(cli, three)
+    assert (code, "plan.proof proves that no plan" in out, err) == (Exit.DONE, True, "")
+    assert second(written(tmp_path), tmp_path).code == VERIFIED
+    opb, pbp = tmp_path / "p.opb", tmp_path / "p.pbp"
+    ran = cli("solve", three, "--opb", opb, "--pbp", pbp)
+    assert (ran.code, "--opb: there are no proofs for VeriPB of rigid groups" in ran.err) == (
+        Exit.USAGE,
+        True,
+    )
+    assert not opb.exists()
 
 
 @pytest.mark.parametrize(
