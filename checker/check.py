@@ -200,6 +200,7 @@ class Problem:
                     if j not in places:
                         places[j] = place
                         reached.append(j)
+            know(sum(len(near[i]) for i in reached) == 2 * (len(reached) - 1), "a cycle in relative")
             group = sorted(i for i in reached if self.buffers[i].size)
             if len(group) > 1:
                 for i in group:

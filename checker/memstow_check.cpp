@@ -718,6 +718,9 @@ class Problem {
                     buffers[tie.to].place = place;
                 }
             }
+            std::size_t ends = 0;
+            for (const Index i : reached) ends += ties[i].size();
+            if (ends / 2 != reached.size() - 1) not_checked("relative has a cycle");
             if (sized.size() < 2) continue;
             std::sort(sized.begin(), sized.end());
             for (const Index i : sized) buffers[i].group = static_cast<Index>(groups_.size());

@@ -310,6 +310,7 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
         {"relative": [{"buffer": "a", "base": "nobody", "offset": 0}]},
         {"relative": [{"buffer": "a", "base": "a", "offset": 0}]},
         {"relative": [{"buffer": "a", "base": "b"}]},
+        {"relative": [{"buffer": "a", "base": "b", "offset": offset} for offset in (4, 4)]},
         {"relative": [{"buffer": "a", "base": "b", "offset": offset} for offset in (0, 4)]},
         {"relative": [{"buffer": "a", "base": "b", "offset": 1 << 62}]},
         {"relative": [{"buffer": "a", "base": "b", "offset": 0}], "conflicts": [["a", "b"]]},
