@@ -512,7 +512,7 @@ PROOF: Final = Option(
     "write to this file why no plan is better, for `memstow-check`",
     Text(),
     "FILE",
-    more=" ([proofs.md](proofs.md)). The problem is in JSON, with one pool; a service's is checked",
+    more=" ([proofs.md](proofs.md)). The problem is in JSON; what a service proves is checked",
 )
 OPB: Final = Option(
     "opb",

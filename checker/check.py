@@ -97,13 +97,40 @@ class Buffer:
     name: str
     size: int
     alignment: int
-    pin: int | None
+    pools: list[int]
+    offset: int | None
     always: bool = False
     lives: list[tuple[int, int]] = field(default_factory=list)
+    grain: int = 1
+    pin: int | None = None
     modulus: int = 1
     residue: int = 0
+    barred: list[tuple[int, int]] = field(default_factory=list)
     group: int = -1
     place: int = 0
+
+
+@dataclass
+class Pool:
+    """A pool, and where it begins in the space of all."""
+
+    name: str
+    end: int
+    alignment: int
+    base: int
+    reserved: list[tuple[int, int]]
+    start: int = 0
+
+
+def union(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same, sorted, those that overlap or touch as one."""
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(ranges):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((begin, end))
+    return merged
 
 
 class Problem:
@@ -116,13 +143,10 @@ class Problem:
         )
         know(number(root.get("version", 1)) == 1, "another version")
         pools = items(root.get("pools", [{"id": "memory"}]))
-        know(len(pools) == 1, "not one pool")
-        pool = fields(pools[0], "id capacity alignment reserved base cost")
-        self.pool = text(pool.get("id"))
-        self.end = LIMIT if pool.get("capacity") is None else number(pool["capacity"])
-        self.alignment = number(pool.get("alignment", 1), 1)
-        self.base = 0 if pool.get("base") is None else number(pool["base"])
-        self.reserved = self._reserved(items(pool.get("reserved", [])))
+        know(0 < len(pools) <= 1000, "no pool, or too many")
+        self.pools = [self._pool(one) for one in pools]
+        self.pool = {one.name: k for k, one in enumerate(self.pools)}
+        know(len(self.pool) == len(pools), "two pools with one id")
         self.buffers = [self._buffer(one) for one in items(root.get("buffers"))]
         self.index = {one.name: i for i, one in enumerate(self.buffers)}
         know(len(self.index) == len(self.buffers), "two buffers with one id")
@@ -133,32 +157,77 @@ class Problem:
         self.groups: list[list[int]] = []
         self._relative([fields(one, "buffer base offset") for one in items(root.get("relative", []))])
         items(root.get("reuse_costs", []))
-        terms = ["peak"] if root.get("objective") is None else items(root["objective"])
-        know(terms[:1] in (["peak"], ["max_peak"], [f"peak:{self.pool}"]), "another objective")
+        terms = root.get("objective")
+        first = [text(one) for one in items(terms)[:1]] if terms is not None else []
+        of_one = ["peak", "max_peak", f"peak:{self.pools[0].name}"]
+        if len(pools) > 1:
+            self.about_peaks = first == ["max_peak"]
+        else:
+            self.about_peaks = terms is None or first[:1] in ([name] for name in of_one)
+        self.base, self.end, self.reserved = self.pools[0].base, self.pools[0].end, self.pools[0].reserved
+        if len(pools) == 1:
+            self.lay_space(LIMIT)
+
+    def _pool(self, value: object) -> Pool:
+        pool = fields(value, "id capacity alignment reserved base cost")
+        end = LIMIT if pool.get("capacity") is None else number(pool["capacity"])
+        base = 0 if pool.get("base") is None else number(pool["base"])
+        known = [fields(one, "offset size") for one in items(pool.get("reserved", []))]
+        ranges = [(number(one.get("offset")), number(one.get("size"), 1)) for one in known]
+        know(all(begin + size <= end for begin, size in ranges), "a reserved range beyond the pool")
+        reserved = union((begin, begin + size) for begin, size in ranges)
+        return Pool(text(pool.get("id")), end, number(pool.get("alignment", 1), 1), base, reserved)
+
+    def lay_space(self, height: int) -> None:
+        """All pools one after the other, each up to this height."""
+        if len(self.pools) > 1:
+            self._place(height)
+        for one in self.buffers:
+            one.grain = gcd(*(lcm(one.alignment, self.pools[k].alignment) for k in one.pools))
+            one.pin = None if one.offset is None else self.pools[one.pools[0]].start + one.offset
+            others = [pool for k, pool in enumerate(self.pools) if k not in one.pools]
+            lengths = ((pool.start, pool.start + min(pool.end, height)) for pool in others)
+            one.barred = union([*self.reserved, *lengths])
         self._grid()
 
-    def _reserved(self, ranges: list[object]) -> list[tuple[int, int]]:
-        union: list[tuple[int, int]] = []
-        known = [fields(one, "offset size") for one in ranges]
-        for begin, size in sorted((number(one.get("offset")), number(one.get("size"), 1)) for one in known):
-            know(begin + size <= self.end, "a reserved range beyond the pool")
-            if union and begin <= union[-1][1]:
-                union[-1] = (union[-1][0], max(union[-1][1], begin + size))
-            else:
-                union.append((begin, begin + size))
-        return union
+    def _place(self, height: int) -> None:
+        sized = [one for one in self.buffers if one.size]
+        pins = (one.offset for one in sized if one.offset is not None)
+        distances = (self.distance(group[0], i) for group in self.groups for i in group)
+        ends = (end for pool in self.pools for _, end in pool.reserved)
+        bases = (pool.base for pool in self.pools)
+        step = gcd(*(one.size for one in sized), *pins, *distances, *ends, *bases) or 1
+        step = lcm(step, *(lcm(b.alignment, self.pools[k].alignment) for b in sized for k in b.pools))
+        know(step <= LIMIT, "alignments beyond 2^62")
+        self.base, self.end, self.reserved = 0, -1, []
+        for pool in self.pools:
+            pool.start = pool.base % step
+            pool.start += max(-(-(self.end + 1 - pool.start) // step), 0) * step
+            length = min(pool.end, height)
+            self.reserved.append((max(self.end, 0), pool.start))
+            for a, b in pool.reserved:
+                top = b if pool is self.pools[-1] else min(b, length)
+                self.reserved += [(pool.start + a, pool.start + top)] if a < length else []
+            self.end = pool.start + length
+        know(max([self.end, *(b for _, b in self.reserved)]) <= LIMIT, "more than 2^62 addresses")
+        self.reserved = union((a, b) for a, b in self.reserved if a < b)
 
     def _buffer(self, value: object) -> Buffer:
         one = fields(value, "id size lifetime lifetimes alignment pools accesses pool offset group")
         life, lives = one.get("lifetime"), one.get("lifetimes")
         know(life is None or lives is None, "a lifetime twice")
-        alignment = lcm(number(one.get("alignment", 1), 1), self.alignment)
-        know(alignment <= LIMIT, "an alignment beyond 2^62")
-        know(one.get("pools") in (None, [self.pool]), "other pools")
-        know(one.get("pool") in (None, self.pool), "another pool")
-        pin = None if one.get("offset") is None else number(one["offset"])
-        know(pin is None or one.get("pool") is not None, "an offset without a pool")
-        buffer = Buffer(text(one.get("id")), number(one.get("size")), alignment, pin)
+        alignment = number(one.get("alignment", 1), 1)
+        names = list(self.pool) if one.get("pools") is None else [text(name) for name in items(one["pools"])]
+        know(bool(names) and len({*names}) == len(names), "no pools, or one twice")
+        if one.get("pool") is not None:
+            know(text(one["pool"]) in names, "a pool that is none of its pools")
+            names = [text(one["pool"])]
+        know(all(name in self.pool for name in names), "an unknown pool")
+        pools = sorted(self.pool[name] for name in names)
+        know(all(lcm(alignment, self.pools[k].alignment) <= LIMIT for k in pools), "an alignment beyond 2^62")
+        offset = None if one.get("offset") is None else number(one["offset"])
+        know(offset is None or one.get("pool") is not None, "an offset without a pool")
+        buffer = Buffer(text(one.get("id")), number(one.get("size")), alignment, pools, offset)
         if life == "always":
             buffer.always = True
             return buffer
@@ -235,13 +304,13 @@ class Problem:
         while changed:
             changed = False
             for one in sized:
-                if unit % one.alignment or self.base % one.alignment:
-                    finer = gcd(unit, one.alignment, self.base)
+                if unit % one.grain or self.base % one.grain:
+                    finer = gcd(unit, one.grain, self.base)
                     changed, unit = changed or finer != unit, finer
         for one in sized:
-            is_free = not (unit % one.alignment or self.base % one.alignment)
-            one.modulus = unit if is_free else one.alignment
-            one.residue = 0 if is_free else -self.base % one.alignment
+            is_free = not (unit % one.grain or self.base % one.grain)
+            one.modulus = unit if is_free else one.grain
+            one.residue = 0 if is_free else -self.base % one.grain
 
     def meet(self, i: int, j: int) -> bool:
         """Whether the two must not overlap, unless they tie."""
@@ -260,11 +329,11 @@ class Problem:
         """Whether the two conflict, in proofs."""
         return self.meet(i, j) and frozenset((i, j)) not in self.ties
 
-    def permits(self, i: int, offset: int) -> bool:
-        """Whether a buffer may be there, as far as its alignment and reserved ranges go."""
+    def permits(self, i: int, at: int) -> bool:
+        """Whether a buffer may be there, as far as alignments and reserved ranges go."""
         one = self.buffers[i]
-        hits = one.size and any(a < offset + one.size and offset < b for a, b in self.reserved)
-        return (self.base + offset) % one.alignment == 0 and not hits
+        hits = one.size and any(a < at + one.size and at < b for a, b in one.barred)
+        return (self.base + at) % one.grain == 0 and not hits
 
     def up(self, i: int, least: int) -> int | None:
         """The least allowed offset from there on."""
@@ -275,7 +344,7 @@ class Problem:
         offset = max(least, 0)
         while True:
             offset += (one.residue - offset) % one.modulus
-            hit = [b for a, b in self.reserved if a < offset + one.size and offset < b]
+            hit = [b for a, b in one.barred if a < offset + one.size and offset < b]
             if not hit:
                 return offset if offset + one.size <= LIMIT else None
             offset = hit[0]
@@ -289,7 +358,7 @@ class Problem:
         offset = min(most, LIMIT - one.size)
         while True:
             offset -= (offset - one.residue) % one.modulus
-            hit = [a for a, b in self.reserved if a < offset + one.size and offset < b]
+            hit = [a for a, b in one.barred if a < offset + one.size and offset < b]
             if offset < 0 or not hit:
                 return offset if offset >= 0 else None
             offset = hit[-1] - one.size
@@ -302,26 +371,34 @@ def peak_of(problem: Problem, document: object) -> int | None:
     if text(document.get("status")) == "infeasible":
         return None
     know(document["status"] in ("optimal", "feasible"), "no plan")
-    offsets = dict[int, int]()
+    know(problem.about_peaks, "another objective")
+    offsets, pools = dict[int, int](), dict[int, Pool]()
     for value in items(document.get("placements")):
         one = fields(value, "buffer pool offset")
-        i = problem.index.get(text(one.get("buffer")))
+        i, k = problem.index.get(text(one.get("buffer"))), problem.pool.get(text(one.get("pool")))
         offset = number(one.get("offset"))
         if i is None or i in offsets:
             raise WrongError("an unknown buffer, or one twice")
-        require(text(one.get("pool")) == problem.pool, "another pool")
-        offsets[i] = offset
+        if k is None or k not in problem.buffers[i].pools:
+            raise WrongError("another pool")
+        offsets[i], pools[i] = offset, problem.pools[k]
     require(len(offsets) == len(problem.buffers), "a buffer without a place")
     for i, offset in offsets.items():
-        buffer = problem.buffers[i]
-        require(offset + buffer.size <= problem.end, "beyond the end of the pool")
-        require(buffer.pin in (None, offset), "not at its pin")
-        require(problem.permits(i, offset), "not aligned, or in a reserved range")
+        buffer, pool = problem.buffers[i], pools[i]
+        require(offset + buffer.size <= pool.end, "beyond the end of the pool")
+        require(buffer.offset in (None, offset), "not at its pin")
+        alignment = lcm(buffer.alignment, pool.alignment)
+        require((pool.base + offset) % alignment == 0, "not aligned")
+        hits = buffer.size and any(a < offset + buffer.size and offset < b for a, b in pool.reserved)
+        require(not hits, "in a reserved range")
         first = problem.group_of(i)[0]
-        require(offset - offsets[first] == problem.distance(first, i), "another distance in a group")
+        kept = offset - offsets[first] == problem.distance(first, i) and pools[first] is pool
+        require(kept, "another distance in a group")
     for i, j in combinations(offsets, 2):
         a, b = offsets[i], offsets[j]
-        if a < b + problem.buffers[j].size and b < a + problem.buffers[i].size and problem.meet(i, j):
+        if pools[i] is not pools[j] or not problem.meet(i, j):
+            continue
+        if a < b + problem.buffers[j].size and b < a + problem.buffers[i].size:
             require(a == b and frozenset((i, j)) in problem.ties, "two overlap")
     return max(
         (at + problem.buffers[i].size for i, at in offsets.items() if problem.buffers[i].size), default=0
@@ -440,17 +517,24 @@ class Proof:
         know(self.data.startswith(head), "no proof")
         self.at = len(head) + 32
         require(self.data[len(head) : self.at] == digest, "for another problem")
-        steps, refuted = 0, -1
+        steps, refuted, several = 0, -1, len(self.problem.pools) > 1
+        laid: int | None = None
         while kind := self.number():
             steps += 1
+            require(kind == 4 or laid is not None or not several, "the height comes first")
             if kind == 1:
                 self.lemma()
             elif kind == 2:
                 del self.lemmas[self.back()]
+            elif kind == 4 and several:
+                laid = self.amount()
+                self.lemmas.clear()
+                self.problem.lay_space(laid)
             else:
                 require(kind == 3, "an unknown step")
                 height = self.amount()
-                end = min(height, self.problem.end)
+                require(laid in (None, height), "a conclusion for another height")
+                end = self.problem.end if several else min(height, self.problem.end)
                 sized = ((i, one.size) for i, one in enumerate(self.problem.buffers) if one.size)
                 self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
                 refuted = max(refuted, height)
@@ -586,8 +670,9 @@ def run(problem_path: str, plan_path: str, proof_path: str) -> int:
     peak = peak_of(problem, read_json(Path(plan_path).read_bytes()))
     refuted = Proof(problem, Path(proof_path).read_bytes()).check(sha256(data).digest())
     if peak is None:
-        require(refuted >= problem.end, "the proof does not show that nothing fits")
-        print(f"verified: no layout fits into {problem.end} bytes")
+        most = max(pool.end for pool in problem.pools)
+        require(refuted >= most, "the proof does not show that nothing fits")
+        print(f"verified: no layout fits into {'the pools' if len(problem.pools) > 1 else f'{most} bytes'}")
         return 0
     require(refuted < peak, "the proof contradicts the plan")
     if refuted == peak - 1 or peak == 0:

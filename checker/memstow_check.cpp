@@ -15,6 +15,7 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -403,15 +404,29 @@ struct Range {
     std::int64_t begin, end;
 };
 
+struct Pool {
+    std::string id = "memory";
+    std::optional<Bytes> capacity;
+    Bytes alignment = 1, base = 0;
+    std::vector<Range> reserved;  // sorted, disjoint
+
+    Bytes end() const { return capacity.value_or(kLimit); }
+};
+
 struct Buffer {
     std::string id;
     Bytes size = 0;
-    Bytes alignment = 1;  // with the pool's
-    std::optional<Bytes> pin;
+    Bytes alignment = 1;
+    std::vector<Index> pools;         // where it may be, ascending
+    std::optional<Bytes> pin_offset;  // in its pool, which is the only one then
     bool always = false;
     std::vector<Range> lives;
-    // Where it may be, by "The grid" of the page: offsets that leave `residue` when divided by `modulus`.
+    // Where it may be in proofs, by "The grid" of the page: addresses that leave `residue` when divided by
+    // `modulus`, and that are in none of the ranges.
+    Bytes grain = 1;  // its alignment in any of its pools
+    std::optional<Bytes> pin;
     Bytes modulus = 1, residue = 0;
+    const std::vector<Range>* barred = nullptr;
     // Those with bytes that keep their distances from it, itself among them; 0: none.
     Index group = 0;
     Bytes place = 0;  // in the group: the distance from a to b is the difference of their places
@@ -426,7 +441,7 @@ class Problem {
         if (const Json* version = document.find("version")) {
             if (integer(*version, "the version") != 1) not_checked("the version is not 1");
         }
-        read_pool(given(document, "pools", false));
+        read_pools(given(document, "pools", false));
         const Json* list = document.find("buffers");
         if (list == nullptr) not_checked("the problem has no buffers");
         for (const Json& one : list_of(*list, "buffers")) read_buffer(one);
@@ -436,16 +451,63 @@ class Problem {
         read_relative(document);
         if (const Json* costs = document.find("reuse_costs")) list_of(*costs, "reuse_costs");
         read_objective(given(document, "objective", true));
+        if (pools.size() == 1) lay_space(kLimit);
+    }
+    Problem(const Problem&) = delete;
+
+    std::vector<Pool> pools;
+    std::vector<Buffer> buffers;
+    bool about_peaks = true;      // the objective begins with the peak, or with the largest of several
+    std::vector<Range> reserved;  // of all addresses, sorted and disjoint
+    Bytes end = 0;                // of all addresses
+
+    // The largest height that says something.
+    Bytes highest() const {
+        Bytes most = 0;
+        for (const Pool& one : pools) most = std::max(most, one.end());
+        return most;
+    }
+
+    // "The space" of the page: all pools one after the other, each up to this height.
+    void lay_space(Bytes height) {
+        barred_.clear();
+        std::vector<Bytes> starts{0};
+        base_ = pools[0].base;
+        reserved = pools[0].reserved;
+        end = pools[0].end();
+        if (pools.size() > 1) place_pools(height, starts);
+        for (Buffer& one : buffers) {
+            if (one.size == 0) continue;
+            one.grain = 0;
+            for (const Index k : one.pools) one.grain = std::gcd(one.grain, alignment_in(one, k));
+            one.pin = one.pin_offset;
+            if (one.pin) *one.pin = sum(*one.pin, starts[one.pools[0]]);
+            auto& ranges = barred_[one.pools];
+            one.barred = &ranges;  // which stays where it is
+            if (!ranges.empty()) continue;
+            ranges = reserved;
+            for (Index k = 0; k < pools.size() && one.pools.size() < pools.size(); ++k) {
+                if (std::find(one.pools.begin(), one.pools.end(), k) != one.pools.end()) continue;
+                ranges.push_back({starts[k], starts[k] + std::min(pools[k].end(), height)});
+            }
+            merge(ranges);
+        }
         lay_grid();
     }
 
-    std::vector<Buffer> buffers;
-    std::string pool = "memory";
-    std::optional<Bytes> capacity;
-    Bytes base = 0;
-    std::vector<Range> reserved;  // sorted, disjoint
+    std::optional<Index> pool_of(const std::string& id) const {
+        for (Index k = 0; k < pools.size(); ++k) {
+            if (pools[k].id == id) return k;
+        }
+        return std::nullopt;
+    }
 
-    Bytes end() const { return capacity.value_or(kLimit); }
+    Bytes alignment_in(const Buffer& one, Index pool) const {
+        const Bytes part = one.alignment / std::gcd(one.alignment, pools[pool].alignment);
+        if (pools[pool].alignment > kLimit / part)
+            not_checked("the alignment of '" + one.id + "' is beyond 2^62");
+        return pools[pool].alignment * part;
+    }
 
     std::optional<Index> index_of(const std::string& id) const {
         const auto known = index_.find(id);
@@ -505,9 +567,9 @@ class Problem {
             const Bytes up = rest == 0 ? 0 : one.modulus - rest;
             if (at > kLimit - one.size || up > kLimit - one.size - at) return std::nullopt;
             at += up;
-            const auto next = std::upper_bound(reserved.begin(), reserved.end(), at,
+            const auto next = std::upper_bound(one.barred->begin(), one.barred->end(), at,
                                                [](Bytes x, const Range& range) { return x < range.end; });
-            if (next == reserved.end() || next->begin >= at + one.size) return at;
+            if (next == one.barred->end() || next->begin >= at + one.size) return at;
             at = next->end;
         }
     }
@@ -521,24 +583,75 @@ class Problem {
             const Bytes down = (at % one.modulus + one.modulus - one.residue) % one.modulus;
             if (down > at) return std::nullopt;
             at -= down;
-            const auto after = std::lower_bound(reserved.begin(), reserved.end(), at + one.size,
+            const auto after = std::lower_bound(one.barred->begin(), one.barred->end(), at + one.size,
                                                 [](const Range& range, Bytes x) { return range.begin < x; });
-            if (after == reserved.begin() || std::prev(after)->end <= at) return at;
+            if (after == one.barred->begin() || std::prev(after)->end <= at) return at;
             at = std::prev(after)->begin - one.size;
         }
     }
 
-    // Whether the rules of the problem allow the offset, whatever the grid.
-    bool aligned(const Buffer& one, Bytes offset) const {
-        return (base % one.alignment + offset % one.alignment) % one.alignment == 0;
+    static bool aligned(Bytes base, Bytes offset, Bytes alignment) {
+        return (base % alignment + offset % alignment) % alignment == 0;
     }
-    bool in_reserved(const Buffer& one, Bytes offset) const {
-        return one.size != 0 && std::any_of(reserved.begin(), reserved.end(), [&](const Range& range) {
+    static bool within(const std::vector<Range>& ranges, const Buffer& one, Bytes offset) {
+        return one.size != 0 && std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
                    return range.begin < offset + one.size && offset < range.end;
                });
     }
 
   private:
+    static Bytes sum(Bytes a, Bytes b) {
+        if (a > kLimit - b) not_checked("the pools have more than 2^62 addresses");
+        return a + b;
+    }
+
+    // Sorted and disjoint.
+    static void merge(std::vector<Range>& ranges) {
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const Range& a, const Range& b) { return a.begin < b.begin; });
+        std::vector<Range> merged;
+        for (const Range& range : ranges) {
+            if (merged.empty() || range.begin > merged.back().end) merged.push_back(range);
+            merged.back().end = std::max(merged.back().end, range.end);
+        }
+        ranges = std::move(merged);
+    }
+
+    // Where several pools begin; what is between them is reserved.
+    void place_pools(Bytes height, std::vector<Bytes>& starts) {
+        Bytes step = 0;
+        for (const Pool& one : pools) {
+            step = std::gcd(step, one.base);
+            for (const Range& range : one.reserved) step = std::gcd(step, range.end);
+        }
+        step = std::max(common_divisor(step), Bytes{1});
+        for (const Buffer& one : buffers) {
+            for (const Index k : one.size == 0 ? std::vector<Index>{} : one.pools) {
+                const Bytes alignment = alignment_in(one, k), part = alignment / std::gcd(step, alignment);
+                if (step > kLimit / part) not_checked("the alignments of the pools are beyond 2^62");
+                step *= part;
+            }
+        }
+        base_ = 0;
+        starts.clear();
+        reserved.clear();
+        Bytes free_from = 0;
+        for (Index k = 0; k < pools.size(); ++k) {
+            Bytes start = pools[k].base % step;
+            if (start < free_from) start = sum(start, (free_from - start + step - 1) / step * step);
+            if (start > 0) reserved.push_back({starts.empty() ? 0 : end, start});
+            const Bytes length = std::min(pools[k].end(), height);
+            for (const Range& range : pools[k].reserved) {
+                const Bytes top = k + 1 < pools.size() ? std::min(range.end, length) : range.end;
+                if (range.begin < length) reserved.push_back({sum(start, range.begin), sum(start, top)});
+            }
+            starts.push_back(start);
+            end = sum(start, length);
+            free_from = sum(end, 1);
+        }
+        merge(reserved);
+    }
+
     static std::uint64_t key(Index i, Index j) {
         return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
     }
@@ -554,45 +667,42 @@ class Problem {
     }
 
     bool pin_stands(const Buffer& one) const {
-        return *one.pin <= kLimit - one.size && aligned(one, *one.pin) && !in_reserved(one, *one.pin);
+        return *one.pin <= kLimit - one.size && aligned(base_, *one.pin, one.grain) &&
+               !within(*one.barred, one, *one.pin);
     }
 
-    void read_pool(const Json* pools) {
-        if (pools == nullptr) return;
-        if (list_of(*pools, "pools").size() != 1)
-            not_checked("the problem has not one pool, but several or none");
-        const Json& only = pools->items[0];
-        known_fields(only, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
-        const Json* id = only.find("id");
-        if (id == nullptr) not_checked("the pool has no id");
-        pool = text_of(*id, "the id of the pool");
-        if (const Json* value = given(only, "capacity", true)) capacity = bytes(*value, "the capacity");
-        if (const Json* value = given(only, "alignment", false))
-            alignment_ = bytes(*value, "the alignment", 1);
-        if (const Json* value = given(only, "base", true)) base = bytes(*value, "the base");
-        if (const Json* value = given(only, "reserved", false)) {
-            for (const Json& one : list_of(*value, "reserved")) read_reserved(one);
-        }
-        std::sort(reserved.begin(), reserved.end(),
-                  [](const Range& a, const Range& b) { return a.begin < b.begin; });
-        std::vector<Range> merged;
-        for (const Range& range : reserved) {
-            if (!merged.empty() && range.begin <= merged.back().end) {
-                merged.back().end = std::max(merged.back().end, range.end);
-            } else {
-                merged.push_back(range);
+    void read_pools(const Json* list) {
+        if (list == nullptr) return pools.emplace_back(), void();
+        const std::size_t count = list_of(*list, "pools").size();
+        if (count == 0 || count > 1'000) not_checked("the problem has no pool, or too many");
+        for (const Json& value : list->items) {
+            known_fields(value, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
+            Pool one;
+            const Json* id = value.find("id");
+            if (id == nullptr) not_checked("the pool has no id");
+            one.id = text_of(*id, "the id of the pool");
+            if (pool_of(one.id)) not_checked("two pools are called '" + one.id + "'");
+            if (const Json* size = given(value, "capacity", true))
+                one.capacity = bytes(*size, "the capacity");
+            if (const Json* by = given(value, "alignment", false))
+                one.alignment = bytes(*by, "the alignment", 1);
+            if (const Json* base = given(value, "base", true)) one.base = bytes(*base, "the base");
+            if (const Json* ranges = given(value, "reserved", false)) {
+                for (const Json& range : list_of(*ranges, "reserved")) read_reserved(one, range);
             }
+            merge(one.reserved);
+            pools.push_back(std::move(one));
         }
-        reserved = merged;
     }
 
-    void read_reserved(const Json& one) {
+    static void read_reserved(Pool& pool, const Json& one) {
         known_fields(one, "a reserved range", {"offset", "size"});
         const Json *offset = one.find("offset"), *size = one.find("size");
         if (offset == nullptr || size == nullptr) not_checked("a reserved range lacks its offset or size");
         const Bytes begin = bytes(*offset, "a reserved offset"), length = bytes(*size, "a reserved size", 1);
-        if (length > end() || begin > end() - length) not_checked("a reserved range ends beyond the pool");
-        reserved.push_back({begin, begin + length});
+        if (length > pool.end() || begin > pool.end() - length)
+            not_checked("a reserved range ends beyond the pool");
+        pool.reserved.push_back({begin, begin + length});
     }
 
     void read_life(Buffer& buffer, const Json& life) const {
@@ -626,23 +736,34 @@ class Problem {
                 not_checked("the lifetimes" + of + " are empty");
             for (const Json& range : lives->items) read_life(buffer, range);
         }
-        Bytes own = 1;
-        if (const Json* value = given(one, "alignment", false)) own = bytes(*value, "the alignment" + of, 1);
-        const Bytes part = own / std::gcd(own, alignment_);
-        if (alignment_ > kLimit / part) not_checked("the alignment" + of + " is beyond 2^62");
-        buffer.alignment = alignment_ * part;
-        if (const Json* pools = given(one, "pools", true)) {
-            if (list_of(*pools, "the pools" + of).size() != 1 ||
-                text_of(pools->items[0], "a pool" + of) != pool) {
-                not_checked("the pools" + of + " are not the one pool");
-            }
+        if (const Json* value = given(one, "alignment", false))
+            buffer.alignment = bytes(*value, "the alignment" + of, 1);
+        const auto known = [&](const Json& value) {
+            const auto index = pool_of(text_of(value, "a pool" + of));
+            if (!index) not_checked("the pool '" + value.text + "'" + of + " is unknown");
+            return *index;
+        };
+        if (const Json* allowed = given(one, "pools", true)) {
+            for (const Json& value : list_of(*allowed, "the pools" + of))
+                buffer.pools.push_back(known(value));
+            std::sort(buffer.pools.begin(), buffer.pools.end());
+            const auto twice = std::adjacent_find(buffer.pools.begin(), buffer.pools.end());
+            if (buffer.pools.empty() || twice != buffer.pools.end())
+                not_checked("the pools" + of + " are none, or one is named twice");
+        } else {
+            for (Index k = 0; k < pools.size(); ++k) buffer.pools.push_back(k);
         }
         const Json *pin = given(one, "pool", true), *offset = given(one, "offset", true);
-        if (pin != nullptr && text_of(*pin, "the pool" + of) != pool)
-            not_checked("the pool" + of + " is unknown");
+        if (pin != nullptr) {
+            const Index only = known(*pin);
+            if (std::find(buffer.pools.begin(), buffer.pools.end(), only) == buffer.pools.end())
+                not_checked("the pool" + of + " is none of its pools");
+            buffer.pools = {only};
+        }
         if (offset != nullptr && pin == nullptr)
             not_checked("'" + buffer.id + "' has an offset without a pool");
-        if (offset != nullptr) buffer.pin = bytes(*offset, "the offset" + of);
+        if (offset != nullptr) buffer.pin_offset = bytes(*offset, "the offset" + of);
+        for (const Index k : buffer.pools) alignment_in(buffer, k);
         constexpr std::size_t kMostBuffers = 100'000'000;
         if (buffers.size() >= kMostBuffers) not_checked("the problem has too many buffers");
         if (!index_.emplace(buffer.id, static_cast<Index>(buffers.size())).second) {
@@ -685,11 +806,7 @@ class Problem {
     void read_relative(const Json& document) {
         const Json* list = document.find("relative");
         if (list == nullptr) return;
-        struct Tie {
-            Index to;
-            Bytes distance;
-        };
-        std::vector<std::vector<Tie>> ties(buffers.size());
+        std::vector<std::vector<std::pair<Index, Bytes>>> ties(buffers.size());
         for (const Json& one : list_of(*list, "relative")) {
             known_fields(one, "relative", {"buffer", "base", "offset"});
             const Json *buffer = one.find("buffer"), *from = one.find("base"), *offset = one.find("offset");
@@ -705,21 +822,21 @@ class Problem {
         for (Index first = 0; first < buffers.size(); ++first) {
             if (seen[first] || ties[first].empty()) continue;
             std::vector<Index> reached{first}, sized;
+            std::size_t ends = 0;
             seen[first] = 1;
             for (std::size_t k = 0; k < reached.size(); ++k) {
                 const Index i = reached[k];
                 if (buffers[i].size != 0) sized.push_back(i);
-                for (const Tie& tie : ties[i]) {
-                    const Bytes place = buffers[i].place + tie.distance;
+                ends += ties[i].size();
+                for (const auto& [to, by] : ties[i]) {
+                    const Bytes place = buffers[i].place + by;
                     if (place > kLimit / 2 || place < -kLimit / 2) not_checked("a distance is beyond 2^61");
-                    if (seen[tie.to] && buffers[tie.to].place != place) not_checked("distances contradict");
-                    if (!seen[tie.to]) reached.push_back(tie.to);
-                    seen[tie.to] = 1;
-                    buffers[tie.to].place = place;
+                    if (seen[to] && buffers[to].place != place) not_checked("distances contradict");
+                    if (!seen[to]) reached.push_back(to);
+                    seen[to] = 1;
+                    buffers[to].place = place;
                 }
             }
-            std::size_t ends = 0;
-            for (const Index i : reached) ends += ties[i].size();
             if (ends / 2 != reached.size() - 1) not_checked("relative has a cycle");
             if (sized.size() < 2) continue;
             std::sort(sized.begin(), sized.end());
@@ -734,44 +851,46 @@ class Problem {
         }
     }
 
-    void read_objective(const Json* objective) const {
+    void read_objective(const Json* objective) {
+        about_peaks = pools.size() == 1;  // what is least by default
         if (objective == nullptr) return;
         const auto& terms = list_of(*objective, "the objective");
         const std::string first = terms.empty() ? "" : text_of(terms[0], "the objective");
-        if (first != "peak" && first != "max_peak" && first != "peak:" + pool) {
-            not_checked("the objective does not begin with the peak");
+        about_peaks =
+            first == "max_peak" || (pools.size() == 1 && (first == "peak" || first == "peak:" + pools[0].id));
+    }
+
+    // Of this, and of all sizes, distances and pins.
+    Bytes common_divisor(Bytes of) const {
+        for (Index i = 0; i < buffers.size(); ++i) {
+            if (buffers[i].size == 0) continue;
+            of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin_offset.value_or(0));
+            if (buffers[i].group != 0) of = std::gcd(of, distance(group_of(i)[0], i));
         }
+        return of;
     }
 
     // "The grid" of the page.
     void lay_grid() {
         Bytes grid = 0;
         for (const Range& range : reserved) grid = std::gcd(grid, range.end);
-        for (const Buffer& one : buffers) {
-            if (one.size == 0) continue;
-            grid = std::gcd(grid, one.size);
-            if (one.pin) grid = std::gcd(grid, *one.pin);
-        }
-        for (const auto& group : groups_) {
-            for (const Index i : group) grid = std::gcd(grid, distance(group[0], i));
-        }
+        grid = common_divisor(grid);
         if (grid == 0) return;
-        const auto free = [&](const Buffer& one) {
-            return grid % one.alignment == 0 && base % one.alignment == 0;
-        };
+        const auto free = [&](const Buffer& one) { return grid % one.grain == 0 && base_ % one.grain == 0; };
         for (Bytes before = 0; before != grid;) {
             before = grid;
             for (const Buffer& one : buffers) {
-                if (one.size != 0 && !free(one)) grid = std::gcd(grid, std::gcd(one.alignment, base));
+                if (one.size != 0 && !free(one)) grid = std::gcd(grid, std::gcd(one.grain, base_));
             }
         }
         for (Buffer& one : buffers) {
-            one.modulus = free(one) ? grid : one.alignment;
-            one.residue = free(one) ? 0 : (one.alignment - base % one.alignment) % one.alignment;
+            one.modulus = free(one) ? grid : one.grain;
+            one.residue = free(one) ? 0 : (one.grain - base_ % one.grain) % one.grain;
         }
     }
 
-    Bytes alignment_ = 1;
+    Bytes base_ = 0;
+    std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
     std::unordered_map<std::string, Index> index_;
     std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_;
     std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
@@ -798,15 +917,21 @@ Plan checked_plan(const Problem& problem, const Json& document) {
     if (state != "optimal" && state != "feasible")
         not_checked("the status is '" + state + "': there is no plan");
     if (placements == nullptr) not_checked("the plan has no placements");
+    if (!problem.about_peaks) not_checked("the objective does not begin with the peak");
     const std::size_t count = problem.buffers.size();
     std::vector<std::optional<Bytes>> offsets(count);
+    std::vector<Index> pools(count);
     for (const Json& one : list_of(*placements, "placements")) {
         known_fields(one, "a placement", {"buffer", "pool", "offset"});
         const Json *id = one.find("buffer"), *pool = one.find("pool"), *offset = one.find("offset");
         if (id == nullptr || pool == nullptr || offset == nullptr) not_checked("a placement lacks a field");
         const auto index = problem.index_of(text_of(*id, "the buffer of a placement"));
         if (!index) wrong("the plan places '" + id->text + "', which is no buffer");
-        if (text_of(*pool, "the pool of a placement") != problem.pool) wrong("the plan names another pool");
+        const auto there = problem.pool_of(text_of(*pool, "the pool of a placement"));
+        const auto& allowed = problem.buffers[*index].pools;
+        if (!there || std::find(allowed.begin(), allowed.end(), *there) == allowed.end())
+            wrong("the plan names another pool");
+        pools[*index] = *there;
         if (offsets[*index]) wrong("the plan places '" + id->text + "' twice");
         offsets[*index] = bytes(*offset, "the offset of '" + id->text + "'");
     }
@@ -814,20 +939,24 @@ Plan checked_plan(const Problem& problem, const Json& document) {
         const Buffer& one = problem.buffers[i];
         if (!offsets[i]) wrong("the plan does not place '" + one.id + "'");
         const Bytes at = *offsets[i];
-        if (one.size > problem.end() || at > problem.end() - one.size)
+        const Pool& pool = problem.pools[pools[i]];
+        if (one.size > pool.end() || at > pool.end() - one.size)
             wrong("'" + one.id + "' ends beyond the pool");
-        if (!problem.aligned(one, at)) wrong("'" + one.id + "' is not aligned");
-        if (one.pin && *one.pin != at) wrong("'" + one.id + "' is not where it is pinned");
-        if (problem.in_reserved(one, at)) wrong("'" + one.id + "' is in a reserved range");
+        if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
+            wrong("'" + one.id + "' is not aligned");
+        if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
+        if (Problem::within(pool.reserved, one, at)) wrong("'" + one.id + "' is in a reserved range");
         if (one.size != 0) plan.peak = std::max(plan.peak, at + one.size);
         const auto& group = problem.group_of(static_cast<Index>(i));
-        if (!group.empty() && at - *offsets[group[0]] != problem.distance(group[0], static_cast<Index>(i)))
+        if (!group.empty() && (pools[i] != pools[group[0]] ||
+                               at - *offsets[group[0]] != problem.distance(group[0], static_cast<Index>(i))))
             wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[group[0]].id + "'");
     }
     for (std::size_t i = 0; i < count; ++i) {
         const Bytes begin = *offsets[i], end = begin + problem.buffers[i].size;
         for (std::size_t j = 0; j < i; ++j) {
-            if (*offsets[j] >= end || begin >= *offsets[j] + problem.buffers[j].size) continue;
+            if (pools[i] != pools[j] || *offsets[j] >= end || begin >= *offsets[j] + problem.buffers[j].size)
+                continue;
             const auto a = static_cast<Index>(i), b = static_cast<Index>(j);
             if (!problem.meet(a, b) || (begin == *offsets[j] && problem.may_tie(a, b))) continue;
             wrong("'" + problem.buffers[i].id + "' and '" + problem.buffers[j].id + "' overlap");
@@ -907,8 +1036,7 @@ class Context {
 
 class Proof {
   public:
-    Proof(const Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file,
-          bool shows)
+    Proof(Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file, bool shows)
         : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {}
 
     // The greatest height at most which no layout is, if the proof shows one.
@@ -925,6 +1053,7 @@ class Proof {
         for (;; ++step_) {
             const Number kind = number();
             if (kind == 0) break;
+            if (kind != 4 && problem_.pools.size() > 1 && !height_) fail("the height comes first");
             if (kind == 1) {
                 lemma();
             } else if (kind == 2) {
@@ -933,6 +1062,8 @@ class Proof {
                 lemmas_.erase(which);
             } else if (kind == 3) {
                 refuted = std::max(refuted.value_or(0), conclusion());
+            } else if (kind == 4 && problem_.pools.size() > 1) {
+                lay_space();
             } else {
                 fail("an unknown kind of step, " + std::to_string(kind));
             }
@@ -1030,9 +1161,8 @@ class Proof {
         if (rule == 0) return derive("  because");
         if (rule == 1 || rule == 2) {
             const Index one = item();
-            const Bytes at = amount();
             saved_ = now_.bounds;
-            rule == 1 ? split_low(one, at) : split_high(one, at);
+            split(one, amount(), rule == 1);
         } else if (rule == 3) {
             const Index one = item(), other = item();
             if (!problem_.conflict(one, other)) fail("an order of two that do not conflict");
@@ -1052,65 +1182,38 @@ class Proof {
         }
     }
 
-    void split_low(Index one, Bytes at) {
-        if (at < now_[one].low) fail("a split below the range");
+    // From below; or the same from above.
+    void split(Index one, Bytes at, bool low) {
+        if (low ? at < now_[one].low : at > now_[one].high) fail("a split outside of the range");
         const std::vector<Index> group = moving_with(one);
         require_place(group, one, at);
-        now_.lower(one, at);
-        derive("  if " + id(one) + " is at most at " + std::to_string(at));
+        low ? now_.lower(one, at) : now_.raise(one, at);
+        derive("  if " + id(one) + " is at " + (low ? "most at " : "least at ") + std::to_string(at));
         now_.restore(saved_);
-        // Some layout has it on top of another, or what moves with it, since it is not at its least offset.
-        std::optional<Bytes> least;
+        // Some layout has it, or what moves with it, right on top of another, or under it.
+        std::optional<Bytes> next;
         for (const Index k : group) {
             const Bytes by = problem_.distance(one, k);
             for (const Bound& other : saved_) {
                 if (!problem_.conflict(k, other.item)) continue;
-                if (group.size() == 1) {
-                    const auto highest = problem_.at_or_above(k, other.high + size(other.item));
-                    if (highest && *highest <= at) continue;
-                } else if (other.high + size(other.item) <= at + by) {
-                    continue;
-                }
-                const auto lowest = problem_.at_or_above(k, other.low + size(other.item));
-                if (lowest) least = std::min(least.value_or(kLimit), *lowest - by);
+                const Bytes first = low ? other.low + size(other.item) : other.high - size(k);
+                const Bytes last = low ? other.high + size(other.item) : other.low - size(k);
+                const auto farthest = group.size() > 1 ? std::optional(last) : allowed(k, last, low);
+                if (farthest && (low ? *farthest <= at + by : *farthest >= at + by)) continue;
+                const auto nearest = allowed(k, first, low);
+                if (nearest && (!next || (low ? *nearest - by < *next : *nearest - by > *next)))
+                    next = *nearest - by;
             }
         }
-        if (least) {
-            now_.raise(one, std::max(*least, at + 1));
-        } else {
-            now_.dead = true;
-        }
-        derive("  if " + id(one) + " is above that, on top of another");
+        if (!next) now_.dead = true;
+        if (next && low) now_.raise(one, std::max(*next, at + 1));
+        if (next && !low) now_.lower(one, std::min(*next, at - 1));
+        derive("  if " + id(one) +
+               (low ? " is above that, on top of another" : " is below that, under another"));
     }
 
-    void split_high(Index one, Bytes at) {
-        if (at > now_[one].high) fail("a split above the range");
-        const std::vector<Index> group = moving_with(one);
-        require_place(group, one, at);
-        now_.raise(one, at);
-        derive("  if " + id(one) + " is at least at " + std::to_string(at));
-        now_.restore(saved_);
-        std::optional<Bytes> most;
-        for (const Index k : group) {
-            const Bytes by = problem_.distance(one, k);
-            for (const Bound& other : saved_) {
-                if (!problem_.conflict(k, other.item)) continue;
-                if (group.size() == 1) {
-                    const auto lowest = problem_.at_or_below(k, other.low - size(k));
-                    if (lowest && *lowest >= at) continue;
-                } else if (other.low >= at + by + size(k)) {
-                    continue;
-                }
-                const auto highest = problem_.at_or_below(k, other.high - size(k));
-                if (highest) most = std::max(most.value_or(-kLimit), *highest - by);
-            }
-        }
-        if (most) {
-            now_.lower(one, std::min(*most, at - 1));
-        } else {
-            now_.dead = true;
-        }
-        derive("  if " + id(one) + " is below that, under another");
+    std::optional<Bytes> allowed(Index item, Bytes from, bool up) const {
+        return up ? problem_.at_or_above(item, from) : problem_.at_or_below(item, from);
     }
 
     // The buffer, and those of the context that keep their distance from it.
@@ -1276,8 +1379,19 @@ class Proof {
         fail("the stretch is not overfull");
     }
 
+    // Of several pools: what is proven is about this height, and about addresses that it determines.
+    void lay_space() {
+        height_ = amount();
+        lemmas_.clear();
+        now_.clear();
+        problem_.lay_space(*height_);
+        if (shows_) std::cout << "addresses of all pools end at " << problem_.end << '\n';
+    }
+
     Bytes conclusion() {
-        const Bytes height = amount(), end = std::min(height, problem_.end());
+        const Bytes height = amount();
+        if (height_ && height != *height_) fail("a conclusion for another height");
+        const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
         if (shows_) std::cout << "no layout has a peak of at most " << height << '\n';
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
@@ -1288,7 +1402,7 @@ class Proof {
         return height;
     }
 
-    const Problem& problem_;
+    Problem& problem_;
     const std::array<std::uint8_t, 32>& digest_;
     std::streambuf& file_;
     const bool shows_;
@@ -1296,6 +1410,7 @@ class Proof {
     std::vector<Bound> saved_;  // of the lemma at hand, before its cases
     std::unordered_map<Number, std::vector<Bound>> lemmas_;
     Number made_ = 0, step_ = 0;
+    std::optional<Bytes> height_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -1310,7 +1425,7 @@ struct Verdict {
 
 // Without a plan the steps are printed.
 Verdict compared(const std::string& problem_text, const std::string* plan_text, std::streambuf& file) {
-    const Problem problem(JsonReader(problem_text, "the problem").document());
+    Problem problem(JsonReader(problem_text, "the problem").document());
     std::optional<Plan> plan;
     if (plan_text != nullptr) plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document());
     const auto digest = Sha256::of(problem_text);
@@ -1318,10 +1433,11 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
     const std::optional<Bytes> refuted = proof.checked();
     if (!plan) return {verified, "", refuted};
     if (plan->infeasible) {
-        if (!refuted || *refuted < problem.end())
+        if (!refuted || *refuted < problem.highest())
             wrong("the plan says infeasible, but the proof does not show it");
-        return {verified, "verified: no layout fits into " + std::to_string(problem.end()) + " bytes",
-                refuted};
+        const std::string room =
+            problem.pools.size() > 1 ? "the pools" : std::to_string(problem.highest()) + " bytes";
+        return {verified, "verified: no layout fits into " + room, refuted};
     }
     if (refuted && *refuted >= plan->peak) wrong("the proof contradicts the plan");
     const std::string peak = std::to_string(plan->peak);

@@ -130,7 +130,7 @@ def write_proofs(
     args: argparse.Namespace, problem: "Problem", plan: "Plan", data: bytes, options: "Options", began: float
 ) -> "tuple[Plan, list[str]]":
     """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
-    from memstow.planner.proofs.prove import prove_within
+    from memstow.planner.proofs.prove import is_about_peaks, prove_within
     from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
@@ -141,6 +141,12 @@ def write_proofs(
         budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
     lines = list[str]()
     if args.proof is not None:
+        if plan.status in PLANNED and not is_about_peaks(problem):
+            print_error(
+                f"{plain(args.proof)} is not written: of several pools proofs are about `max_peak`, or that "
+                "nothing fits"
+            )
+            return plan, lines
         proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
         size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
         lines += _shown(plan, args.proof, None if proof is None else proof.bound, size)

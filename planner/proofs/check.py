@@ -15,9 +15,10 @@ from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem, parse_term
+from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import record
 from memstow.planner.proofs._checker import check
+from memstow.planner.proofs.prove import is_about_peaks
 from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
 
 BY_PROOF: Final = "its proof"
@@ -102,11 +103,12 @@ def with_proof(problem: Problem, plan: Plan, verdict: Verdict, proof: CheckedPro
         return verdict.violated(Violation(Code.PROOF, message))
     if plan.status is Status.INFEASIBLE and proof.verified:
         return verdict.standing((Subject.NOTHING_FITS, None), Standing.CHECKED, BY_PROOF)
-    (pool,) = problem.pools
     for value in plan.objective[:1]:  # Bounds of the others are about plans with this peak.
-        term = parse_term(value.term)
-        if term is not None and term.is_peak_of(pool.id, 1) and value.bound <= proof.bound:
+        if is_about_peaks(problem) and value.bound <= proof.bound:
             verdict = verdict.standing((Subject.BOUND, value.term), Standing.CHECKED, BY_PROOF)
+    if len(problem.pools) > 1:
+        return verdict
+    (pool,) = problem.pools
     for use in plan.pools:
         if use.pool == pool.id and use.bound <= proof.bound:
             verdict = verdict.standing((Subject.POOL_BOUND, use.pool), Standing.CHECKED, BY_PROOF)

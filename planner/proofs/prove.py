@@ -6,10 +6,10 @@ names: they are tried before all.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from hashlib import file_digest, sha256
-from itertools import combinations
+from itertools import combinations, product
 from math import gcd, lcm
 from typing import Final
 
@@ -86,25 +86,32 @@ def why_not(problem: Problem) -> str | None:
 
 
 def _without_a_rule(problem: Problem) -> str | None:
-    if len(problem.pools) != 1:
-        return "it has several pools"
-    (pool,) = problem.pools
-    for one, names in ((problem, _UNKNOWN[Problem]), (pool, _UNKNOWN[Pool])):
+    for one, names in ((problem, _UNKNOWN[Problem]), *((pool, _UNKNOWN[Pool]) for pool in problem.pools)):
         if any(getattr(one, name) for name in names):
             return f"it has `{next(name for name in names if getattr(one, name))}`"
     for name in _UNKNOWN[Buffer]:
         if any(getattr(buffer, name) is not None for buffer in problem.buffers):
             return f"it has buffers with `{name}`"
-    if next(iter(problem.terms()), None) not in ("peak", "max_peak", f"peak:{pool.id}"):
-        return "its objective does not begin with the peak"
+    if not is_about_peaks(problem) and any(pool.capacity is None for pool in problem.pools):
+        what = "the peak" if len(problem.pools) == 1 else "`max_peak`, and not all pools have a capacity"
+        return f"its objective does not begin with {what}"
     lives = (time for buffer in problem.buffers for life in _lives(buffer) for time in life)
     if any(not -_LATEST <= time <= _LATEST for time in lives):
         return "its times are beyond 2^62"
-    if any(lcm(buffer.alignment, pool.alignment) > LIMIT for buffer in problem.buffers):
+    together = product(problem.buffers, problem.pools)
+    if any(lcm(buffer.alignment, pool.alignment) > LIMIT for buffer, pool in together):
         return "an alignment is beyond 2^62"
     if any(place > LIMIT // 2 for places in _groups(problem) for _, place in places):
         return "buffers of a rigid group are further apart than 2^61"
     return None
+
+
+def is_about_peaks(problem: Problem) -> bool:
+    """Whether the first term of the objective is one that proofs are about."""
+    first = next(iter(problem.terms()), None)
+    if len(problem.pools) > 1:
+        return first == "max_peak"
+    return first in ("peak", "max_peak", f"peak:{problem.pools[0].id}")
 
 
 def read_provable(document: bytes) -> Problem:
@@ -152,13 +159,13 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
     """Heights that no layout may have, and the buffers that may show it: the strongest claim first."""
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     everything = range(len(problem.buffers))
-    (pool,) = problem.pools
     if plan.status is Status.INFEASIBLE:
+        most = max(map(end_of, problem.pools))
         named = () if plan.explanation is None else plan.explanation.buffers
-        yield end_of(pool), sorted(index_of[name] for name in named if name in index_of)
-        yield end_of(pool), everything
+        yield most, sorted(index_of[name] for name in named if name in index_of)
+        yield most, everything
         return
-    if plan.status not in PLANNED or not plan.objective:
+    if plan.status not in PLANNED or not plan.objective or not is_about_peaks(problem):
         return
     first = plan.objective[0]
     certificate = first.certificate
@@ -170,33 +177,43 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         yield first.bound - 1, sorted(index_of[name] for name in certificate.buffers)
     yield first.bound - 1, everything
     fullest = _fullest(problem)
-    yield sum(problem.buffers[i].size for i in fullest) - 1, fullest
+    yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
 
 
 def _attempt(
     problem: Problem, chosen: Sequence[int], height: int, digest: bytes, path: str, budget: Budget
 ) -> Proof | None:
     """A proof that these buffers alone do not fit below the height."""
-    (pool,) = problem.pools
     kept = [index for index in chosen if problem.buffers[index].size]
     if not kept and height >= 0:
         return None
     if len(kept) > MOST_BUFFERS and len(kept) == sum(bool(buffer.size) for buffer in problem.buffers):
         return None
-    place = grid_of(problem)
-    items = [(index, problem.buffers[index].size, *place(problem.buffers[index])) for index in kept]
-    reserved = merged((one.offset, one.offset + one.size) for one in pool.reserved)
+    space = Space(problem, max(height, 0))
+    if space.end > LIMIT:
+        return None
+    barred = list[list[Range]]()
+    items = list[tuple[int, int, int, int, int, int]]()
+    for index in kept:
+        buffer = problem.buffers[index]
+        ranges = space.barred(buffer)
+        if ranges not in barred:
+            barred.append(ranges)
+        items.append((index, buffer.size, *space.place(buffer), barred.index(ranges)))
     exempt, listed = _special_pairs(problem, [problem.buffers[index] for index in kept])
     written = write_proof(
         path,
         digest,
         items,
-        reserved,
+        space.reserved,
+        barred,
         moments_of([problem.buffers[index] for index in kept]),
         exempt,
         listed,
         _groups_among(problem, kept),
-        min(height, end_of(pool)),
+        min(height, space.end) if height < 0 else space.end,
+        min(height, space.end) if len(problem.pools) == 1 else height,
+        len(problem.pools) > 1,
         budget,
     )
     if not written.proven:
@@ -247,31 +264,83 @@ def conflicts_of(problem: Problem, buffers: Sequence[Buffer]) -> _Pairs:
     return sorted(together.difference(exempt).union(listed))
 
 
-def grid_of(problem: Problem) -> "Callable[[Buffer], tuple[int, int, int]]":
-    """By buffer, modulus and residue of the offsets that it may have without loss, and its pin or -1."""
-    (pool,) = problem.pools
-    base = pool.base or 0
-    sized = [buffer for buffer in problem.buffers if buffer.size]
-    ends = [one[1] for one in merged((one.offset, one.offset + one.size) for one in pool.reserved)]
-    pins = [buffer.offset for buffer in sized if buffer.offset is not None]
-    distances = (place for group in _groups(problem) for _, place in group)
-    grid = gcd(*ends, *(buffer.size for buffer in sized), *pins, *distances)
-    alignments = {lcm(buffer.alignment, pool.alignment) for buffer in sized}
-    before = None
-    while before != grid:
-        before = grid
-        for alignment in alignments:
-            if grid % alignment or base % alignment:
-                grid = gcd(grid, alignment, base)
+class Space:
+    """The addresses of a pool up to a height; of several pools they lie one after the other.
 
-    def place(buffer: Buffer) -> tuple[int, int, int]:
-        alignment = lcm(buffer.alignment, pool.alignment)
-        pin = -1 if buffer.offset is None else buffer.offset
-        if grid % alignment or base % alignment:
-            return alignment, -base % alignment, pin
-        return grid, 0, pin
+    Pools begin where alignments and the grid are the same in all. What is between them is reserved.
+    """
 
-    return place
+    def __init__(self, problem: Problem, height: int) -> None:
+        self._pools = problem.pools
+        self._lengths = [min(end_of(pool), height) for pool in problem.pools]
+        self._starts = [0]
+        self._base = problem.pools[0].base or 0
+        self.end = self._lengths[0]
+        sized = [buffer for buffer in problem.buffers if buffer.size]
+        taken = [(one.offset, one.offset + one.size) for one in problem.pools[0].reserved]
+        grid = gcd(
+            *(buffer.size for buffer in sized),
+            *(buffer.offset for buffer in sized if buffer.offset is not None),
+            *(place for group in _groups(problem) for _, place in group),
+        )
+        if len(problem.pools) > 1:
+            taken = self._place(sized, grid)
+        self.reserved = merged(taken)
+        self._grid = gcd(grid, *(end for _, end in self.reserved))
+        grains = {self._grain(buffer) for buffer in sized}
+        before = None
+        while before != self._grid:
+            before = self._grid
+            for grain in grains:
+                if not self._is_free(grain):
+                    self._grid = gcd(self._grid, grain, self._base)
+
+    def _place(self, sized: Sequence[Buffer], grid: int) -> list[Range]:
+        """Put several pools one after the other; what no buffer may touch."""
+        ends = (one.offset + one.size for pool in self._pools for one in pool.reserved)
+        grid = gcd(grid, *ends, *(pool.base or 0 for pool in self._pools)) or 1
+        step = lcm(grid, *(lcm(b.alignment, self._pools[k].alignment) for b in sized for k in self._of(b)))
+        self._starts, self._base, self.end = [], 0, -1
+        taken = list[Range]()
+        for pool, length in zip(self._pools, self._lengths, strict=True):
+            start = (pool.base or 0) % step
+            start += max(-(-(self.end + 1 - start) // step), 0) * step
+            taken.append((max(self.end, 0), start))
+            for one in pool.reserved:
+                end = one.offset + one.size
+                if one.offset < length:
+                    is_last = pool is self._pools[-1]
+                    taken.append((start + one.offset, start + (end if is_last else min(end, length))))
+            self._starts.append(start)
+            self.end = start + length
+        return [(begin, end) for begin, end in taken if begin < end]
+
+    def _of(self, buffer: Buffer) -> list[int]:
+        """The pools where the buffer may be."""
+        names = buffer.pools if buffer.pool is None else (buffer.pool,)
+        return [k for k, pool in enumerate(self._pools) if names is None or pool.id in names]
+
+    def _grain(self, buffer: Buffer) -> int:
+        """Its alignment in any of its pools."""
+        return gcd(*(lcm(buffer.alignment, self._pools[k].alignment) for k in self._of(buffer)))
+
+    def _is_free(self, grain: int) -> bool:
+        return self._grid % grain == 0 and self._base % grain == 0
+
+    def place(self, buffer: Buffer) -> tuple[int, int, int]:
+        """Modulus and residue of the addresses that it may have without loss, and its pin or -1."""
+        grain = self._grain(buffer)
+        pin = -1 if buffer.offset is None else self._starts[self._of(buffer)[0]] + buffer.offset
+        if self._is_free(grain):
+            return self._grid, 0, pin
+        return grain, -self._base % grain, pin
+
+    def barred(self, buffer: Buffer) -> list[Range]:
+        """What the buffer may not touch."""
+        inside = self._of(buffer)
+        others = (k for k in range(len(self._pools)) if k not in inside)
+        lengths = ((self._starts[k], self._starts[k] + self._lengths[k]) for k in others)
+        return merged([*self.reserved, *(one for one in lengths if one[0] < one[1])])
 
 
 def _lives(buffer: Buffer) -> Sequence[Range]:

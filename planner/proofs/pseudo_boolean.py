@@ -17,9 +17,9 @@ from typing import Final, TextIO
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem, Range, end_of, merged
+from memstow.planner.model.problem import Problem, Range, end_of
 from memstow.planner.model.records import record
-from memstow.planner.proofs.prove import conflicts_of, grid_of, moments_of, read_provable
+from memstow.planner.proofs.prove import Space, conflicts_of, moments_of, read_provable
 from memstow.solvers.core import Budget
 
 MOST_PLACES: Final = 100_000
@@ -58,7 +58,8 @@ def write_pseudo_boolean(
 
 def why_not_veripb(problem: Problem) -> str | None:
     """Why there is no proof for VeriPB though there may be another; None if there may be one."""
-    return "there are no proofs for VeriPB of rigid groups (`relative`) yet" if problem.relative else None
+    what = "rigid groups (`relative`)" if problem.relative else "several pools"
+    return f"there are no proofs for VeriPB of {what} yet" if problem.relative or problem.pools[1:] else None
 
 
 def refute_within(
@@ -106,9 +107,9 @@ class Encoding:
         self.height = min(height, end_of(pool))
         self.buffers = [buffer for buffer in problem.buffers if buffer.size]
         self.sizes = [buffer.size for buffer in self.buffers]
-        self.reserved = merged((one.offset, one.offset + one.size) for one in pool.reserved)
-        place = grid_of(problem)
-        grids = [place(buffer) for buffer in self.buffers]
+        space = Space(problem, self.height)
+        self.reserved = space.reserved
+        grids = [space.place(buffer) for buffer in self.buffers]
         self.places = list[list[int]]()
         left = MOST_PLACES
         for size, (modulus, residue, pin) in zip(self.sizes, grids, strict=True):

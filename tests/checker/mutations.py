@@ -124,7 +124,7 @@ def _change_bytes(rng: Random, data: bytes) -> bytes:
 
 def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
     buffer = rng.choice(problem["buffers"])
-    kind = rng.randrange(9)
+    kind = rng.randrange(10)
     if kind == 0:
         buffer["size"] = max(buffer["size"] + rng.choice((-1, 1)), 0)
     elif kind == 1:
@@ -137,12 +137,15 @@ def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
                 problem[name].pop(rng.randrange(len(problem[name])))
                 return
     elif kind == 4:
-        pool = problem.setdefault("pools", [{"id": "memory"}])[0]
+        pool = rng.choice(problem.setdefault("pools", [{"id": "memory"}]))
         pool[rng.choice(("capacity", "base", "alignment"))] = rng.randint(1, 12)
     elif kind == 5:
         buffer.pop("offset", None)
     elif kind == 6 and problem.get("relative"):
         rng.choice(problem["relative"])["offset"] += rng.choice((-2, -1, 1, 2))
+    elif kind == 8:
+        names = [pool["id"] for pool in problem.get("pools", [])]
+        buffer["pools"] = rng.sample(names, rng.randint(0, len(names)))
     elif kind == 7:
         names = [rng.choice(problem["buffers"])["id"] for _ in range(2)]
         tie = {"buffer": names[0], "base": names[1], "offset": rng.randint(-4, 4)}
@@ -160,6 +163,8 @@ def _change_plan(rng: Random, answer: dict[str, Any]) -> None:
         up = rng.randint(1, 4)
         for place in places:
             place["offset"] += up
+    elif rng.random() < 0.3:
+        rng.choice(places)["pool"] = rng.choice(places)["pool"]
     else:
         place = rng.choice(places)
         place["offset"] = max(place["offset"] + rng.choice((-2, -1, 1, 2, 4)), 0)
@@ -178,7 +183,7 @@ def _claim_plan(problem: dict[str, Any], answer: dict[str, Any], proof: list[int
 @cache
 def _least(document: bytes) -> int | None:
     """By brute force: the least peak; None if nothing fits."""
-    problem = replace(read_problem(document, "json"), objective=("peak",))
+    problem = replace(read_problem(document, "json"), objective=("max_peak",))
     status, vector = best(problem)
     return None if status is Status.INFEASIBLE or vector is None else vector[0]
 

@@ -203,6 +203,76 @@ def test_groups_outside_of_their_conditions(
     assert second(files, tmp_path).code == WRONG
 
 
+POOLS = TWO | {"pools": [{"id": "x"}, {"id": "y", "capacity": 7}], "objective": ["max_peak"]}
+APART = (4, 5, 3, 5, 2, 0, 2)
+"""Up to 5 there is no place for `b`, in neither pool."""
+
+
+def in_pools(x: int, y: int, pool: str = "y") -> dict[str, Any]:
+    """A plan with `a` in `x` and `b` in another one."""
+    answer = placed(x, y)
+    answer["placements"][0]["pool"], answer["placements"][1]["pool"] = "x", pool
+    return answer
+
+
+def test_several_pools(checker: Batch, tmp_path: Path) -> None:
+    files = by_hand(POOLS, in_pools(0, 0), *APART)
+    assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 6 is least"
+    # Nothing is said of other objectives, but that nothing fits.
+    other = POOLS | {"objective": ["peak"]}
+    files = by_hand(other, in_pools(0, 0), *APART)
+    assert checker.check(files).code == second(files, tmp_path).code == NOT_CHECKED
+    small = other | {"pools": [{"id": "x", "capacity": 5}, {"id": "y", "capacity": 4}]}
+    files = by_hand(small, {"status": "infeasible"}, *APART)
+    assert (
+        checker.check(files).words
+        == second(files, tmp_path).words
+        == "verified: no layout fits into the pools"
+    )
+    larger = other | {"pools": [{"id": "x", "capacity": 5}, {"id": "y", "capacity": 6}]}
+    files = by_hand(larger, {"status": "infeasible"}, *APART)
+    assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
+@pytest.mark.parametrize(
+    ("numbers", "why"),
+    [
+        ((3, 5, 2, 0, 1), "the height comes first"),
+        ((4, 5, 3, 4, 2, 0, 2), "a conclusion for another height"),
+        ((4, 6, 3, 6, 2, 0, 2), "no range is empty"),
+        ((1, 1, 0, 0, 4, 0, 2, 4, 5, 3, 5, 4, 1, 0, 3), "the height comes first"),
+        ((4, 5, 1, 1, 1, 0, 5, 0, 2, 0, 2), "a lemma whose ranges are empty"),
+    ],
+)
+def test_spaces_outside_of_their_conditions(
+    checker: Batch, tmp_path: Path, numbers: tuple[int, ...], why: str
+) -> None:
+    files = by_hand(POOLS, in_pools(0, 0), *numbers)
+    verdict = checker.check(files)
+    assert (verdict.code, why in verdict.words) == (WRONG, True), verdict
+    assert second(files, tmp_path).code == WRONG
+    files = by_hand(TWO, placed(0, 4), 4, 5, *PROOF)
+    assert "an unknown kind of step" in checker.check(files).words
+
+
+def test_a_space_forgets_all_lemmas(checker: Batch, tmp_path: Path) -> None:
+    problem = TWO | {"pools": [{"id": "x", "capacity": 9}, {"id": "y", "capacity": 3}]}
+    space, lemma = (4, 9), (1, 2, 0, 0, 4, 0, 0, 2, 0, 3, 0, 9, 2, 0, 0)
+    files = by_hand(problem, {"status": "infeasible"}, *space, *lemma, 3, 9, 4, 1, 0, 3)
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
+    files = by_hand(problem, {"status": "infeasible"}, *space, *lemma, *space, 3, 9, 4, 1, 0, 4)
+    assert "there is no such lemma" in checker.check(files).words
+    assert second(files, tmp_path).code == WRONG
+
+
+@pytest.mark.parametrize(
+    "answer", [in_pools(1, 0, "x"), in_pools(0, 0, "z"), in_pools(0, 2), in_pools(0, 0, "x")]
+)
+def test_plans_in_pools_that_are_wrong(checker: Batch, tmp_path: Path, answer: dict[str, Any]) -> None:
+    files = by_hand(POOLS, answer, *APART)
+    assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
 @pytest.mark.parametrize("plan", [tied(0, 10, 8), tied(2, 12, 6), tied(0, 4, 6)])
 def test_plans_of_groups_that_are_wrong(checker: Batch, tmp_path: Path, plan: dict[str, Any]) -> None:
     files = by_hand(TIED, plan, 0, 0)
@@ -256,7 +326,7 @@ def test_rules_outside_of_their_conditions(checker: Batch, tmp_path: Path) -> No
         ((4, 0, 2), "twins that do not conflict"),
         ((3, 0, 2), "an order of two that do not conflict"),
         ((1, 0, 1 << 62, 3), "the stretch is not overfull"),
-        ((2, 0, 6, 2), "a split above the range"),
+        ((2, 0, 6, 2), "a split outside of the range"),
         ((1, 1, 0, 3, 0, 9, 2, 0, 1), "two that do not conflict are in one stretch"),
     ):
         files = by_hand(three, answer, *lemma, *rule, 0, 8, 1, 0, 0, 1)
@@ -302,6 +372,10 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
         {"preferences": []},
         {"version": 2},
         {"pools": [{"id": "memory"}, {"id": "more"}]},
+        {"pools": [{"id": "memory"}, {"id": "memory"}], "objective": ["max_peak"]},
+        {"buffers": [{"id": "a", "size": 4, "pools": ["memory", "memory"]}]},
+        {"buffers": [{"id": "a", "size": 4, "pools": []}]},
+        {"buffers": [{"id": "a", "size": 4, "pools": ["nowhere"]}]},
         {"pools": []},
         {"pools": [{"id": "memory", "banks": 4}]},
         {"pools": [{"id": "other"}]},
@@ -418,8 +492,8 @@ def test_what_is_verified_is_what_brute_force_says(
     else:
         assert proof.bound <= vector[0]
         assert (verdict.code == VERIFIED) == (proof.bound == vector[0])
-        # Only pairs in place are seen as less than they are.
-        assert verdict.code == VERIFIED or problem.in_place
+        # Only pairs in place are seen as less than they are, and alignments that differ between pools.
+        assert verdict.code == VERIFIED or problem.in_place or problem.pools[1:]
 
 
 def puzzle(seed: int, count: int, height: int, moments: int) -> Problem:
@@ -507,5 +581,6 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_disk_that_is_full_is_an_error() -> None:
+    item, budget = (0, 4, 1, 0, -1, 0), Budget(-1.0, 1_000)
     with pytest.raises(OSError, match="No space left"):
-        write_proof("/dev/full", bytes(32), [(0, 4, 1, 0, -1)], [], [[0]], [], [], [], 3, Budget(-1.0, 1_000))
+        write_proof("/dev/full", bytes(32), [item], [], [[]], [[0]], [], [], [], 3, 3, False, budget)

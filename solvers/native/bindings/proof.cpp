@@ -20,6 +20,14 @@ namespace {
 
 using Pairs = std::vector<std::pair<Index, Index>>;
 
+using Ranges = std::vector<std::pair<Bytes, Bytes>>;
+
+std::vector<Range> converted(const Ranges& ranges) {
+    std::vector<Range> all;
+    for (const auto& [begin, end] : ranges) all.push_back({begin, end});
+    return all;
+}
+
 // What became of it; the steps of the proof, and the nodes of the search.
 struct Written {
     proof::Outcome outcome;
@@ -28,31 +36,34 @@ struct Written {
 };
 
 Written write_released(const std::string& path, const std::array<std::uint8_t, 32>& hash,
-                       const proof::Question& question, Bytes height, Budget& budget) {
+                       const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget) {
     const nb::gil_scoped_release release;
     proof::ProofFile file(path, hash);
+    if (lays && height >= 0) file.lay(height);
     proof::ProofSearch search(question, file, budget);
-    const proof::Outcome outcome = search.refute(height);
+    const proof::Outcome outcome = search.refute(end, height);
     if (outcome == proof::Outcome::proven) file.finish();
     return {outcome, file.steps(), search.nodes()};
 }
 
 Written write_proof(const std::string& path, const nb::bytes& digest,
-                    const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes>>& items,
-                    const std::vector<std::pair<Bytes, Bytes>>& reserved,
+                    const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes, Index>>& items,
+                    const Ranges& reserved, const std::vector<Ranges>& barred,
                     const std::vector<std::vector<Index>>& moments, const Pairs& exempt, const Pairs& listed,
-                    const std::vector<proof::Question::Group>& groups, Bytes height, Budget& budget) {
+                    const std::vector<proof::Question::Group>& groups, Bytes end, Bytes height, bool lays,
+                    Budget& budget) {
     std::array<std::uint8_t, 32> hash{};
     if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
     std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
     std::vector<proof::Item> all;
-    for (const auto& [name, size, modulus, residue, pin] : items)
-        all.push_back({name, size, modulus, residue, pin});
-    std::vector<Range> ranges;
-    for (const auto& [begin, end] : reserved) ranges.push_back({begin, end});
-    const proof::Question question(std::move(all), std::move(ranges), moments, exempt, listed, groups);
+    for (const auto& [name, size, modulus, residue, pin, ranges] : items)
+        all.push_back({name, size, modulus, residue, pin, ranges});
+    std::vector<std::vector<Range>> all_barred;
+    for (const Ranges& ranges : barred) all_barred.push_back(converted(ranges));
+    const proof::Question question(std::move(all), converted(reserved), std::move(all_barred), moments,
+                                   exempt, listed, groups);
     try {
-        return write_released(path, hash, question, height, budget);
+        return write_released(path, hash, question, end, height, lays, budget);
     } catch (const std::system_error& error) {
         errno = error.code().value();
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
@@ -68,14 +79,16 @@ void bind_proof(nb::module_& m) {
         .def_prop_ro("has_layout", [](const Written& self) { return self.outcome == proof::Outcome::layout; })
         .def_ro("steps", &Written::steps)
         .def_ro("nodes", &Written::nodes);
-    m.def(
-        "write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
-        nb::arg("reserved"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("groups"),
-        nb::arg("height"), nb::arg("budget"),
-        "Write a proof that no layout is at most so high. Items, ascending, are their index in the problem,\n"
-        "size, modulus, residue and pin, or -1; the other lists name them by their place in this one. A "
-        "group\n"
-        "has items and their places, whose differences are their distances.");
+    m.def("write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
+          nb::arg("reserved"), nb::arg("barred"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"),
+          nb::arg("groups"), nb::arg("end"), nb::arg("height"), nb::arg("lays"), nb::arg("budget"),
+          "Write a proof that no layout ends by `end`, which is what the height comes to; with `lays`, of "
+          "several\n"
+          "pools. Items, ascending, are their index in the problem, size, modulus, residue, pin, or -1, and "
+          "which\n"
+          "ranges are barred; the other lists name them by their place in this one. A group has items and "
+          "their\n"
+          "places, whose differences are their distances.");
 }
 
 }  // namespace memstow::bindings

@@ -8,7 +8,7 @@ namespace memstow::proof {
 namespace {
 
 constexpr std::size_t kPending = std::size_t{1} << 16;
-enum Step : std::uint64_t { kEnd = 0, kLemma = 1, kForget = 2, kConclude = 3 };
+enum Step : std::uint64_t { kEnd = 0, kLemma = 1, kForget = 2, kConclude = 3, kLay = 4 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
 
@@ -36,6 +36,12 @@ void ProofFile::number(std::uint64_t value) {
 void ProofFile::flush() {
     if (std::fwrite(pending_.data(), 1, pending_.size(), file_.get()) != pending_.size()) fail();
     pending_.clear();
+}
+
+void ProofFile::lay(Bytes height) {
+    ++steps_;
+    number(kLay);
+    number_of(height);
 }
 
 // As the gap to the one before.

@@ -37,6 +37,8 @@ class ProofFile {
     // Of a problem with this digest. Throws std::system_error when the file cannot be written.
     ProofFile(const std::string& path, const std::array<std::uint8_t, 32>& digest);
 
+    // Of several pools, before all else: what follows is about this height.
+    void lay(Bytes height);
     // The number of a lemma: no layout is within these bounds (ascending by name), as a split of an item at
     // an offset shows, from below or from above.
     std::uint64_t lemma(const std::vector<Bounds>& bounds, bool from_below, std::uint64_t item, Bytes at,

@@ -38,16 +38,16 @@ bool ProofSearch::stopped() {
     return stopped_;
 }
 
-Outcome ProofSearch::refute(Bytes height) {
+Outcome ProofSearch::refute(Bytes end, Bytes height) {
     trail_.clear();
     if (height < 0) return Outcome::proven;  // without a step
     stopped_ = budget_.spent();              // what one step shows is shown all the same
-    if (height > kHighest) return Outcome::stopped;
+    if (end > kHighest) return Outcome::stopped;
     std::optional<Refutation> refutation;
     for (Index i = 0; i < question_.count() && !refutation; ++i) {
         const Item& item = question_.items[i];
         const auto low = question_.at_least(kBottom, i, 0),
-                   high = question_.at_most(kBottom, i, height - item.size);
+                   high = question_.at_most(kBottom, i, end - item.size);
         root_[kBottom][i] = low.value_or(0);
         root_[kTop][i] = high ? -*high - item.size : 0;
         if (low && high && *low <= *high) continue;

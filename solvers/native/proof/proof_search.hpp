@@ -19,9 +19,9 @@ class ProofSearch {
   public:
     ProofSearch(const Question& question, ProofFile& file, Budget& budget);
 
-    // Writes a conclusion when it is proven, unless that is clear below 0. `layout`: there is one, so nothing
-    // can be proven.
-    Outcome refute(Bytes height);
+    // Writes a conclusion when it is proven that there is no layout below `end`, unless that is clear below
+    // 0: about this height, which is the end of one pool. `layout`: there is one, so nothing can be proven.
+    Outcome refute(Bytes end, Bytes height);
 
     std::int64_t nodes() const { return nodes_; }
 

@@ -8,10 +8,11 @@
 
 namespace memstow::proof {
 
-Question::Question(std::vector<Item> all, std::vector<Range> ranges, std::vector<std::vector<Index>> moments,
+Question::Question(std::vector<Item> all, std::vector<Range> ranges,
+                   std::vector<std::vector<Range>> barred_ranges, std::vector<std::vector<Index>> moments,
                    const std::vector<Pair>& exempt, const std::vector<Pair>& listed,
                    const std::vector<Group>& groups)
-    : items(std::move(all)), reserved(std::move(ranges)) {
+    : items(std::move(all)), reserved(std::move(ranges)), barred(std::move(barred_ranges)) {
     const auto size = items.size();
     adjacent_.assign(size, search::IndexSet(size));
     search::IndexSet together(size);
@@ -90,7 +91,8 @@ void Question::add_cliques(const std::vector<Index>& some) {
 
 bool Question::pin_stands(const Item& item) const {
     if (item.pin > kLimit - item.size || floor_mod(item.pin - item.residue, item.modulus) != 0) return false;
-    return std::none_of(reserved.begin(), reserved.end(), [&](const Range& range) {
+    const auto& ranges = barred[item.barred];
+    return std::none_of(ranges.begin(), ranges.end(), [&](const Range& range) {
         return range.begin < item.pin + item.size && item.pin < range.end;
     });
 }
@@ -99,13 +101,14 @@ std::optional<Bytes> Question::at_or_above(Index i, Bytes from) const {
     const Item& item = items[i];
     if (item.pin != kUnplaced)
         return item.pin >= from && pin_stands(item) ? std::optional(item.pin) : std::nullopt;
+    const auto& ranges = barred[item.barred];
     for (Bytes at = std::max(from, Bytes{0});;) {
         const Bytes up = floor_mod(item.residue - at % item.modulus, item.modulus);
         if (at > kLimit - item.size || up > kLimit - item.size - at) return std::nullopt;
         at += up;
-        const auto next = std::upper_bound(reserved.begin(), reserved.end(), at,
+        const auto next = std::upper_bound(ranges.begin(), ranges.end(), at,
                                            [](Bytes x, const Range& range) { return x < range.end; });
-        if (next == reserved.end() || next->begin >= at + item.size) return at;
+        if (next == ranges.end() || next->begin >= at + item.size) return at;
         at = next->end;
     }
 }
@@ -114,14 +117,15 @@ std::optional<Bytes> Question::at_or_below(Index i, Bytes to) const {
     const Item& item = items[i];
     if (item.pin != kUnplaced)
         return item.pin <= to && pin_stands(item) ? std::optional(item.pin) : std::nullopt;
+    const auto& ranges = barred[item.barred];
     for (Bytes at = std::min(to, kLimit - item.size);;) {
         if (at < 0) return std::nullopt;
         const Bytes down = floor_mod(at % item.modulus - item.residue, item.modulus);
         if (down > at) return std::nullopt;
         at -= down;
-        const auto after = std::lower_bound(reserved.begin(), reserved.end(), at + item.size,
+        const auto after = std::lower_bound(ranges.begin(), ranges.end(), at + item.size,
                                             [](const Range& range, Bytes x) { return range.begin < x; });
-        if (after == reserved.begin() || std::prev(after)->end <= at) return at;
+        if (after == ranges.begin() || std::prev(after)->end <= at) return at;
         at = std::prev(after)->begin - item.size;
     }
 }

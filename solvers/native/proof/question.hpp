@@ -14,7 +14,8 @@ struct Item {
     std::uint64_t name;  // its index in the problem
     Bytes size;          // above 0
     Bytes modulus, residue;
-    Bytes pin;  // kUnplaced: none
+    Bytes pin;         // kUnplaced: none
+    Index barred = 0;  // which ranges it may not touch
 };
 
 // A layout seen from the bottom or from the top, where an item lies at minus its end: then all rules are the
@@ -35,11 +36,11 @@ class Question {
         Bytes distance;
     };
 
-    // Those of a moment conflict, unless they are exempt or in one group; so do the pairs listed. Reserved
-    // ranges are sorted and disjoint.
-    Question(std::vector<Item> items, std::vector<Range> reserved, std::vector<std::vector<Index>> moments,
-             const std::vector<Pair>& exempt, const std::vector<Pair>& listed,
-             const std::vector<Group>& groups);
+    // Those of a moment conflict, unless they are exempt or in one group; so do the pairs listed. Ranges are
+    // sorted and disjoint; those that an item may not touch hold the reserved ones.
+    Question(std::vector<Item> items, std::vector<Range> reserved, std::vector<std::vector<Range>> barred,
+             std::vector<std::vector<Index>> moments, const std::vector<Pair>& exempt,
+             const std::vector<Pair>& listed, const std::vector<Group>& groups);
 
     Index count() const { return count_of(items); }
     bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
@@ -58,6 +59,7 @@ class Question {
 
     std::vector<Item> items;
     std::vector<Range> reserved;
+    std::vector<std::vector<Range>> barred;
     std::vector<std::vector<Index>> neighbours;  // by item
     std::vector<std::vector<Tie>> ties;          // by item
     std::vector<std::vector<Index>> rows;        // sets of items that conflict pairwise

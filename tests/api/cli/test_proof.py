@@ -113,7 +113,7 @@ REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--fit-only",), {}, "just as its file says it"),
     (("--target", "stm32h743"), {}, "just as its file says it"),
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
-    ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "it has several pools"),
+    ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "its objective does not begin with `max_peak`"),
     ((), {"pools": [{"id": "memory", "banks": [{"size": 64}]}]}, "banks"),
     ((), {"objective": ["reuse_cost"]}, "its objective does not begin with the peak"),
 ]
@@ -269,6 +269,29 @@ def test_a_proof_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
     assert "p.pbp proves that no plan has a peak below 150 (" in ran.out
     assert "plan.proof proves that no plan has a peak below 150 (" in ran.out
     assert accepts(opb.read_text(), pbp.read_text())
+
+
+@pytest.mark.parametrize(("capacity", "code"), [(120, Exit.DONE), (90, Exit.INFEASIBLE)])
+def test_several_pools_are_proven(cli: Cli, three: Path, tmp_path: Path, capacity: int, code: int) -> None:
+    problem = json.loads(three.read_bytes())
+    problem["pools"] = [{"id": name, "capacity": capacity} for name in ("one", "two")]
+    problem["objective"] = ["max_peak"] if code == Exit.DONE else ["placement_cost"]
+    three.write_text(json.dumps(problem))
+    ran, out, err = solve_and_prove(cli, three)
+    assert (ran, "plan.proof proves that" in out, err) == (code, True, "")
+    assert second(written(tmp_path), tmp_path).code == VERIFIED
+    checked = cli("verify", three, tmp_path / "plan.json", "--strict", "--proof", tmp_path / "plan.proof")
+    assert checked.code == Exit.DONE, checked.out
+    assert cli("solve", three, "--opb", tmp_path / "p", "--pbp", tmp_path / "q").code == Exit.USAGE
+
+
+def test_of_other_terms_of_several_pools_it_is_said_that_nothing_is_proven(cli: Cli, three: Path) -> None:
+    problem = json.loads(three.read_bytes())
+    problem["pools"] = [{"id": name, "capacity": 200} for name in ("one", "two")]
+    three.write_text(json.dumps(problem))
+    code, out, err = solve_and_prove(cli, three)
+    assert (code, "proves" in out) == (Exit.DONE, False)
+    assert "plan.proof is not written: of several pools" in err
 
 
 def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
