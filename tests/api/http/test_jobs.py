@@ -508,7 +508,7 @@ def test_a_proof_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("problem", "code", "why"),
     [
-        (TWO_POOLS, "no_proof", "it has several pools"),
+        (TWO_POOLS, "no_proof", "its objective does not begin with `max_peak`"),
         ({"version": 1, "tensors": [], "operators": [], "inputs": []}, "no_proof", "no proofs for graphs"),
         (SYMBOLIC, "not_for_symbols", "not for problems with symbols"),
     ],
