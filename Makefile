@@ -32,7 +32,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DELETE_ON_ERROR:
 # Parallel steps would install into the same environment.
 .NOTPARALLEL:
-.PHONY: test campaign test-executorch test-torch bench-torch bench-torch-budgets serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents clean
+.PHONY: test campaign test-executorch test-torch bench-torch bench-torch-budgets serve install lint audit format types native-check page page-check bench bench-hard bench-order bench-work wheel-check fuzz contract documents proofs-verified clean
 
 # Tests start thousands of processes, and each would compile our modules again where the environment forbids keeping them.
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,6 +44,7 @@ test: install
 # compiling is what takes time), what is in the wheel and that it works, and the whole contract. One of these tests:
 # make test ARGS='-m campaign tests/api/test_faults.py'
 campaign: install
+	$(MAKE) proofs-verified
 	$(MAKE) native-check SANITIZE=thread NATIVE_ARGS=workers NATIVE_FLAGS=-O0
 	$(MAKE) native-check NOT_SANITIZED= NATIVE_ROUNDS=100
 	$(MAKE) wheel-check WHEEL_BUILD_TYPE=Debug
@@ -207,6 +208,16 @@ fuzz: install
 contract: install
 	$(BIN)/python -m tests.api.contract $(ARGS)
 
+# The checker that is proven right (docs/proofs.md, "A verified kernel"), where the proof assistant is installed.
+proofs-verified:
+	@missing=; for tool in coqc ocamlopt; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
+	if [ -n "$$missing" ]; then \
+	  echo "proofs-verified: skipped, because these programs are not installed:$$missing (Debian has them in coq and ocaml-nox)"; \
+	else \
+	  $(MAKE) --no-print-directory -C checker/verified \
+	    && echo "proofs-verified: proven and built, checker/verified/build/memstow-check-verified"; \
+	fi
+
 # What memstow can print about itself, as files: the JSON Schemas of documents, and the OpenAPI document of the service.
 documents: $(INSTALLED)
 	@mkdir -p build
@@ -214,5 +225,5 @@ documents: $(INSTALLED)
 	$(BIN)/python -m memstow.api.http.app build/openapi.json
 
 clean:
-	rm -rf $(VENV) $(EXECUTORCH) $(TORCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(EXECUTORCH) $(TORCH) build checker/verified/build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
