@@ -115,6 +115,7 @@ def test_the_campaign_has_what_the_gate_leaves_out() -> None:
     makefile = (ROOT / "Makefile").read_text()
     (recipe,) = re.findall(r"^campaign: install\n((?:\t.*\n)+)", makefile, re.MULTILINE)
     for part in (
+        "proofs-verified",
         "native-check SANITIZE=thread",
         "native-check NOT_SANITIZED=",
         "wheel-check",
@@ -125,5 +126,14 @@ def test_the_campaign_has_what_the_gate_leaves_out() -> None:
     pytest_options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     assert "-m 'not campaign'" in pytest_options["addopts"]
     gate = (ROOT / ".ci" / "run").read_text()
-    for part in ("lint", "page-check", "types", "audit", "native-check", "bench-work", "test"):
+    for part in (
+        "lint",
+        "page-check",
+        "proofs-verified",
+        "types",
+        "audit",
+        "native-check",
+        "bench-work",
+        "test",
+    ):
         assert re.search(rf"^ *make {part}\b", gate, re.MULTILINE), part

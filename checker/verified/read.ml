@@ -140,7 +140,10 @@ let buffer pool value =
 let problem_of data =
   let root =
     fields
-      [ "version"; "name"; "pools"; "buffers"; "conflicts"; "exclusive"; "relative"; "in_place"; "reuse_costs"; "objective" ]
+      [
+        "version"; "name"; "pools"; "buffers"; "conflicts"; "exclusive"; "relative"; "in_place"; "reuse_costs";
+        "objective";
+      ]
       "the problem" (document "the problem" data)
   in
   (match find root "version" with

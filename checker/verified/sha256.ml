@@ -10,12 +10,14 @@ let primes =
     let rec none d = d * d > n || (n mod d <> 0 && none (d + 1)) in
     none 2
   in
-  let rec from n count = if count = 0 then [] else if is_prime n then n :: from (n + 1) (count - 1) else from (n + 1) count in
+  let rec from n count =
+    if count = 0 then [] else if is_prime n then n :: from (n + 1) (count - 1) else from (n + 1) count
+  in
   Array.of_list (from 2 64)
 
-(* The first 32 bits of the fractional part of a root, by long division in digits of 16 bits. *)
+(* The first 32 bits of the fractional part of a root: the greatest r with r^power <= prime * 2^(32 * power), bit by
+   bit, with numbers as lists of digits of 16 bits, the lowest first. *)
 let fraction power prime =
-  (* The greatest r with r^power <= prime * 2^(32 * power), bit by bit, on lists of digits, the lowest first. *)
   let normal digits =
     let carry = ref 0 in
     let low = List.map (fun d -> let v = d + !carry in carry := v lsr 16; v land 0xffff) digits in

@@ -72,9 +72,10 @@ class Batch:
 
 
 @contextmanager
-def batch(program: Path, folder: Path) -> Iterator[Batch]:
+def batch(program: Path, folder: Path, *options: str) -> Iterator[Batch]:
     """The checker while it runs; its sanitizers must have nothing to say."""
-    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command: list[str | Path] = [program, *options]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Batch(process, folder)
         assert process.stdin is not None
         process.stdin.close()

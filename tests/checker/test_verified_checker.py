@@ -1,0 +1,237 @@
+"""The checker that is proven right: it says what the fast one says, and what it verifies is true."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from tests.campaign import gate_first
+from tests.checker.checkers import (
+    FOLDER,
+    HEAD,
+    NOT_CHECKED,
+    ROOT,
+    VERIFIED,
+    WEAKER,
+    WRONG,
+    Batch,
+    Files,
+    batch,
+    build,
+    bytes_of,
+    compilers,
+)
+from tests.checker.mutations import Case, is_true, mutant, sample
+from tests.checker.test_checker import PROOF, TWO, by_hand, placed
+
+SOURCES: Final = FOLDER / "verified"
+PROGRAM: Final = SOURCES / "build/memstow-check-verified"
+
+
+def _why_not() -> str | None:
+    """Why the program cannot be tried."""
+    if not PROGRAM.exists():
+        return (
+            "checker/verified is not built: `make proofs-verified` does so, where Coq and OCaml are installed"
+        )
+    made = PROGRAM.stat().st_mtime
+    if any(path.stat().st_mtime > made for suffix in ("v", "ml") for path in SOURCES.glob(f"*.{suffix}")):
+        return "checker/verified has changed since it was built: `make proofs-verified` builds it again"
+    return None if compilers() else "memstow-check, which it is compared with, needs g++ or clang++"
+
+
+@pytest.fixture(scope="module")
+def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
+    """The checker that is proven right."""
+    why = _why_not()
+    if why is not None:
+        pytest.skip(why)
+    with batch(PROGRAM, tmp_path_factory.mktemp("verified"), "--batch") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def fast(verified: Batch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
+    """memstow-check."""
+    assert verified
+    folder = tmp_path_factory.mktemp("fast")
+    build(Path(__file__).parent / "batch.cpp", folder / "batch", compilers()[0], "-O0")
+    with batch(folder / "batch", folder) as running:
+        yield running
+
+
+def files_of(case: Case) -> Files:
+    document = json.dumps(case.problem).encode()
+    head = HEAD + sha256(document).digest()
+    return document, json.dumps(case.plan).encode(), head + bytes_of(case.proof)
+
+
+def agreed(verified: Batch, fast: Batch, files: Files) -> int:
+    """The code of both."""
+    one, other = verified.check(files), fast.check(files)
+    assert one.code == other.code, (one, other, files)
+    if one.code in (VERIFIED, WEAKER):
+        assert one.words == other.words, files
+    return one.code
+
+
+@pytest.mark.parametrize("seed", gate_first(range(12), 1))
+def test_it_agrees_with_the_fast_one(verified: Batch, fast: Batch, tmp_path: Path, seed: int) -> None:
+    rng, cases, codes = Random(seed), list[Case](), Counter[int]()
+    while len(cases) < 150:
+        # Most proofs of tiny problems are one step: two of three are to have lemmas.
+        case = sample(rng, tmp_path, needs_lemmas=len(cases) % 3 > 0)
+        if case is None:
+            continue
+        cases.append(case)
+        assert agreed(verified, fast, files_of(case)) in (VERIFIED, WEAKER)
+    for _ in range(1_000):
+        files = mutant(rng, rng.choice(cases))
+        code = agreed(verified, fast, files)
+        codes[code] += 1
+        assert code != VERIFIED or codes[code] > 20 or is_true(files), files
+    assert min(codes[code] for code in (VERIFIED, WRONG, NOT_CHECKED, WEAKER)) > 0
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        (0, 3, 0, 9, 2, 0, 0),  # derive: overfull
+        (1, 0, 0, 1, 0, 2, 2),  # split low of `a` at 0: `b` has to be above, or `a` on top of it
+        (2, 0, 4, 1, 0, 2, 2),  # split high of `a` at 4
+        (3, 0, 1, 2, 2),  # order
+    ],
+)
+def test_each_rule_of_a_lemma(verified: Batch, rule: tuple[int, ...]) -> None:
+    numbers = [1, 2, 0, 0, 4, 0, 0, 2, *rule, 3, 9, 4, 1, 0, 2]
+    assert verified.check(by_hand(TWO, placed(0, 4), *numbers)).words == "verified: peak 10 is least"
+    for at in range(8, 8 + len(rule)):
+        assert verified.check(by_hand(TWO, placed(0, 4), *numbers[:at], *numbers[at + 1 :])).code == WRONG
+
+
+def test_twins(verified: Batch) -> None:
+    twins = json.loads(json.dumps(TWO))
+    lemma = (1, 2, 0, 0, 0, 0, 0, 0, 4, 0, 1, 2)
+    assert verified.check(by_hand(twins, placed(0, 4), *lemma, 3, 7, 4, 1, 0, 2)).code == WRONG
+    twins["buffers"][1]["size"] = 4
+    assert verified.check(by_hand(twins, placed(0, 4), *lemma, 3, 7, 4, 1, 0, 2)).code == VERIFIED
+
+
+@pytest.mark.parametrize("blanks", [*range(70), 100_000])
+def test_files_of_any_length_have_the_digest_of_others(verified: Batch, blanks: int) -> None:
+    document = json.dumps(TWO).encode() + b" " * blanks
+    answer, proof = json.dumps(placed(0, 4)).encode(), bytes_of([*PROOF])
+    assert verified.check((document, answer, HEAD + sha256(document).digest() + proof)).code == VERIFIED
+    other = sha256(document + b" ").digest()
+    assert verified.check((document, answer, HEAD + other + proof)).words == (
+        "wrong: the proof is for another problem"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pools": [{"id": "a"}, {"id": "b"}]},
+        {"pools": [{"id": "memory", "banks": []}]},
+        {"pools": [{"id": "memory", "capacity": (1 << 62) + 1}]},
+        {"pools": [{"id": "memory", "alignment": 0}]},
+        {"pools": [{"id": "memory", "capacity": 9, "reserved": [{"offset": 8, "size": 2}]}]},
+        {
+            "pools": [{"id": "memory", "alignment": (1 << 61) + 1}],
+            "buffers": [{"id": "a", "size": 1, "alignment": 4}],
+        },
+        {"relative": [{"buffer": "a", "base": "b", "offset": 0}]},
+        {"objective": ["placement_cost", "peak"]},
+        {"version": 2},
+        {"colour": "red"},
+        {"conflicts": [["a", "c"]]},
+        {"conflicts": [["a", "a"]]},
+        {"buffers": [{"id": "a", "size": 1, "lifetime": [3, 3]}]},
+        {"buffers": [{"id": "a", "size": 1.5}]},
+        {"buffers": [{"id": "a", "size": 99999999999999999999999999}]},
+        {"buffers": [{"id": "a", "size": 1}, {"id": "a", "size": 1}]},
+        {"buffers": [{"id": "a", "size": -1}]},
+    ],
+)
+def test_what_it_does_not_know_it_refuses(verified: Batch, fast: Batch, change: dict[str, Any]) -> None:
+    assert agreed(verified, fast, by_hand(TWO | change, placed(0, 4), *PROOF)) == NOT_CHECKED
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"",
+        b"{",
+        b"[1, 2",
+        b'{"a": 1, "a": 2}',
+        b'{"version": 01}',
+        b'{"version": 1.}',
+        b'{"version": nan}',
+        b'{"version": "\xff"}',
+        b'{"version": "\\ud800"}',
+        b'{"version": "\n"}',
+        b'{"version": 1} 2',
+        b"[" * 200 + b"]" * 200,
+    ],
+)
+def test_what_is_no_json_it_refuses(verified: Batch, fast: Batch, document: bytes) -> None:
+    answer = json.dumps(placed(0, 4)).encode()
+    proof = HEAD + sha256(document).digest() + bytes_of([*PROOF])
+    assert agreed(verified, fast, (document, answer, proof)) == NOT_CHECKED
+
+
+def test_ids_may_be_any_text(verified: Batch, fast: Batch) -> None:
+    name = 'é\U0001f600\t"\\/\x7f'
+    problem = json.loads(json.dumps(TWO).replace('"a"', json.dumps(name)))
+    answer = json.loads(json.dumps(placed(0, 4)).replace('"a"', json.dumps(name)))
+    assert agreed(verified, fast, by_hand(problem, answer, *PROOF)) == VERIFIED
+    document = json.dumps(problem, ensure_ascii=False).encode()
+    files = document, json.dumps(answer).encode(), HEAD + sha256(document).digest() + bytes_of([*PROOF])
+    assert agreed(verified, fast, files) == VERIFIED
+
+
+def test_the_program_prints_and_exits_as_the_fast_one(verified: Batch, tmp_path: Path) -> None:
+    assert verified
+    paths = [tmp_path / name for name in ("problem.json", "plan.json", "plan.proof")]
+    for path, data in zip(paths, by_hand(TWO, placed(0, 4), *PROOF), strict=True):
+        path.write_bytes(data)
+    run = subprocess.run([PROGRAM, *paths], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (VERIFIED, "verified: peak 10 is least\n", "")
+    assert subprocess.run([PROGRAM], capture_output=True, check=False).returncode == NOT_CHECKED
+    missing = subprocess.run([PROGRAM, "none", "none", "none"], capture_output=True, check=False)
+    assert missing.returncode == NOT_CHECKED
+
+
+def test_nothing_is_left_unproven() -> None:
+    """The build asks Coq as well; this needs none."""
+    for path in SOURCES.glob("*.v"):
+        text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.DOTALL)
+        words = r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Unset|bypass_check)\b"
+        assert re.findall(words, text) == [], path
+        assert set(re.findall(r"From (\w+)", text)) <= {"Coq", "Memstow"}
+    theorems = re.findall(r"^Theorem (\w+)", (SOURCES / "Sound.v").read_text(), flags=re.MULTILINE)
+    asked = re.findall(
+        r"^Print Assumptions (\w+)", (SOURCES / "Assumptions.v").read_text(), flags=re.MULTILINE
+    )
+    assert [*theorems, "ten_is_least"] == asked
+
+
+def test_the_build_says_what_is_missing(tmp_path: Path) -> None:
+    for tool in ("make", "sh", "find", "sort", "cksum", "cut", "grep", "basename", "nproc"):
+        path = shutil.which(tool)
+        if path is not None:
+            (tmp_path / tool).symlink_to(path)
+    run = subprocess.run(
+        [tmp_path / "make", "--no-print-directory", "proofs-verified"],
+        cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "proofs-verified: skipped, because these programs are not installed: coqc ocamlopt" in run.stdout
