@@ -455,6 +455,7 @@ class Context:
 
     def follow(self, j: int) -> None:
         """What follows for its group."""
+        require(self.problem.buffers[j].group >= 0, "in no group")
         if self.dead:
             return
         low, high = self.ranges[j]

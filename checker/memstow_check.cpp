@@ -1274,6 +1274,7 @@ class Proof {
 
     // Those of its group, by their distances.
     void follow(Index from) {
+        if (problem_.group_of(from).empty()) fail("'" + id(from) + "' is in no group");
         if (now_.dead) return;
         const Bound by = now_[from];
         for (const Index k : problem_.group_of(from)) {
@@ -1289,16 +1290,10 @@ class Proof {
         if (shows_) std::cout << when << ':';
         for (;;) {
             const Number kind = number();
-            if (kind == 1) {
+            if (kind == 1 || kind == 5) {
                 const Index from = item();
-                if (shows_) std::cout << " push " << id(from) << ',';
-                push(from);
-                continue;
-            }
-            if (kind == 5) {
-                const Index from = item();
-                if (shows_) std::cout << " follow " << id(from) << ',';
-                follow(from);
+                if (shows_) std::cout << (kind == 1 ? " push " : " follow ") << id(from) << ',';
+                kind == 1 ? push(from) : follow(from);
                 continue;
             }
             if (kind == 2) {

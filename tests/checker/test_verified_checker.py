@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -74,9 +75,23 @@ def files_of(case: Case) -> Files:
     return document, json.dumps(case.plan).encode(), head + bytes_of(case.proof)
 
 
+def is_known(problem: object) -> bool:
+    """Whether it knows the problem, as far as groups and pools go."""
+    if not isinstance(problem, dict) or problem.get("relative"):
+        return False
+    pools = problem.get("pools", [{"id": "memory"}])
+    ids = [pool.get("id") for pool in pools]
+    buffers = (buffer for buffer in problem.get("buffers", []) if buffer.get("pools") is not None)
+    return len(pools) == 1 and all(buffer["pools"] == ids for buffer in buffers)
+
+
 def agreed(verified: Batch, fast: Batch, files: Files) -> int:
     """The code of both."""
     one, other = verified.check(files), fast.check(files)
+    with suppress(ValueError):
+        if not is_known(json.loads(files[0])):
+            assert one.code == NOT_CHECKED, files
+            return one.code
     assert one.code == other.code, (one, other, files)
     if one.code in (VERIFIED, WEAKER):
         assert one.words == other.words, files
@@ -89,7 +104,7 @@ def test_it_agrees_with_the_fast_one(verified: Batch, fast: Batch, tmp_path: Pat
     while len(cases) < 150:
         # Most proofs of tiny problems are one step: two of three are to have lemmas.
         case = sample(rng, tmp_path, needs_lemmas=len(cases) % 3 > 0)
-        if case is None:
+        if case is None or not is_known(case.problem):
             continue
         cases.append(case)
         assert agreed(verified, fast, files_of(case)) in (VERIFIED, WEAKER)
