@@ -701,6 +701,13 @@ VIEW_AT: Final = Option(
     is_repeated=True,
     more=" ([shapes.md](shapes.md))",
 )
+VIEW_PROOF: Final = Option(
+    "proof",
+    "walk through this proof of the plan, if `memstow-check` accepts it",
+    Text(),
+    "FILE",
+    more=" ([proofs.md](proofs.md)), with --problem",
+)
 PAGE_OUTPUT: Final = Option(
     "output",
     "write the page, or the loops, to this file",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.proofs.check import CheckedProof
+    from memstow.planner.proofs.walk import Walk
     from memstow.planner.show.view_document import SearchStep
 
 
@@ -63,10 +65,12 @@ def page_of(
     search: "Iterable[SearchStep]" = (),
     *,
     of_map: bool = False,
+    proof: "tuple[CheckedProof, Walk | None] | None" = None,
 ) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none.
 
-    It shows the loops of a program (`of_map`), and those of a graph whose operators do not run one by one.
+    It shows the loops of a program (`of_map`), and those of a graph whose operators do not run one by one;
+    and the steps of a proof that was checked.
     """
     from memstow.api.page.offline import page_alone
     from memstow.planner.show.view_document import plan_document
@@ -74,7 +78,7 @@ def page_of(
     problem = problem_of(document, plan)
     title = _title(problem, source)
     program = _program_of(document, problem, plan, of_map)
-    page = plan_document(document, problem, plan, title, search, program)
+    page = plan_document(document, problem, plan, title, search, program, proof)
     return page_alone(page, title, "plan" if program is None else "loops")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from math import ceil, log2
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from memstow.planner.explain.shortfall import Demand, Work, as_data
 from memstow.planner.formats import write_plan, write_problem
@@ -53,6 +53,10 @@ from memstow.planner.verify.verdict import (
     Subject,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from memstow.planner.proofs.check import CheckedProof
+    from memstow.planner.proofs.walk import Walk
 
 VERSION: Final = 1
 """The version of the document, which grows when a member changes its meaning."""
@@ -687,13 +691,14 @@ def plan_document(
     name: str,
     search: Iterable[SearchStep] = (),
     program: Mapping[str, bytes | object] | None = None,
+    proof: "tuple[CheckedProof, Walk | None] | None" = None,
 ) -> bytes:
     """The document of a plan from a file, with all that is drawn. The same plan gives the same bytes.
 
-    With a `program` it has the graph as the plan runs it, and what each segment does: `members_of` in
-    `planner/loops/loops_view.py`.
+    `proof`: what the checker says of it, and its steps. With a `program` it has the graph as the plan runs
+    it, and what each segment does: `members_of` in `planner/loops/loops_view.py`.
     """
-    view = PlanView(document, problem, plan, "file")
+    view = PlanView(document, problem, plan, "file", verdict=_verdict_by(problem, document, plan, proof))
     members: Mapping[str, bytes | object] = _graph_of(document)
     if program is not None:
         members = program
@@ -704,11 +709,31 @@ def plan_document(
             "problem": write_problem(problem),
             **members,
             "plan": write_plan(problem, plan),
-            "verdict": view.data,
+            "verdict": view.data if proof is None else {**view.data, "walk": _walked(*proof)},
             "search": [asdict(step) for step in search],
             "shortfalls": shortfalls_of(problem, plan),
         }
     )
+
+
+def _verdict_by(
+    problem: Problem, document: Problem | Graph, plan: Plan, proof: "tuple[CheckedProof, Walk | None] | None"
+) -> Verdict | None:
+    """The verdict with what a proof shows; None where there is none."""
+    if proof is None:
+        return None
+    from memstow.planner.proofs.check import with_proof
+
+    return with_proof(problem, plan, _verdict_on(document, plan, "file"), proof[0])
+
+
+def _walked(checked: "CheckedProof", walk: "Walk | None") -> Data:
+    steps = () if walk is None else walk.steps
+    return {
+        "says": checked.says,
+        "steps": [{"text": step.text, "buffers": [*step.buffers]} for step in steps],
+        "more": 0 if walk is None else walk.more,
+    }
 
 
 def verdict_document(document: Problem | Graph, problem: Problem, plan: Plan, author: Author) -> bytes:

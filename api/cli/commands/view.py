@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.check import CheckedProof
+    from memstow.planner.proofs.walk import Walk
 
 
 _MAP: Final = ".map.json"
@@ -67,6 +69,7 @@ memstow view front.json --point 2 --problem net.json --output net.loops.txt
 memstow view before.json after.json --problem model.json --output diff.html
 memstow view model.tflite front.json --output front.html
 memstow view attention.json plan.json --output attention.html
+memstow view plan.json --problem model.json --proof plan.proof --output plan.html
 memstow solve model.json --open
 """,
     )
@@ -79,6 +82,7 @@ memstow solve model.json --open
         parser,
         options.VIEW_POINT,
         options.VIEW_AT,
+        options.VIEW_PROOF,
         options.PAGE_OUTPUT,
         options.PAGE_FORMAT,
         options.LOOPS_PREFIX,
@@ -101,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
         refuse_one_file_twice([(args.output, "the output")], read)
     for path in (*files, args.problem):
         warn_if_terminal(path)
+    if args.proof is not None and (form in LOOPS or args.other is not None or args.problem is None):
+        _refuse_proof()
     if form in LOOPS:
         _write_loops(args, form)
         return Exit.DONE
@@ -110,16 +116,37 @@ def run(args: argparse.Namespace) -> int:
         return Exit.DONE
     front_files = _front_among(args)
     if front_files is not None:
+        if args.proof is not None:
+            _refuse_proof()
         return _show_front(*front_files, args)
     if args.point is not None:
         _refuse("no_front", "--point", "it names a point of a front, and none is given; leave it out")
     document, plans = _read_alone(files, args) if args.problem is None else _read_both(files, args)
     source = name or args.problem or args.plan
     if len(plans) == 1:
-        show_page(page_of(document, plans[0], source, of_map=name is not None), args.output)
+        proof = None if args.proof is None else _proof(args, document, plans[0])
+        show_page(page_of(document, plans[0], source, of_map=name is not None, proof=proof), args.output)
     else:
         show_page(comparison_of(document, plans, files, source), args.output)
     return Exit.DONE
+
+
+def _refuse_proof() -> NoReturn:
+    _refuse("no_proof", "--proof", "a proof is of one plan of a problem in JSON: give it by --problem")
+
+
+def _proof(
+    args: argparse.Namespace, document: "Problem | Graph", plan: "Plan"
+) -> "tuple[CheckedProof, Walk | None]":
+    """What the checker says of the proof, which it has to accept, and the steps."""
+    from memstow.api.cli.proof_output import checked_proof, provable
+    from memstow.planner.proofs.walk import walk_of
+
+    data = read_bytes_of(args.problem)
+    checked = checked_proof(document, plan, data, args.proof)
+    if not checked.shows:
+        _refuse("no_proof", plain(args.proof, most=200), f"memstow-check does not accept it: {checked.says}")
+    return checked, walk_of(provable(document, data), args.proof)
 
 
 def _take_problem_first(args: argparse.Namespace) -> None:

@@ -294,6 +294,26 @@ def test_of_other_terms_of_several_pools_it_is_said_that_nothing_is_proven(cli: 
     assert "plan.proof is not written: of several pools" in err
 
 
+def test_a_page_walks_through_a_proof(cli: Cli, three: Path, tmp_path: Path) -> None:
+    solve_and_prove(cli, three)
+    plan, proof, page = tmp_path / "plan.json", tmp_path / "plan.proof", tmp_path / "plan.html"
+    view = ("view", plan, "--problem", three, "--proof", proof, "--output", page)
+    assert cli(*view).code == Exit.DONE
+    wrong = proof.read_bytes()[:-1] + b"\x09"
+    for refused, why in (
+        (("view", plan, three, "--proof", proof, "--output", page), ""),
+        (("view", plan, plan, "--problem", three, "--proof", proof, "--output", page), "of one plan"),
+        (("view", plan, "--proof", proof, "--output", page), "give it by --problem"),
+    ):
+        ran = cli(*refused)
+        assert (ran.code, why in ran.err) == (Exit.DONE if not why else Exit.USAGE, True), ran.err
+    page.unlink()
+    proof.write_bytes(wrong)
+    ran = cli(*view)
+    assert (ran.code, "memstow-check does not accept it: wrong: " in ran.err) == (Exit.USAGE, True)
+    assert not page.exists()
+
+
 def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
     problem = json.loads(three.read_bytes())
     names = [buffer["id"] for buffer in problem["buffers"]]

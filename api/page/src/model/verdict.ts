@@ -27,6 +27,8 @@ export interface Verdict extends Sentence {
   operator: string | null;
   pools: (PoolVerdict | null)[];
   terms: { term: string; value: Whole | null; bound: Whole | null; proven: boolean }[];
+  /** The steps of a proof that was checked, from its conclusion on; no steps where it is too long. */
+  walk?: { says: string; steps: { text: string; buffers: number[] }[]; more: number };
 }
 
 export interface PoolVerdict {

@@ -192,7 +192,33 @@ function Proof(props: { shown: Shown }): JSX.Element {
     <section>
       <h2>The proof{when}</h2>
       <p>{proofWords(props.shown, place)}</p>
+      <ProofSteps shown={props.shown} />
     </section>
+  );
+}
+
+/** The proof in a file, step by step: which case, and which buffers do not fit. */
+function ProofSteps(props: { shown: Shown }): JSX.Element | null {
+  const walk = props.shown.verdict?.walk;
+  if (walk === undefined) return null;
+  const at = Math.min(state.proofStep.value, walk.steps.length - 1);
+  const step = walk.steps[at];
+  if (step === undefined) return <p>By a proof in a file, memstow-check says: {plain(walk.says, 400)}.</p>;
+  const go = (to: number): void => void (state.proofStep.value = Math.min(walk.steps.length - 1, Math.max(0, to)));
+  return (
+    <div class="steps">
+      <p>By a proof in a file, memstow-check says: {plain(walk.says, 400)}.</p>
+      <h3>
+        <span>Step {count(at + 1)} of {count(walk.steps.length + walk.more)}</span>
+        <span class="stepper">
+          <button type="button" class="round" aria-label="the step of the proof before" disabled={at === 0} onClick={() => go(at - 1)}>‹</button>
+          <button type="button" class="round" aria-label="the step of the proof after" disabled={at + 1 >= walk.steps.length} onClick={() => go(at + 1)}>›</button>
+        </span>
+      </h3>
+      <p aria-live="polite">{plain(step.text, 1000)}</p>
+      {step.buffers.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={props.shown.scene} buffer={buffer} />)}
+      {step.buffers.length > FEW && <p>{count(step.buffers.length - FEW)} more</p>}
+    </div>
   );
 }
 

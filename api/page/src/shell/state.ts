@@ -44,6 +44,8 @@ export const under = signal(-1);
 export const operator = signal(-1);
 /** Of the loops of the chosen operator, which step is looked at. */
 export const loopStep = signal(0);
+/** Of the proof that is walked through. */
+export const proofStep = signal(0);
 /** The step under the pointer. */
 export const passing = signal<number | null>(null);
 /** The part of the axis that is seen; null: all of it. */
@@ -250,6 +252,7 @@ export function forget(): void {
   under.value = -1;
   operator.value = -1;
   loopStep.value = 0;
+  proofStep.value = 0;
   moment.value = null;
   passing.value = null;
   less.value = null;

@@ -1,1 +1,0 @@
-import{a,b,c,d}from"./part-LGYNTQFK.js";import"./part-AJDB3FMU.js";import"./part-J4DGRWM5.js";import"./part-SEBJVLB4.js";import"./part-XGW6SWH4.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};

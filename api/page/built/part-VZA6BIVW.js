@@ -1,1 +1,0 @@
-import{o as a}from"./part-46RETRZ5.js";import"./part-HBISYPSJ.js";import"./part-KPV4LV36.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-XGW6SWH4.js";import"./part-WU2HBLRH.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
