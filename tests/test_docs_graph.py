@@ -18,7 +18,6 @@ from memstow.planner.model import graph as model
 from memstow.planner.model.options import Options
 from memstow.planner.solve.engine import plan as solve
 from memstow.planner.verify import verify
-from tests.tflite_models import branching_model
 
 PAGE = (Path(__file__).parents[1] / "docs" / "graph.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -36,12 +35,10 @@ def test_each_graph_gets_a_valid_plan(text: str, order: Any) -> None:
 def test_the_examples_of_the_command_line_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "keyword.json").write_text(EXAMPLES[0])
-    (tmp_path / "model.tflite").write_bytes(branching_model())
     lines = [line[2:] for line in PAGE.splitlines() if line.startswith("$ memstow ")]
     assert len(lines) > 4
     for line in lines:
         assert main(shlex.split(line)[1:]) == Exit.DONE, line
-    assert (tmp_path / "better.tflite").stat().st_size == len(branching_model())
     assert json.loads((tmp_path / "free.json").read_text())["schedule"]["order"]
 
 

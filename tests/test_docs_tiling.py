@@ -1,7 +1,5 @@
 """docs/tiling.md: its examples print what the page says, and its figures are those of the model."""
 
-import contextlib
-import io
 import re
 import shlex
 from pathlib import Path
@@ -35,15 +33,6 @@ def test_the_command_prints_what_the_page_says(layer: Path, capsys: pytest.Captu
         if printed:
             assert capsys.readouterr().out == printed
     assert layer.with_name("tiles.json").exists()
-
-
-@pytest.mark.usefixtures("layer")
-def test_the_example_of_the_library_prints_what_the_page_says() -> None:
-    ((code, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(code, {})
-    assert said.getvalue() == printed
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ def blocks(kind: str) -> list[str]:
 
 
 def test_the_commands_run_and_print_what_is_shown(tmp_path: Path) -> None:
-    for name in ("cc", "cmake"):
-        tool(name)
+    tool("cc")
     pytest.importorskip("tflite_micro", reason="needs tflite-micro: pip install --pre tflite-micro")
     (tmp_path / "model.tflite").write_bytes(person_model())
     script = "".join(re.sub(r"^\$ ", "", block, flags=re.MULTILINE) for block in blocks("console"))
@@ -27,7 +26,6 @@ def test_the_commands_run_and_print_what_is_shown(tmp_path: Path) -> None:
     for text in blocks("text"):
         assert text in said
     assert "no live buffer is overwritten" in said
-    assert "100% tests passed" in said
     arena, code = blocks("c")
     assert code in (tmp_path / "net.h").read_text()
     assert "NET_" in (tmp_path / "net.loops.h").read_text()

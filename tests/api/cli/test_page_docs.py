@@ -20,8 +20,7 @@ def test_the_examples_run(cli: Cli, tmp_path: Path, three: Path, monkeypatch: py
     for example in examples:
         ran = cli(*shlex.split(example))
         assert (ran.code, ran.err) == (Exit.DONE, ""), example
-    for page, title in (("plan", "three"), ("diff", "three"), ("graph", "cells n=24 seed=0")):
-        assert f"<title>{title}</title>" in Path(f"{page}.html").read_text()
+    assert "<title>three</title>" in Path("plan.html").read_text()
 
 
 def test_its_pictures_are_small() -> None:
