@@ -147,7 +147,7 @@ def test_no_file_imports_from_one_that_imports_from_it() -> None:
     ("path", "line"),
     [
         ("planner/solve/one_run.py", "from memstow.planner.solve import engine"),
-        ("planner/solve/turns.py", "from memstow.planner.solve.one_run import as_given"),
+        ("planner/solve/bounds.py", "from memstow.planner.solve.problem_plans import moves"),
         ("planner/model/problem.py", "import memstow\nplan = memstow.plan"),
         ("planner/verify/verdict.py", "def late():\n    from memstow.planner.verify import judge"),
         ("solvers/core.py", "from memstow import Plan"),

@@ -26,9 +26,9 @@ from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Kind, Problem, choice_count, counts
 from memstow.planner.solve import engine
 from memstow.planner.solve.column_plans import found_at_once, plan_columns
+from memstow.planner.solve.one_run import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.problem_plans import with_bound_of
-from memstow.planner.solve.run_state import better
 from memstow.planner.verify import verify
 
 _LEAST_PAUSE_SECONDS: Final = 0.25

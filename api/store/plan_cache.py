@@ -23,7 +23,7 @@ from memstow.api.store.job_records import compress, decompress
 from memstow.api.store.tables import best, plans
 from memstow.planner.model import Status
 from memstow.planner.model.problem import MOVES, parse_term
-from memstow.planner.solve.run_state import better
+from memstow.planner.solve.one_run import better
 
 # Reads update the time of the last use this often.
 _TOUCH_SECONDS: Final = 3600.0

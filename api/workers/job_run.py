@@ -46,7 +46,7 @@ from memstow.api.workers.executor import SHORTAGE, ChildError, Executor, RunCont
 from memstow.planner.model import Status
 from memstow.planner.model.options import Bound, Event, Incumbent
 from memstow.planner.model.plan import gap_of
-from memstow.planner.solve.run_state import better
+from memstow.planner.solve.one_run import better
 from memstow.solvers.core import DEFAULT_WORK
 
 _FLUSH_SECONDS: Final = 0.25

@@ -25,8 +25,8 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.one_run import prover_of
 from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount, refuse_for
-from memstow.planner.solve.run_state import prover_of
 
 CAPACITY: Final = "capacity"
 

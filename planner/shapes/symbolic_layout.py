@@ -40,8 +40,8 @@ from memstow.planner.model.problem import (
 from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicPlan, SymbolicProblem, with_sizes
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
+from memstow.planner.solve.one_run import prover_of
 from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount
-from memstow.planner.solve.run_state import prover_of
 
 
 @dataclass(frozen=True, slots=True)

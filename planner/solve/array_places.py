@@ -292,8 +292,8 @@ def _plan_of_offsets(problem: "Problem", offsets: "array[int]") -> "Plan":
     """The plan with these offsets; without offsets the engine says why there is none."""
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import make_placement
+    from memstow.planner.solve.one_run import NO_TIME
     from memstow.planner.solve.problem_plans import assembled
-    from memstow.planner.solve.run_state import NO_TIME
 
     if not offsets:
         return _plan_by_engine(problem, 0.0, deterministic=False)

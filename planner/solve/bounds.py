@@ -14,7 +14,7 @@ from memstow.planner.model.problem import (
     reserved_bytes,
 )
 from memstow.planner.model.records import record
-from memstow.planner.solve.run_state import TermBound
+from memstow.planner.solve.one_run import TermBound
 from memstow.solvers import core
 from memstow.solvers.instance import Instance
 

@@ -31,19 +31,22 @@ from memstow.planner.plain.column_documents import (
     problem_of,
 )
 from memstow.planner.solve.bounds import need_of
-from memstow.planner.solve.one_run import Arrays, Candidate, run_source
-from memstow.planner.solve.portfolio import AUTO
-from memstow.planner.solve.run_state import (
+from memstow.planner.solve.one_run import (
     LIVE_BYTES,
     NO_TIME,
+    Arrays,
+    Candidate,
+    Misfit,
+    Progress,
     RunState,
     Stamp,
     TermBound,
     plan_without_places,
+    run_source,
     task_for,
     term_value,
 )
-from memstow.planner.solve.turns import Misfit, Progress
+from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
 from memstow.solvers.core import Budget

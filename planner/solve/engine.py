@@ -13,8 +13,8 @@ from memstow.planner.model.options import Callbacks, Listener, OnBetter, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.column_plans import plan_in_columns
+from memstow.planner.solve.one_run import Progress
 from memstow.planner.solve.problem_plans import plan_for_judge
-from memstow.planner.solve.turns import Progress
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

@@ -9,7 +9,7 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.model.graph import FREE, GIVEN, Graph
 from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.solve.run_state import better
+from memstow.planner.solve.one_run import better
 from memstow.planner.solve.schedules import NOTHING, plan_in_order, plan_schedule, with_order_bound
 from memstow.solvers.core import Budget
 

@@ -46,17 +46,21 @@ from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.reduce.explanations import size_of
 from memstow.planner.solve.bounds import Bounds, PoolBound
-from memstow.planner.solve.one_run import Arrays, Candidate, named_in_plan, run_source
-from memstow.planner.solve.run_state import (
+from memstow.planner.solve.one_run import (
+    Arrays,
+    Candidate,
+    Misfit,
+    Progress,
     RunState,
     Stamp,
     TermBound,
     in_units,
+    named_in_plan,
     plan_without_places,
+    run_source,
     task_for,
     term_value,
 )
-from memstow.planner.solve.turns import Misfit, Progress
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window
 from memstow.planner.verify.problem_verdict import judge_problem

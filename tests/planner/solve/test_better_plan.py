@@ -11,7 +11,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.run_state import better
+from memstow.planner.solve.one_run import better
 from memstow.planner.verify import verify
 from tests.problems import random_problem
 

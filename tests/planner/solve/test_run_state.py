@@ -2,7 +2,7 @@
 
 from memstow.planner.model.plan import Exhausted, Model, Refuted
 from memstow.planner.model.problem import Kind, Term
-from memstow.planner.solve.run_state import LockedBounds, TermBound
+from memstow.planner.solve.one_run import LockedBounds, TermBound
 from memstow.solvers.solver import ModelBound
 
 PEAK, MOVES = Term(Kind.PEAK), Term(Kind.MOVES)

@@ -1,6 +1,6 @@
 """A turn ends with the value or the bound that brings the plan within the gap, whichever comes last."""
 
-from memstow.planner.solve.turns import GapStop
+from memstow.planner.solve.one_run import GapStop
 
 
 def test_a_bound_that_is_near_enough_ends_the_turn() -> None:
