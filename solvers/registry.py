@@ -73,6 +73,21 @@ BACK_ENDS: Final = {
 }
 
 
+def is_model(name: str) -> bool:
+    """Whether the solver is a back end, which starts from a plan that another solver has found."""
+    return name in BACK_ENDS
+
+
+def is_installed(name: str) -> bool:
+    """Whether everything that the solver needs is installed."""
+    return name not in BACK_ENDS or BACK_ENDS[name].how_to_get() is None
+
+
+def name_with_version(name: str) -> str:
+    """The name of a back end with its library and version; any other name as it is."""
+    return f"{name} ({BACK_ENDS[name].library()})" if name in BACK_ENDS else name
+
+
 def model(name: str) -> "Model":
     """The back end of that name. Its library is imported by `warm` or `solve`."""
     back_end: Model = import_module(BACK_ENDS[name].home).make(name)
@@ -115,7 +130,7 @@ def names() -> Iterable[str]:
     return (*_HOMES, *BACK_ENDS)
 
 
-def find(name: str) -> Solver:
+def native_solver(name: str) -> Solver:
     """The native solver of that name; KeyError when there is none."""
     home = import_module(_HOMES[name])
     solver: Solver = home.make(name)
@@ -123,13 +138,13 @@ def find(name: str) -> Solver:
 
 
 def is_classic(name: str) -> bool:
-    """Whether it is a published planner."""
+    """Whether it is a published planner, whose plans are not changed."""
     return name in _CLASSICS
 
 
 def describe() -> list[Description]:
     """Every solver, for people."""
-    native = [Description(name, find(name).summary, find(name).supports) for name in _HOMES]
+    native = [Description(name, native_solver(name).summary, native_solver(name).supports) for name in _HOMES]
     back_ends = [
         Description(name, back_end.summary, back_end.supports, back_end.how_to_get())
         for name, back_end in BACK_ENDS.items()

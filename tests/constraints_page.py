@@ -19,7 +19,7 @@ from memstow.planner.show.svg_picture import svg
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.problem_plans import task_of
-from memstow.solvers.registry import BACK_ENDS, find, model, names
+from memstow.solvers.registry import BACK_ENDS, model, names, native_solver
 from memstow.solvers.solver import Task
 from tests.waiting import PATIENCE
 
@@ -74,7 +74,7 @@ class Example:
 
     @staticmethod
     def _solver_declines(name: str, task: Task) -> str | None:
-        return model(name).declines(task) if name in BACK_ENDS else find(name).declines(task)
+        return model(name).declines(task) if name in BACK_ENDS else native_solver(name).declines(task)
 
     def _task(self) -> Task:
         reduction = reduce(self.problem)

@@ -17,7 +17,6 @@ from memstow.api.operations.encoding import (
 )
 from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
-from memstow.planner.backends import is_model
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.options import Event, Options
@@ -30,6 +29,7 @@ from memstow.planner.solve.one_run import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.problem_plans import with_bound_of
 from memstow.planner.verify import verify
+from memstow.solvers.registry import is_model
 
 _LEAST_PAUSE_SECONDS: Final = 0.25
 # For each second of verifying, the seconds in which the solvers have the processor to themselves.

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from memstow.planner.backends import find, is_classic
 from memstow.planner.judge._judge import Defect, judge_plan, proven
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.model_class import maker_of
@@ -51,6 +50,7 @@ from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
+from memstow.solvers.registry import is_classic, native_solver
 from memstow.solvers.solver import Window
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class ColumnSource(Generic[ViewT]):
     @property
     def suits(self) -> bool:
         """Whether the solvers of one pool take the task: sizes may add up to too much for them."""
-        return self._arrays is not None and find("improve").declines(self._arrays.task) is None
+        return self._arrays is not None and native_solver("improve").declines(self._arrays.task) is None
 
     def arrays(self, progress: Progress) -> Arrays:
         """The arrays, which were made before anything was told."""

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from memstow.planner.backends import name_with_version
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import certificate_of, order_instance, start_height, steps
 from memstow.planner.graph.schedules import allowed_order
@@ -37,7 +36,7 @@ from memstow.solvers.orders import (
     OrderTask,
     order_within,
 )
-from memstow.solvers.registry import order_solver
+from memstow.solvers.registry import name_with_version, order_solver
 
 _QUICK_SOLVER: Final = "greedy"
 _QUICK_SECONDS: Final = 1.0

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
 import memstow
-from memstow.planner.backends import how_to_get, is_classic, is_model, name_with_version, prepare
+from memstow.planner.backends import prepare
 from memstow.planner.model import Status
 from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import (
@@ -54,6 +54,7 @@ from memstow.planner.solve.portfolio import (
 )
 from memstow.solvers.core import Budget, in_preferred_pools
 from memstow.solvers.instance import Instance, Layout
+from memstow.solvers.registry import BACK_ENDS, is_classic, is_model, name_with_version
 from memstow.solvers.solver import (
     Listeners,
     ModelBound,
@@ -614,7 +615,7 @@ def _prefer_pools(state: RunState, task: Task, options: Options, progress: Progr
 def _report_missing_model(solver: Solver | None, task: Task, progress: Progress) -> None:
     """Report, once, a model that is not installed and could do more."""
     name = missing_model(solver, task)
-    needs = None if name is None else how_to_get(name)
+    needs = None if name is None else BACK_ENDS[name].how_to_get()
     if name is not None and needs is not None:
         progress.solver_missing(name, needs)
 

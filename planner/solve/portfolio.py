@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
-from memstow.planner.backends import find, is_installed, is_model
+from memstow.planner.backends import find
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.records import record
@@ -23,7 +23,7 @@ from memstow.solvers.core import (
     OnePoolStages,
     are_few,
 )
-from memstow.solvers.registry import names
+from memstow.solvers.registry import is_installed, is_model, names, native_solver
 from memstow.solvers.solver import Solver, Task, TermKind, depends_on_banks
 
 AUTO = "auto"
@@ -81,11 +81,11 @@ def require_willing(solver: Solver, task: Task) -> None:
 def _reuse_stages(task: Task) -> list[Stage]:
     """A quick start, the search for the least reuse cost, and a model if there are few items."""
     count = task.instance.item_count
-    start = Stage(find("greedy"), _START_SHARE, FIRST_PASSES * count)
+    start = Stage(native_solver("greedy"), _START_SHARE, FIRST_PASSES * count)
     model = next(iter(_installed_models(task, "cpsat", "highs")), None)
     if model is None or count > _FEW:
-        return [start, Stage(find("reuse"), 1.0)]
-    return [start, Stage(find("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
+        return [start, Stage(native_solver("reuse"), 1.0)]
+    return [start, Stage(native_solver("reuse"), _BEFORE_MODEL), Stage(find(model), 1.0)]
 
 
 # Steps of the search where a model follows: it finds good plans soon, and proves nothing.
@@ -98,9 +98,9 @@ def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
     if requested is not None and is_model(requested.name):
         models = [requested.name]
     if not models:
-        return [Stage(find("banks"), 1.0, BANKS_ALONE)]
+        return [Stage(native_solver("banks"), 1.0, BANKS_ALONE)]
     return [
-        Stage(find("banks"), _START_SHARE, _BEFORE_BANK_MODEL),
+        Stage(native_solver("banks"), _START_SHARE, _BEFORE_BANK_MODEL),
         *(Stage(find(name), 1.0, stands_in=name == "highs" and "cpsat" in models) for name in models),
     ]
 
@@ -110,23 +110,26 @@ def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
     if depends_on_banks(task) is not None:
         return _bank_stages(requested, task)
     if requested is not None:
-        greedy = find("greedy")
+        greedy = native_solver("greedy")
         if is_model(requested.name):
             return [Stage(greedy, _START_SHARE), Stage(requested, 1.0)]
         before = [Stage(greedy, 1.0)] if requested.name in ("exact", "improve", "reuse") else []
         return [*before, Stage(requested, 1.0)]
-    if any(term.kind is TermKind.REUSE_COST for term in task.terms) and find("reuse").declines(task) is None:
+    if (
+        any(term.kind is TermKind.REUSE_COST for term in task.terms)
+        and native_solver("reuse").declines(task) is None
+    ):
         return _reuse_stages(task)
-    if find("improve").declines(task) is not None:
+    if native_solver("improve").declines(task) is not None:
         # HiGHS stands in for CP-SAT if both are installed.
         costs = any(term.kind is TermKind.REUSE_COST for term in task.terms) and len(task.instance.reuse) > 0
         several = task.instance.pool_count > 1 and not costs
         greedy, models = (
-            find("greedy"),
+            native_solver("greedy"),
             _installed_models(task, *(["assign"] if several else []), "cpsat", "highs"),
         )
         start = Stage(greedy, _START_SHARE if models else 1.0)
-        few = [Stage(find("banks"), 1.0, FEW_ITEMS_WORK)] if are_few(task.instance.native) else []
+        few = [Stage(native_solver("banks"), 1.0, FEW_ITEMS_WORK)] if are_few(task.instance.native) else []
         # HiGHS proves no more than CP-SAT, so it only replaces one that has failed.
         return [
             start,
@@ -147,7 +150,7 @@ def _one_pool_stages(task: Task) -> Iterator[Stage]:
 def _of_one_pool(name: str) -> Solver:
     """The solver of this name. Most runs are over before windows of time, and do not wait for the import."""
     if name != "windows":
-        return find(name)
+        return native_solver(name)
     from memstow.solvers.one_pool import Windows
 
     return Windows()
@@ -163,9 +166,9 @@ def _installed_models(task: Task, *models: str) -> list[str]:
 
 def missing_model(requested: Solver | None, task: Task) -> str | None:
     """The model that would take part in this run if it were installed."""
-    if requested is not None or task.deterministic or find("improve").declines(task) is None:
+    if requested is not None or task.deterministic or native_solver("improve").declines(task) is None:
         return None
-    if is_installed("cpsat") or find("reuse").declines(task) is None:
+    if is_installed("cpsat") or native_solver("reuse").declines(task) is None:
         return None
     if depends_on_banks(task) is not None:
         return "cpsat"

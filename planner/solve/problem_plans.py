@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import Final
 
 import memstow
-from memstow.planner.backends import is_model
 from memstow.planner.check import require_hint, require_valid
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
@@ -67,6 +66,7 @@ from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Claims, Findings, TooMuch, Violation
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
+from memstow.solvers.registry import is_model
 from memstow.solvers.solver import HintPlace, Task, TermKind, Window
 from memstow.solvers.solver import Term as SolverTerm
 

@@ -6,7 +6,6 @@ The plans claim what holds for every order that the graph allows, and nothing el
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from memstow.planner.backends import name_with_version
 from memstow.planner.check import take_as_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import listed_problem, lower
@@ -30,6 +29,7 @@ from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
 from memstow.planner.model.records import record
 from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
 from memstow.planner.verify.graph_verdict import judge_graph
+from memstow.solvers.registry import name_with_version
 
 
 @record

@@ -24,7 +24,7 @@ from memstow.planner.solve import one_run
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Stage
 from memstow.planner.verify import verify
-from memstow.solvers.registry import BACK_ENDS, find
+from memstow.solvers.registry import BACK_ENDS, native_solver
 from memstow.solvers.solver import Solver, Task
 from tests.in_process import run_back_ends_in_process
 from tests.planner.solve.test_agreement import mixed
@@ -65,8 +65,8 @@ def _badly_started(asked: Solver | None, task: Task) -> list[Stage]:
     assert asked is not None
     starts: tuple[list[Stage], ...] = (
         [],
-        [Stage(find("usmp-size"), 1.0)],
-        [Stage(find("greedy"), 1.0, most_work=1)],
+        [Stage(native_solver("usmp-size"), 1.0)],
+        [Stage(native_solver("greedy"), 1.0, most_work=1)],
     )
     return [*starts[task.seed % 3], Stage(asked, 1.0)]
 

@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends import is_installed
 from memstow.planner.check import find_issues
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
@@ -32,6 +31,7 @@ from memstow.planner.verify import verify
 from memstow.planner.verify.bank_bounds import reason_against_crowds
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.verdict import Findings
+from memstow.solvers.registry import is_installed
 from tests.campaign import gate_first
 from tests.in_process import run_back_ends_in_process
 from tests.problems import banked_problem, crowded_problem

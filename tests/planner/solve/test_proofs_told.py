@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends import is_installed
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Exhausted, Model
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.solve.engine import plan
+from memstow.solvers.registry import is_installed
 from tests.campaign import gate_first
 from tests.graphs import live_bytes_of
 

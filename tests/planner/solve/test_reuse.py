@@ -22,7 +22,7 @@ from memstow.planner.solve.engine import plan
 from memstow.planner.solve.problem_plans import task_of
 from memstow.planner.verify import verify
 from memstow.solvers._native import Budget
-from memstow.solvers.registry import find
+from memstow.solvers.registry import native_solver
 from memstow.solvers.solver import Listeners
 from tests.planner.formats.structured_brute import fits, value
 from tests.problems import costly_problem
@@ -150,7 +150,9 @@ def test_where_pools_could_trade_costs_no_bound_of_a_later_term_is_claimed(pools
     reduction = reduce(problem)
     assert isinstance(reduction, Reduction)
     task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options(deterministic=True))
-    outcome = find("reuse").solve(task, Budget(-1.0, 200_000), Listeners(lambda *_: None, lambda *_: None))
+    outcome = native_solver("reuse").solve(
+        task, Budget(-1.0, 200_000), Listeners(lambda *_: None, lambda *_: None)
+    )
     assert outcome.values[0] > outcome.bounds[0].value
     assert [bound.term for bound in outcome.bounds] == ([0, 1] if pools == 1 else [0])
 

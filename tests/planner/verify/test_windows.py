@@ -31,7 +31,7 @@ from memstow.planner.verify.verdict import STEPS_OF_A_VERDICT, Findings, TooMuch
 from memstow.solvers import _native
 from memstow.solvers import solver as solvers
 from memstow.solvers.one_pool import Windows
-from memstow.solvers.registry import find
+from memstow.solvers.registry import native_solver
 from tests.campaign import gate_first
 from tests.problems import random_problem
 from tests.referee import best
@@ -336,7 +336,7 @@ def test_a_buffer_that_lives_twice_is_left_out() -> None:
 @pytest.fixture
 def only_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turns but of greedy and of windows."""
-    stages = [Stage(find("greedy"), 1.0, 100_000), Stage(Windows(), 1.0, 100_000_000)]
+    stages = [Stage(native_solver("greedy"), 1.0, 100_000), Stage(Windows(), 1.0, 100_000_000)]
     monkeypatch.setattr(one_run, "stages_for", lambda _requested, _task: stages)
 
 

@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from memstow.planner.backends import name_with_version
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model import Status
@@ -17,7 +16,7 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
-from memstow.solvers.registry import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS, name_with_version
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(
