@@ -2,7 +2,7 @@
 
 Of a few buffers all layouts are looked through, which proves that the best one is.
 
-Solvers that know nothing of banks decline such tasks (`depends_on_banks`), with the same words.
+Solvers that know nothing of banks decline such tasks (`Task.banks`), with the same words.
 """
 
 from typing import Final
@@ -49,8 +49,3 @@ class Banks:
             return Outcome(None, False, (), self.name, misfit=tuple(result.misfit) or None)
         bounds = model_bounds(result.bounds)
         return Outcome(layout_from(result.placed), True, tuple(values), self.name, bounds=bounds)
-
-
-def make(_name: str) -> Banks:
-    """The solver."""
-    return Banks()

@@ -47,6 +47,14 @@ class ColumnInstance(Instance):
         """The bytes of a unit."""
         return self.columns.unit
 
+    def need(self) -> _native.Need:
+        """The parts that must be in memory at once and have the most units, and where they end at least."""
+        return _native.need_of(self.native, [True])
+
+    def peak_of(self, layout: Layout) -> int:
+        """The end of the last buffer in this layout, in bytes."""
+        return _native.pool_peaks(self.native, layout)[0] * self.unit
+
     def offsets_of(self, layout: Layout) -> "array[int]":
         """Where each buffer is in this layout, in bytes."""
         return _array(self.columns.offsets_of(layout.offset))

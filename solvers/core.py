@@ -15,7 +15,6 @@ from memstow.solvers._native import (
     Budget,
     Hint,
     Lowest,
-    Need,
     Occupied,
     OnePoolStages,
     PoolBound,
@@ -37,7 +36,6 @@ __all__ = [
     "FIRST_PASSES",
     "Budget",
     "Hint",
-    "Need",
     "Occupied",
     "OnePoolStages",
     "PoolBound",
@@ -52,7 +50,6 @@ __all__ = [
     "layout_of",
     "lowest",
     "most_occupied",
-    "need_of",
     "place_columns",
     "pool_peaks",
     "reduced",
@@ -100,11 +97,6 @@ def pool_peaks(instance: Instance, layout: Layout) -> list[int]:
 def most_occupied(instance: Instance, layout: Layout) -> list[Occupied]:
     """By pool, the most bytes in use at one time."""
     return _native.most_occupied(instance.native, layout)
-
-
-def need_of(instance: Instance, pools: Sequence[bool]) -> Need:
-    """What items that can go to no other than these pools (by pool: true) need there at once."""
-    return _native.need_of(instance.native, pools)
 
 
 def unplaceable(instance: Instance, items: Sequence[int], height: int, budget: Budget) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from memstow.solvers import _native
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Listeners, Outcome, Task, depends_on_banks
+from memstow.solvers.solver import Listeners, Outcome, Task
 
 # Bounds are passed as 64-bit integers; larger ones are cut off.
 MOST: Final = (1 << 63) - 1
@@ -23,7 +23,7 @@ class Greedy:
 
     def declines(self, task: Task) -> str | None:
         """It knows nothing of banks."""
-        return depends_on_banks(task)
+        return task.banks
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The best layout of the portfolio."""
@@ -76,7 +76,7 @@ class Classic:
 
     def declines(self, task: Task) -> str | None:
         """Constraints that the published planner does not know."""
-        return depends_on_banks(task) or _native.classic_declines(task.instance.native, self.name)
+        return task.banks or _native.classic_declines(task.instance.native, self.name)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
         """The planner's layout."""
@@ -85,8 +85,3 @@ class Classic:
         if values:
             listeners.incumbent(self.name, values[0], layout)
         return Outcome(layout, values is not None, tuple(values or ()), self.name)
-
-
-def make(name: str) -> Greedy | Classic:
-    """The solver, or the published planner, of that name."""
-    return Greedy() if name == Greedy.name else Classic(name)

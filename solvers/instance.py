@@ -112,6 +112,11 @@ class Instance:
         fixed = max((*self.reserved_end, *self.choice_low), default=0)
         return fixed + sum(self.part_delta) + sum(self.part_size) + sum(self.choice_modulus)
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether native code can add up all heights: they stay below UNBOUNDED."""
+        return min(self.stacked, max(self.capacity)) < UNBOUNDED
+
     @cached_property
     def native(self) -> "_native.Instance":
         """The instance of the native core, which has the rows as well. Built once."""

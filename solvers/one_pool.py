@@ -5,8 +5,8 @@ from typing import Final, TypeVar
 
 from memstow.solvers import _native
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.instance import UNBOUNDED, Instance
-from memstow.solvers.solver import Listeners, Outcome, Proof, Task, TermKind, Window, depends_on_banks
+from memstow.solvers.instance import Instance
+from memstow.solvers.solver import Listeners, Outcome, Proof, Task, TermKind, Window
 
 # Tables of conflicts grow with the square of this.
 MOST_ITEMS: Final = _native.MOST_ITEMS
@@ -16,9 +16,8 @@ _HEIGHTS: Final = {TermKind.PEAK, TermKind.POOL_PEAK, TermKind.MAX_PEAK}
 
 def reason_to_decline(task: Task) -> str | None:
     """The reason why these solvers decline a task; None if they can solve it."""
-    banks = depends_on_banks(task)
-    if banks is not None:
-        return banks
+    if task.banks is not None:
+        return task.banks
     if task.instance.pool_count > 1:
         return "several pools"
     if len(task.terms) > 1 or any(term.kind not in _HEIGHTS for term in task.terms):
@@ -28,7 +27,7 @@ def reason_to_decline(task: Task) -> str | None:
 
 def too_high(instance: Instance) -> str | None:
     """The message that heights may exceed what native code can add up; None if they cannot."""
-    if min(instance.stacked, max(instance.capacity)) < UNBOUNDED:
+    if instance.adds_up:
         return None
     return f"heights of up to {instance.stacked:,} units: it adds up to less than 2^62"
 
@@ -132,11 +131,6 @@ class Improve:
         fits = result.height <= capacity
         values = (result.height,) if task.terms and fits else ()
         return Outcome(layout_from(result.placed), fits, values, self.name)
-
-
-def make(name: str) -> Exact | Improve:
-    """The solver of this name."""
-    return Exact() if name == Exact.name else Improve()
 
 
 class Windows:

@@ -114,26 +114,29 @@ _CLASSICS = (
     "storage-tokens",
     "xla-heap",
 )
-# The module of each solver, so that only the one that is used is imported.
+# The module and the class of each solver, so that only the one that is used is imported.
 _HOMES = {
-    "greedy": "memstow.solvers.greedy",
-    "exact": "memstow.solvers.one_pool",
-    "improve": "memstow.solvers.one_pool",
-    "reuse": "memstow.solvers.reuse",
-    "banks": "memstow.solvers.banks",
-    **dict.fromkeys(_CLASSICS, "memstow.solvers.greedy"),
+    "greedy": ("memstow.solvers.greedy", "Greedy"),
+    "exact": ("memstow.solvers.one_pool", "Exact"),
+    "improve": ("memstow.solvers.one_pool", "Improve"),
+    "reuse": ("memstow.solvers.reuse", "Reuse"),
+    "banks": ("memstow.solvers.banks", "Banks"),
 }
 
 
 def names() -> Iterable[str]:
     """Every solver that can be asked for by name. Back ends are run by `planner.backends`."""
-    return (*_HOMES, *BACK_ENDS)
+    return (*_HOMES, *_CLASSICS, *BACK_ENDS)
 
 
 def native_solver(name: str) -> Solver:
     """The native solver of that name; KeyError when there is none."""
-    home = import_module(_HOMES[name])
-    solver: Solver = home.make(name)
+    if is_classic(name):
+        from memstow.solvers.greedy import Classic
+
+        return Classic(name)
+    module, kind = _HOMES[name]
+    solver: Solver = getattr(import_module(module), kind)()
     return solver
 
 
@@ -144,7 +147,8 @@ def is_classic(name: str) -> bool:
 
 def describe() -> list[Description]:
     """Every solver, for people."""
-    native = [Description(name, native_solver(name).summary, native_solver(name).supports) for name in _HOMES]
+    natives = ((name, native_solver(name)) for name in (*_HOMES, *_CLASSICS))
+    native = [Description(name, solver.summary, solver.supports) for name, solver in natives]
     back_ends = [
         Description(name, back_end.summary, back_end.supports, back_end.how_to_get())
         for name, back_end in BACK_ENDS.items()

@@ -5,7 +5,7 @@ from typing import Final
 from memstow.solvers import _native
 from memstow.solvers.greedy import MOST, layout_from
 from memstow.solvers.one_pool import too_high
-from memstow.solvers.solver import Listeners, Outcome, Task, depends_on_banks, model_bounds
+from memstow.solvers.solver import Listeners, Outcome, Task, model_bounds
 
 FIRST_TURN: Final = _native.FIRST_TURN
 
@@ -19,9 +19,8 @@ class Reuse:
 
     def declines(self, task: Task) -> str | None:
         """It handles pools that no buffer can leave."""
-        banks = depends_on_banks(task)
-        if banks is not None:
-            return banks
+        if task.banks is not None:
+            return task.banks
         return _native.declined_by_reuse(task.instance.native, task.terms) or too_high(task.instance)
 
     def solve(self, task: Task, budget: _native.Budget, listeners: Listeners) -> Outcome:
@@ -48,8 +47,3 @@ class Reuse:
             return Outcome(None, False, (), self.name)
         bounds = model_bounds(result.bounds)
         return Outcome(layout_from(placed), values is not None, tuple(values or ()), self.name, bounds=bounds)
-
-
-def make(_name: str) -> Reuse:
-    """The solver."""
-    return Reuse()

@@ -78,12 +78,12 @@ class Task:
         """The hint and the moves, for the native core."""
         return _native.Hint(self.instance.native, self.hint, self.hint_places, self.hint_buffers)
 
-
-def depends_on_banks(task: Task) -> str | None:
-    """What a solver says that knows nothing of banks; None where nothing depends on them."""
-    if task.instance.has_banks or any(term.kind is TermKind.BANK_COST for term in task.terms):
-        return "banks"
-    return None
+    @property
+    def banks(self) -> str | None:
+        """What a solver that knows nothing of banks cannot honour; None where nothing depends on them."""
+        if self.instance.has_banks or any(term.kind is TermKind.BANK_COST for term in self.terms):
+            return "banks"
+        return None
 
 
 OnIncumbent = Callable[[str, int, Layout], None]

@@ -16,10 +16,8 @@ from memstow.planner.model.problem import (
 from memstow.planner.model.records import record
 from memstow.planner.solve.one_run import TermBound
 from memstow.solvers import core
-from memstow.solvers.instance import Instance
 
 if TYPE_CHECKING:
-    # Columns have bounds as well, and no reduction.
     from memstow.planner.reduce import Reduction
 
 
@@ -108,8 +106,9 @@ class Bounds:
         )
 
     def _need(self, number: int) -> Need:
-        need = self._bounds.need(number)
-        return _in_bytes(tuple(self._bounds.pools_of(number)), need, self._reduction.unit)
+        need, unit = self._bounds.need(number), self._reduction.unit
+        pools = tuple(self._bounds.pools_of(number))
+        return Need(pools, need.bytes * unit, need.height * unit, need.time, tuple(need.parts))
 
     def _explain(self, need: Need) -> Explanation:
         buffers = self._reduction.problem.buffers
@@ -142,13 +141,3 @@ class Bounds:
 def usable(pool: Pool) -> int:
     """Bytes of a pool that are not reserved."""
     return end_of(pool) - reserved_bytes(pool)
-
-
-def need_of(instance: Instance, pools: tuple[int, ...], scale: int) -> Need:
-    """The most bytes that must be in these pools at once, where a unit of the instance has `scale` bytes."""
-    need = core.need_of(instance, [pool in pools for pool in range(instance.pool_count)])
-    return _in_bytes(pools, need, scale)
-
-
-def _in_bytes(pools: tuple[int, ...], need: core.Need, scale: int) -> Need:
-    return Need(pools, need.bytes * scale, need.height * scale, need.time, tuple(need.parts))

@@ -29,7 +29,6 @@ from memstow.planner.plain.column_documents import (
     plan_of,
     problem_of,
 )
-from memstow.planner.solve.bounds import need_of
 from memstow.planner.solve.one_run import (
     LIVE_BYTES,
     NO_TIME,
@@ -50,7 +49,7 @@ from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
-from memstow.solvers.registry import is_classic, native_solver
+from memstow.solvers.registry import is_classic
 from memstow.solvers.solver import Window
 
 if TYPE_CHECKING:
@@ -154,11 +153,6 @@ class ColumnSource(Generic[ViewT]):
         rest += 0.0 if self._problem is None else _SECONDS_TO_PLACE * count
         return min(rest, limit * (1.0 - _LEAST_SHARE))
 
-    @property
-    def suits(self) -> bool:
-        """Whether the solvers of one pool take the task: sizes may add up to too much for them."""
-        return self._arrays is not None and native_solver("improve").declines(self._arrays.task) is None
-
     def arrays(self, progress: Progress) -> Arrays:
         """The arrays, which were made before anything was told."""
         arrays, self._arrays = self._arrays, None
@@ -172,7 +166,7 @@ class ColumnSource(Generic[ViewT]):
         """The plan of a layout; RefusedPlanError if the judge finds a violation."""
         instance = self._instance_there()
         offsets = instance.offsets_of(candidate.layout)
-        peak = core.pool_peaks(instance, candidate.layout)[0] * instance.unit
+        peak = instance.peak_of(candidate.layout)
         if candidate.is_last:
             # Judging and writing have the memory for themselves.
             del instance
@@ -240,14 +234,14 @@ def _source_of(
     # Published planners take buffers that are equal to them as they are given.
     by_begin = len(columns) > _MOST_AS_GIVEN and not is_classic(options.solver)
     instance = instance_of_columns(*ints_of(columns), capacity, by_begin)
-    need = need_of(instance, (0,), instance.unit)
-    if need.height > capacity:
+    need = instance.need()
+    height = need.height * instance.unit
+    if height > capacity or not instance.adds_up:
         return None
-    bound = TermBound(need.height, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
+    bound = TermBound(height, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
     members = array("q", sorted(instance.buffers_of(list(need.parts))))
     seconds = time.monotonic() - began
-    source = ColumnSource(columns, options, view, problem, instance, bound, members, seconds)
-    return source if source.suits else None
+    return ColumnSource(columns, options, view, problem, instance, bound, members, seconds)
 
 
 _use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live", "certificate")

@@ -63,7 +63,6 @@ from memstow.solvers.solver import (
     Solver,
     Task,
     Window,
-    depends_on_banks,
 )
 from memstow.solvers.solver import Term as SolverTerm
 
@@ -586,8 +585,11 @@ def run_source(
     misfit = turns.take(stages_for(solver, task), task)
     if misfit is not None:
         return source.stamped(source.no_layout(misfit), _stamp(options, progress, budget.work))
-    knows_banks = depends_on_banks(task) is not None
-    if task.instance.pool_count > 1 and not knows_banks and (solver is None or not is_classic(solver.name)):
+    if (
+        task.instance.pool_count > 1
+        and task.banks is None
+        and (solver is None or not is_classic(solver.name))
+    ):
         _prefer_pools(state, task, options, progress)
     if not state.within(options.gap):
         _report_missing_model(solver, task, progress)

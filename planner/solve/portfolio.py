@@ -24,7 +24,7 @@ from memstow.solvers.core import (
     are_few,
 )
 from memstow.solvers.registry import is_installed, is_model, names, native_solver
-from memstow.solvers.solver import Solver, Task, TermKind, depends_on_banks
+from memstow.solvers.solver import Solver, Task, TermKind
 
 AUTO = "auto"
 
@@ -107,7 +107,7 @@ def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
 
 def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
     """The stages of a run, in turn. Greedy comes first wherever another solver starts from a plan."""
-    if depends_on_banks(task) is not None:
+    if task.banks is not None:
         return _bank_stages(requested, task)
     if requested is not None:
         greedy = native_solver("greedy")
@@ -170,7 +170,7 @@ def missing_model(requested: Solver | None, task: Task) -> str | None:
         return None
     if is_installed("cpsat") or native_solver("reuse").declines(task) is None:
         return None
-    if depends_on_banks(task) is not None:
+    if task.banks is not None:
         return "cpsat"
     return "assign" if task.instance.pool_count > 1 else "cpsat"
 

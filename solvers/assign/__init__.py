@@ -9,7 +9,7 @@ Nothing here imports OR-tools until a solve needs it.
 from memstow.solvers.cpsat import CpSat, solve_levels
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Limits, Report, Verdict
-from memstow.solvers.solver import Task, depends_on_banks
+from memstow.solvers.solver import Task
 
 
 class Assign:
@@ -20,7 +20,7 @@ class Assign:
 
     def declines(self, task: Task) -> str | None:
         """It declines banks, and numbers that CP-SAT cannot add up."""
-        return depends_on_banks(task) or CpSat().declines(task)
+        return task.banks or CpSat().declines(task)
 
     def warm(self) -> None:
         """Import OR-tools."""
