@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memstow.api.cli.output_files import replace_file, write_out
@@ -33,44 +33,19 @@ if TYPE_CHECKING:
     from memstow.planner.show.view_document import SearchStep
 
 
-class SearchRecord:
-    """What a run found when: the steps of the search that the page draws."""
-
-    def __init__(self) -> None:
-        self._events: list[Event] = []
-
-    def hear(self, event: "Event") -> None:
-        """Note what the run tells."""
-        self._events.append(event)
-
-    def steps(self) -> "list[SearchStep]":
-        """Each better plan and each better bound."""
-        from memstow.planner.model.options import Bound, Incumbent
-        from memstow.planner.show.view_document import SearchStep
-
-        steps: list[SearchStep] = []
-        for event in self._events:
-            match event:
-                case Incumbent(value, solver, seconds):
-                    steps.append(SearchStep(seconds, value, None, solver))
-                case Bound(value, solver, seconds):
-                    steps.append(SearchStep(seconds, None, value, solver))
-        return steps
-
-
 def page_of(
     document: "Problem | Graph",
     plan: "Plan",
     source: str,
-    search: "Iterable[SearchStep]" = (),
+    events: "Iterable[Event]" = (),
     *,
     of_map: bool = False,
     proof: "tuple[CheckedProof, Walk | None] | None" = None,
 ) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none.
 
-    It shows the loops of a program (`of_map`), and those of a graph whose operators do not run one by one;
-    and the steps of a proof that was checked.
+    It draws what the run found when, as its events tell, the loops of a program (`of_map`) and those of a
+    graph whose operators do not run one by one, and the steps of a proof that was checked.
     """
     from memstow.api.page.offline import page_alone
     from memstow.planner.show.view_document import plan_document
@@ -78,8 +53,21 @@ def page_of(
     problem = problem_of(document, plan)
     title = _title(problem, source)
     program = _program_of(document, problem, plan, of_map)
-    page = plan_document(document, problem, plan, title, search, program, proof)
+    page = plan_document(document, problem, plan, title, _steps(events), program, proof)
     return page_alone(page, title, "plan" if program is None else "loops")
+
+
+def _steps(events: "Iterable[Event]") -> "Iterator[SearchStep]":
+    """Each better plan and each better bound."""
+    from memstow.planner.model.options import Bound, Incumbent
+    from memstow.planner.show.view_document import SearchStep
+
+    for event in events:
+        match event:
+            case Incumbent(value, solver, seconds):
+                yield SearchStep(seconds, value, None, solver)
+            case Bound(value, solver, seconds):
+                yield SearchStep(seconds, None, value, solver)
 
 
 def _program_of(

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from memstow.api import options
 from memstow.api.cli.output_files import (
     OR_CHOOSE,
     PICTURE,
@@ -20,7 +19,6 @@ from memstow.api.cli.output_files import (
     unknown_suffix,
     write_out,
 )
-from memstow.api.cli.parser import add_options
 from memstow.api.cli.terminal import columns as screen_width
 from memstow.api.cli.terminal import draws_unicode, print_error
 from memstow.api.options import EXPORTS, LOOPS, MODEL, PROGRAMS, STEP_TABLE, SUFFIXES
@@ -84,15 +82,6 @@ class Output:
     def is_printed(self) -> bool:
         """Whether it goes to standard output."""
         return self.path == STDOUT
-
-
-def add_results(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select the outputs."""
-    results = parser.add_argument_group("results")
-    add_options(results, options.OUTPUT, options.OUTPUT_FORMAT, options.PICTURE, options.OPEN)
-    add_options(results, options.JSON, options.QUIET)
-    code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")
-    add_options(code, options.PREFIX, options.SECTION)
 
 
 def check_results(args: argparse.Namespace) -> None:

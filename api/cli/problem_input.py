@@ -64,11 +64,6 @@ def _each_once(pairs: list[tuple[str, int]] | None, option: str, what: str) -> d
     return values
 
 
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that change the problem."""
-    add_options(parser, *options.CHANGES)
-
-
 def add_graph_changes(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that change a graph."""
     graphs = parser.add_argument_group("graphs")

@@ -27,26 +27,14 @@ if TYPE_CHECKING:
     from memstow.solvers.core import Budget
 
 
-def wants_proof(args: argparse.Namespace) -> bool:
-    """Whether why no plan is better is to be written."""
-    return bool(_files_of(args))
-
-
-def _files_of(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """The files of proofs, and what they are."""
+def refuse_odd_proof(args: argparse.Namespace) -> None:
+    """Report a proof that cannot be written, before anything is read."""
     named = (
         (args.proof, "its proof"),
         (args.opb, "the problem for VeriPB"),
         (args.pbp, "the proof for VeriPB"),
     )
-    return [(path, what) for path, what in named if path is not None]
-
-
-def refuse_odd_proof(args: argparse.Namespace) -> None:
-    """Report a proof that cannot be written, before anything is read."""
-    written = _files_of(args)
-    if not written:
-        return
+    written = [(path, what) for path, what in named if path is not None]
     for path, _ in written:
         refuse_stream(path)
     if (args.opb is None) != (args.pbp is None):

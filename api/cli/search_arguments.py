@@ -1,4 +1,4 @@
-"""The arguments for a search, which several commands share, and the options that they are."""
+"""The options of a search that the arguments say, and the service that searches instead."""
 
 import argparse
 import os
@@ -6,8 +6,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstow.api import options as table
-from memstow.api.cli.parser import add_options
 from memstow.api.cli.problem_input import STDIN, read_plan
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
@@ -22,21 +20,6 @@ if TYPE_CHECKING:
 
 # As a service takes it.
 _LONGEST_JOB_NAME: Final = 200
-
-
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for which solver, and how it searches."""
-    add_options(parser.add_argument_group("search"), *table.SEARCH)
-
-
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for limits of the search."""
-    add_options(parser.add_argument_group("limits"), *table.LIMITS)
-
-
-def add_server(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for a service that searches instead."""
-    add_options(parser.add_argument_group("service"), table.SERVER, table.KEY)
 
 
 def refuse_unused_key(args: argparse.Namespace) -> None:

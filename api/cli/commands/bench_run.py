@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
-from memstow.api.cli.problem_input import add_changes
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
-from memstow.api.options import READABLE, Amount, Choice, Duration, Flag, Option, Real, Text, Whole
+from memstow.api.options import CHANGES, READABLE, Amount, Choice, Duration, Flag, Option, Real, Text, Whole
 from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 
@@ -166,7 +165,7 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
         "paths", metavar="PATH", nargs="+", help="files, folders, glob patterns, generate:..."
     )
     add_options(parser, _OUTPUT, _RESUME, _FORMAT)
-    add_changes(parser)
+    add_options(parser, *CHANGES)
     solvers = parser.add_argument_group("solvers")
     add_options(solvers, _SOLVERS, _ORDERS)
     add_option(solvers, _EXTERNAL, default=[])

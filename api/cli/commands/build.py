@@ -12,7 +12,7 @@ from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, replace_files, to_stdout
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import STDIN, dimensions_of, read_bytes_of, read_target, warn_if_terminal
-from memstow.api.cli.search_arguments import add_limits, options_without_hint
+from memstow.api.cli.search_arguments import options_without_hint
 from memstow.api.cli.terminal import Exit, Interruptible, print_error
 from memstow.planner.model.errors import InputError, changing_issues
 from memstow.planner.show.formatting import plain
@@ -67,7 +67,7 @@ memstow build model.tflite --output model --kernels cmsis-nn
     add_option(memory, options.PROGRAM_WITH, type=_listed, default=("stripes",))
     add_option(memory, options.PROGRAM_EXTERNAL, type=_listed, default=())
     add_options(parser.add_argument_group("search"), options.DETERMINISTIC, options.SEED)
-    add_limits(parser)
+    add_options(parser.add_argument_group("limits"), *options.LIMITS)
     add_option(parser.add_argument_group("results"), options.PROGRAM_JSON)
     parser.set_defaults(run=run, solver=options.SOLVER.default, gap=options.GAP.default)
 

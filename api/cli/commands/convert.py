@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from memstow.api import options
 from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
-from memstow.api.cli.parser import Commands, add_command, add_option, first_named
+from memstow.api.cli.parser import Commands, add_command, add_option, add_options, first_named
 from memstow.api.cli.problem_input import (
-    add_changes,
     add_graph_changes,
     add_problem,
     add_symbols,
@@ -45,7 +44,7 @@ memstow convert - model.json --format executorch < exported.json
     parser.add_argument("out", metavar="OUT", help="the file to write; - writes to standard output")
     add_option(parser, options.CONVERT_FORMAT, type=_output_format)
     add_option(parser, options.CHANNELS)
-    add_changes(parser)
+    add_options(parser, *options.CHANGES)
     add_graph_changes(parser)
     add_symbols(parser.add_argument_group("sizes known only at run time"))
     parser.set_defaults(run=run)

@@ -28,9 +28,6 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.search_arguments import (
-    add_limits,
-    add_search,
-    add_server,
     client_of,
     job_name,
     less_reading,
@@ -108,9 +105,9 @@ memstow front model.tflite --target stm32h743,corstone300
     add_problem(parser)
     _add_front(parser)
     add_graph_changes(parser)
-    add_search(parser)
-    add_limits(parser)
-    add_server(parser)
+    add_options(parser.add_argument_group("search"), *options.SEARCH)
+    add_options(parser.add_argument_group("limits"), *options.LIMITS)
+    add_options(parser.add_argument_group("service"), options.SERVER, options.KEY)
     results = parser.add_argument_group("results")
     add_options(results, options.FRONT_OUTPUT, options.FRONT_JSON, options.FRONT_QUIET)
     parser.set_defaults(run=run, target=None, fit_only=False)

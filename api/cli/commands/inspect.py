@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from memstow.api import options
 from memstow.api.cli.parser import Commands, add_command, add_options
 from memstow.api.cli.problem_input import (
-    add_changes,
     add_graph_changes,
     add_problem,
     document_in,
@@ -41,7 +40,7 @@ memstow inspect model.json --capacity 12MiB --needs --without conv1
 """,
     )
     add_problem(parser)
-    add_changes(parser)
+    add_options(parser, *options.CHANGES)
     add_graph_changes(parser)
     add_options(parser, options.ROWS, options.WITHOUT, options.NEEDS, options.NEEDS_TIME, options.FACTS_JSON)
     parser.set_defaults(run=run)

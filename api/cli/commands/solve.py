@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.api import options
 from memstow.api.cli.output_files import STDOUT, suffix_of, to_stdout, write_out
-from memstow.api.cli.pages import SearchRecord, page_of, show_page
+from memstow.api.cli.pages import page_of, show_page
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options, first_named
 from memstow.api.cli.plan_output import (
-    add_results,
     check_names,
     check_results,
     wants_columns_only,
@@ -23,7 +22,6 @@ from memstow.api.cli.plan_output import (
     write_results,
 )
 from memstow.api.cli.problem_input import (
-    add_changes,
     add_graph_changes,
     add_problem,
     columns_in,
@@ -39,14 +37,10 @@ from memstow.api.cli.problem_input import (
 from memstow.api.cli.proof_output import (
     provable_in,
     refuse_odd_proof,
-    wants_proof,
     write_proofs,
     write_received,
 )
 from memstow.api.cli.search_arguments import (
-    add_limits,
-    add_search,
-    add_server,
     client_of,
     job_name,
     less_reading,
@@ -83,6 +77,7 @@ if TYPE_CHECKING:
     from memstow.planner.recorded.recording import Recording
 
 _OF_GRAPHS: Final = (options.ORDER, options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
+_PROOFS: Final = (options.PROOF, options.OPB, options.PBP)
 # Options that are written into a problem with symbols instead.
 _IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_GRAPHS)
 # Options of `solve` that are not for problems with symbols.
@@ -95,9 +90,7 @@ _NOT_FOR_SYMBOLS: Final = (
     options.SOLVER,
     options.LOCK,
     options.PICTURE,
-    options.PROOF,
-    options.OPB,
-    options.PBP,
+    *_PROOFS,
     options.SECTION,
     options.SCRATCH,
     options.ORDER_ONLY,
@@ -224,17 +217,21 @@ memstow solve model.json --server http://localhost:8080
 """,
     )
     add_problem(parser)
-    add_changes(parser)
+    add_options(parser, *options.CHANGES)
     add_graph_changes(parser)
     add_option(parser.add_argument_group("problems with symbols"), options.SHAPES, type=_shapes)
-    add_search(parser)
-    add_limits(parser)
+    add_options(parser.add_argument_group("search"), *options.SEARCH)
+    add_options(parser.add_argument_group("limits"), *options.LIMITS)
     add_options(parser.add_argument_group("lock"), options.LOCK, options.LOCKED)
-    add_server(parser)
+    add_options(parser.add_argument_group("service"), options.SERVER, options.KEY)
     models = parser.add_argument_group("TensorFlow Lite Micro (.tflite)")
     add_options(models, options.SCRATCH, options.ORDER_ONLY, options.REPLAN)
-    add_results(parser)
-    add_options(parser.add_argument_group("proof"), options.PROOF, options.OPB, options.PBP)
+    results = parser.add_argument_group("results")
+    add_options(results, options.OUTPUT, options.OUTPUT_FORMAT, options.PICTURE, options.OPEN)
+    add_options(results, options.JSON, options.QUIET)
+    code = parser.add_argument_group("source code (.h, .c, .check.c, .ld, .rs)")
+    add_options(code, options.PREFIX, options.SECTION)
+    add_options(parser.add_argument_group("proof"), *_PROOFS)
     parser.set_defaults(run=run)
 
 
@@ -244,7 +241,9 @@ def run(args: argparse.Namespace) -> int:
     refuse_odd_locks(args)
     refuse_unused_key(args)
     check_results(args)
-    refuse_odd_proof(args)
+    proves = first_named(args, _PROOFS) is not None
+    if proves:
+        refuse_odd_proof(args)
     warn_if_terminal(args.file)
     data = read_bytes_of(args.file)
     began = time.monotonic()
@@ -263,7 +262,7 @@ def run(args: argparse.Namespace) -> int:
     document = document_in(data, args.file, args, recording or programs)
     check_names(args, document)
     model = read_model(args, document, data)
-    if wants_proof(args):
+    if proves:
         return _solve_and_prove(args, provable_in(args, document, data), data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
@@ -272,9 +271,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, began: float) -> int:
     """Solve a problem that was read from these bytes from the time `began` on, and write a proof as well."""
-    options, search = options_of(args, problem), SearchRecord()
+    options, events = options_of(args, problem), list["Event"]()
     received: list[bytes | None] = []
-    plan, interrupted = _planned(args, problem, options, search, len(data), began, received.append)
+    plan, interrupted = _planned(args, problem, options, events, len(data), began, received.append)
     shown, failure = list[str](), None
     if not interrupted:
         # What a lock names has to be the same each time.
@@ -290,7 +289,7 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, 
             LockFile(args.lock, problem, options).write(plan)
     shows = write_results(args, problem, plan, None)
     if args.open:
-        show_page(page_of(problem, plan, args.file, search.steps()), None)
+        show_page(page_of(problem, plan, args.file, events), None)
     if failure is not None:
         raise failure
     if shows:
@@ -302,7 +301,7 @@ def _planned(
     args: argparse.Namespace,
     document: "Problem | Graph",
     options: "Options",
-    search: SearchRecord,
+    events: "list[Event]",
     size: int,
     began: float,
     on_proof: "Callable[[bytes | None], None] | None" = None,
@@ -312,8 +311,8 @@ def _planned(
     `on_proof` gets the proof of a service that searched.
     """
     if args.lock is None:
-        return _plan(args, document, less_reading(args, options, size, began), search, on_proof)
-    return _locked_plan(args, document, options, search, on_proof)
+        return _plan(args, document, less_reading(args, options, size, began), events, on_proof)
+    return _locked_plan(args, document, options, events, on_proof)
 
 
 def _solve_document(
@@ -326,14 +325,14 @@ def _solve_document(
 ) -> int:
     """Solve a problem or a graph; its document of this size was read from the time `began` on."""
     options = options_of(args, document)
-    search = SearchRecord()
-    plan, interrupted = _planned(args, document, options, search, size, began)
+    events = list["Event"]()
+    plan, interrupted = _planned(args, document, options, events, size, began)
     written = written_model(model, document, plan) if model is not None and wants_model(args) else None
     if model is not None and wants_json(args):
         plan = with_arenas(model, written, document, plan)
     shows = write_results(args, document, plan, None if written is None else written.data)
     if args.open:
-        show_page(page_of(document, plan, args.file, search.steps()), None)
+        show_page(page_of(document, plan, args.file, events), None)
     if model is not None and shows:
         # Measured after the outputs are written, which may take long, unless one of them has it.
         plan = plan if plan.arena is not None else with_arenas(model, written, document, plan)
@@ -376,7 +375,7 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
         return column_plans.plan_columns(columns, options, hear, cancel)
 
-    solved, interrupted = _searched(work, "fits" if columns.fit_only else "peak", SearchRecord())
+    solved, interrupted = _searched(work, "fits" if columns.fit_only else "peak")
     if isinstance(solved, PlainPlan):
         write_plain_results(args, columns, solved)
         plan = solved.frame
@@ -477,7 +476,7 @@ def _locked_plan(
     args: argparse.Namespace,
     document: "Problem | Graph",
     options: "Options",
-    search: SearchRecord,
+    events: "list[Event]",
     on_proof: "Callable[[bytes | None], None] | None",
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
@@ -486,7 +485,7 @@ def _locked_plan(
         return lock.plan, False
     if args.locked:
         lock.refuse(args.words)
-    plan, interrupted = _plan(args, document, lock.options, search, on_proof)
+    plan, interrupted = _plan(args, document, lock.options, events, on_proof)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
         lock.write(plan)
@@ -497,7 +496,7 @@ def _plan(
     args: argparse.Namespace,
     document: "Problem | Graph",
     options: "Options",
-    search: SearchRecord,
+    events: "list[Event]",
     on_proof: "Callable[[bytes | None], None] | None",
 ) -> "tuple[Plan, bool]":
     from memstow.planner.solve import engine
@@ -509,13 +508,16 @@ def _plan(
             return _remote(args, server, document, options, hear, cancel, on_proof)
         return engine.plan(document, options, on_event=hear, cancel=cancel)
 
-    return _searched(work, next(iter(document.terms()), "fits"), search)
+    return _searched(work, next(iter(document.terms()), "fits"), events)
 
 
 def _searched(
-    work: "Callable[[Listener, threading.Event], _Found]", term: str, search: SearchRecord
+    work: "Callable[[Listener, threading.Event], _Found]", term: str, events: "list[Event] | None" = None
 ) -> "tuple[_Found, bool]":
-    """What the work finds, and whether Ctrl-C ended it; on a terminal it is told how `term` falls."""
+    """What the work finds, and whether Ctrl-C ended it; on a terminal it is told how `term` falls.
+
+    What the run tells is added to the events.
+    """
     from memstow.api.cli.terminal import Progress
     from memstow.planner.model.options import Phase
 
@@ -523,7 +525,8 @@ def _searched(
     given_up: list[str] = []
 
     def hear(event: "Event") -> None:
-        search.hear(event)
+        if events is not None:
+            events.append(event)
         if isinstance(event, Phase) and event.gives_up:
             given_up.append(event.name)
         elif progress is not None:

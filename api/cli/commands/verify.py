@@ -24,7 +24,6 @@ from memstow.api.cli.plan_input import (
     with_point_verdict,
 )
 from memstow.api.cli.problem_input import (
-    add_changes,
     add_graph_changes,
     add_problem,
     columns_in,
@@ -91,7 +90,7 @@ memstow solve model.json --json | memstow verify model.json -
         "may carry it, even the first file itself",
     )
     add_options(parser, options.PLAN_FORMAT, options.POINT)
-    add_changes(parser)
+    add_options(parser, *options.CHANGES)
     add_graph_changes(parser)
     add_options(parser, options.VERIFY_HINT, options.STRICT, options.RECHECK, options.RECHECK_TIME)
     add_options(parser, options.VERIFY_PROOF)

@@ -13,7 +13,6 @@ from memstow.api.cli.plan_input import read_chosen_plan, refuse_plan_format_of_f
 from memstow.api.cli.plan_output import LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
 from memstow.api.cli.problem_input import (
     STDIN,
-    add_changes,
     add_graph_changes,
     is_front,
     loops_in,
@@ -87,7 +86,7 @@ memstow solve model.json --open
         options.PAGE_FORMAT,
         options.LOOPS_PREFIX,
     )
-    add_changes(parser)
+    add_options(parser, *options.CHANGES)
     add_graph_changes(parser)
     parser.set_defaults(run=run)
 
