@@ -26,7 +26,7 @@ from memstow.solvers._native import (
     write_proof,
 )
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.instance import Description, Instance, Layout
+from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.solver import Task
 
 __all__ = [
@@ -52,15 +52,9 @@ __all__ = [
     "most_occupied",
     "place_columns",
     "pool_peaks",
-    "reduced",
     "unplaceable",
     "write_proof",
 ]
-
-
-def reduced(description: Description) -> Reduction:
-    """The arrays of the description, or the buffers that have no place even alone."""
-    return Reduction(description)
 
 
 def instance_of(reduction: Reduction) -> Instance:

@@ -42,8 +42,7 @@ from memstow.planner.model.problem import (
     terms_of,
 )
 from memstow.planner.model.records import collector_at_rest, record
-from memstow.planner.reduce import Reduction, reduce
-from memstow.planner.reduce.explanations import size_of
+from memstow.planner.reduce import Reduction, reduce, size_of
 from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.one_run import (
     Arrays,
