@@ -29,7 +29,7 @@ from memstow.planner.show.view_document import ON_WHOSE_WORD, Author, Data, Plan
 from memstow.planner.verify.graph_verdict import judge_graph, schedule_cost
 from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.row_operators import in_bytes
-from memstow.planner.verify.verdict import Claims, Refused, Verdict
+from memstow.planner.verify.verdict import Refused, Verdict
 
 Standing = Literal["proven", "claimed", "open", "worse", "wrong"]
 """How a point stands: `worse` is no better than another in both terms, `wrong` contradicts itself, another
@@ -375,7 +375,7 @@ def _judged(document: Problem | Graph, front: Front, point: FrontPoint) -> Verdi
     try:
         of_point = document_of_point(document, front, point)
         if isinstance(of_point, Problem):
-            verdict = judge_problem(of_point, point.plan, None, False, Claims(point.plan))
+            verdict = judge_problem(of_point, point.plan, None, False)
         else:
             verdict = judge_graph(of_point, point.plan, None, False)
         if verdict.violations:

@@ -39,13 +39,11 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.show.formatting import count, human, names, plain, seconds, time_text
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.verify import judge
-from memstow.planner.verify.claims import Proofs
 from memstow.planner.verify.graph_verdict import judge_graph
 from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex
-from memstow.planner.verify.problem_verdict import judge_problem
+from memstow.planner.verify.problem_verdict import Proofs, judge_problem
 from memstow.planner.verify.verdict import (
     Claim,
-    Claims,
     Code,
     Findings,
     GraphFacts,
@@ -626,7 +624,7 @@ def _verdict_on(document: Problem | Graph, plan: Plan, author: Author) -> Verdic
     if author == "file":
         return judge(document, plan)
     if isinstance(document, Problem):
-        return judge_problem(document, plan, None, False, Claims(plan))
+        return judge_problem(document, plan, None, False)
     return judge_graph(document, plan, None, False)
 
 

@@ -62,7 +62,7 @@ from memstow.planner.solve.one_run import (
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window
 from memstow.planner.verify.problem_verdict import judge_problem
-from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Claims, Findings, TooMuch, Violation
+from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch, Violation
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
 from memstow.solvers.registry import is_model
@@ -75,7 +75,7 @@ Judge = Callable[[Problem, Plan, Plan | None], Sequence[Violation]]
 
 def recount(problem: Problem, plan: Plan, hint: Plan | None) -> Sequence[Violation]:
     """The judge of most runs: it counts alone, since a run has better layouts than the judge's."""
-    return judge_problem(problem, plan, hint, refutes=False, claims=Claims(plan)).violations
+    return judge_problem(problem, plan, hint, refutes=False).violations
 
 
 def unjudged(_problem: Problem, _plan: Plan, _hint: Plan | None) -> Sequence[Violation]:
@@ -177,7 +177,7 @@ class ProblemSource:
             _blank(Status.INFEASIBLE), explanation=explanation, prover=named_in_plan(prover, options)
         )
         if is_model(prover) and len(explanation.buffers) <= _MOST_TRIED:
-            verdict = judge_problem(problem, plan, options.hint, refutes=True, claims=Claims(plan))
+            verdict = judge_problem(problem, plan, options.hint, refutes=True)
             refuse_for(verdict.violations, plan.prover)
         return replace(plan, digest=digest(problem))
 

@@ -12,7 +12,7 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify.problem_verdict import judge_problem
-from memstow.planner.verify.verdict import Claim, Claims, Code, Standing, Subject, Verdict, Violation
+from memstow.planner.verify.verdict import Claim, Code, Standing, Subject, Verdict, Violation
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -89,7 +89,7 @@ def _judged(
     refutes: bool,
 ) -> Verdict:
     if isinstance(problem, Problem) and isinstance(plan, Plan):
-        return judge_problem(problem, plan, hint, refutes, Claims(plan))
+        return judge_problem(problem, plan, hint, refutes)
     from memstow.planner.model.graph import Graph
 
     if isinstance(problem, Graph) and isinstance(plan, Plan):

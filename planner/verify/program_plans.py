@@ -14,7 +14,7 @@ from memstow.planner.model.problem import ALWAYS, Buffer, Distances, Problem, sp
 from memstow.planner.model.programs import BETWEEN, Kept, Program, Programs, name_in_all
 from memstow.planner.model.records import record
 from memstow.planner.verify.problem_verdict import judge_problem
-from memstow.planner.verify.verdict import Claims, Code, Findings, Verdict, Violation
+from memstow.planner.verify.verdict import Code, Findings, Verdict, Violation
 
 _EVER: Final = None
 
@@ -49,7 +49,7 @@ def verify_programs(programs: Programs, plans: Mapping[str, Plan]) -> list[Viola
             continue
         problem = _as_one_of_all(programs, program)
         bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
-        for violation in judge_problem(problem, bare, None, refutes=False, claims=Claims(bare)).violations:
+        for violation in judge_problem(problem, bare, None, refutes=False).violations:
             findings.add(
                 violation.code,
                 "{!r}: {}",

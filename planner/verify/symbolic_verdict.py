@@ -26,10 +26,10 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
     digest_symbolic,
 )
-from memstow.planner.verify.claims import COUNTED_AGAIN, check_explanation
 from memstow.planner.verify.formula_trees import Space, Values
 from memstow.planner.verify.layout import Layout, ProblemIndex, check_places, pool_peaks
 from memstow.planner.verify.overlaps import check_overlaps
+from memstow.planner.verify.problem_verdict import COUNTED_AGAIN, check_explanation
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
 from memstow.planner.verify.symbolic_sizes import (

@@ -32,9 +32,9 @@ from memstow.planner.model.problem import (
     term_of,
 )
 from memstow.planner.verify import Code, verify
-from memstow.planner.verify.claims import Proofs
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import proven
+from memstow.planner.verify.problem_verdict import Proofs
 from memstow.planner.verify.verdict import Findings, GraphFacts
 from tests.planner.plans import honest
 from tests.problems import random_problem

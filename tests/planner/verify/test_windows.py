@@ -178,7 +178,7 @@ def test_windows_share_the_steps_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -
     def note(_index: object, _term: object, _bound: int, _window: ExhaustedWindow, steps: int) -> None:
         asked.append(steps)
 
-    monkeypatch.setattr("memstow.planner.verify.claims.reason_against_window", note)
+    monkeypatch.setattr("memstow.planner.verify.problem_verdict.reason_against_window", note)
     pools = (Pool(id="a"), Pool(id="b"))
     buffers = tuple(Buffer(id=pool.id, size=4, lifetime=(0, 1), pools=(pool.id,)) for pool in pools)
     problem = Problem(version=1, buffers=buffers, pools=pools, objective=("peak:a", "peak:b"))
