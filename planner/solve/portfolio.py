@@ -254,7 +254,7 @@ def cancelling(
 ) -> Iterator[None]:
     """While native code runs in this thread, pass a request to stop on to it, or end it once `is_over`.
 
-    Where Ctrl-C is to stop the work as well, the work has a thread and this one waits: see `turns`.
+    Where Ctrl-C is to stop the work as well, the work has a thread and this one waits: see `one_run`.
     """
     if cancel is None:
         yield
