@@ -301,7 +301,7 @@ def test_a_page_walks_through_a_proof(cli: Cli, three: Path, tmp_path: Path) -> 
     assert cli(*view).code == Exit.DONE
     wrong = proof.read_bytes()[:-1] + b"\x09"
     for refused, why in (
-        (("view", plan, three, "--proof", proof, "--output", page), ""),
+        (("view", three, plan, "--proof", proof, "--output", page), ""),
         (("view", plan, plan, "--problem", three, "--proof", proof, "--output", page), "of one plan"),
         (("view", plan, "--proof", proof, "--output", page), "give it by --problem"),
     ):
