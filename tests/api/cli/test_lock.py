@@ -48,7 +48,7 @@ def test_what_was_found_until_an_interruption_is_not_locked(
     from memstow.planner.model.problem import Problem
     from memstow.planner.solve import engine
 
-    def interrupted(_args: object, problem: Problem, options: Options, _search: object) -> tuple[Plan, bool]:
+    def interrupted(_args: object, problem: Problem, options: Options, *_: object) -> tuple[Plan, bool]:
         return engine.plan(problem, options), True
 
     monkeypatch.setattr(solve, "_plan", interrupted)
