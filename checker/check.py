@@ -185,6 +185,7 @@ class Problem:
         for one in self.buffers:
             one.grain = gcd(*(lcm(one.alignment, self.pools[k].alignment) for k in one.pools))
             one.pin = None if one.offset is None else self.pools[one.pools[0]].start + one.offset
+            know((one.pin or 0) <= LIMIT, "more than 2^62 addresses")
             others = [pool for k, pool in enumerate(self.pools) if k not in one.pools]
             lengths = ((pool.start, pool.start + min(pool.end, height)) for pool in others)
             one.barred = union([*self.reserved, *lengths])
@@ -269,6 +270,8 @@ class Problem:
                     if j not in places:
                         places[j] = place
                         reached.append(j)
+            span = max(places[i] for i in reached) - min(places[i] for i in reached)
+            know(span <= LIMIT // 2, "a distance beyond 2^61")
             know(sum(len(near[i]) for i in reached) == 2 * (len(reached) - 1), "a cycle in relative")
             group = sorted(i for i in reached if self.buffers[i].size)
             if len(group) > 1:
@@ -528,8 +531,8 @@ class Proof:
             elif kind == 2:
                 del self.lemmas[self.back()]
             elif kind == 4 and several:
+                require(steps == 1, "a second space")
                 laid = self.amount()
-                self.lemmas.clear()
                 self.problem.lay_space(laid)
             else:
                 require(kind == 3, "an unknown step")
@@ -615,6 +618,7 @@ class Proof:
         alike = (one.size, one.modulus, one.residue) == (other.size, other.modulus, other.residue)
         require(alike and one.pin is None and other.pin is None, "no twins")
         require(one.group < 0 and other.group < 0, "twins of a group")
+        require(one.pools == other.pools, "twins in other pools")
         require(context.ranges[i] == context.ranges[j], "no twins here")
         for k in context.ranges:
             same = self.problem.conflict(i, k) == self.problem.conflict(j, k)

@@ -638,7 +638,7 @@ class Problem {
         Bytes free_from = 0;
         for (Index k = 0; k < pools.size(); ++k) {
             Bytes start = pools[k].base % step;
-            if (start < free_from) start = sum(start, (free_from - start + step - 1) / step * step);
+            if (start < free_from) start = sum(sum(start, (free_from - start - 1) / step * step), step);
             if (start > 0) reserved.push_back({starts.empty() ? 0 : end, start});
             const Bytes length = std::min(pools[k].end(), height);
             for (const Range& range : pools[k].reserved) {
@@ -823,6 +823,7 @@ class Problem {
             if (seen[first] || ties[first].empty()) continue;
             std::vector<Index> reached{first}, sized;
             std::size_t ends = 0;
+            Bytes lowest = 0, highest = 0;
             seen[first] = 1;
             for (std::size_t k = 0; k < reached.size(); ++k) {
                 const Index i = reached[k];
@@ -835,9 +836,12 @@ class Problem {
                     if (!seen[to]) reached.push_back(to);
                     seen[to] = 1;
                     buffers[to].place = place;
+                    lowest = std::min(lowest, place);
+                    highest = std::max(highest, place);
                 }
             }
             if (ends / 2 != reached.size() - 1) not_checked("relative has a cycle");
+            if (highest - lowest > kLimit / 2) not_checked("a distance is beyond 2^61");
             if (sized.size() < 2) continue;
             std::sort(sized.begin(), sized.end());
             for (const Index i : sized) buffers[i].group = static_cast<Index>(groups_.size());
@@ -1228,6 +1232,7 @@ class Proof {
     // Whether a group may be where this puts it: a group has no other least or greatest offset to speak of.
     void require_place(const std::vector<Index>& group, Index one, Bytes at) const {
         if (group.size() == 1) return;
+        if (at < now_[one].low || at > now_[one].high) fail("a split outside of the range");
         for (const Index k : group) {
             const Bytes there = at + problem_.distance(one, k);
             if (there < now_[k].low || there > now_[k].high || problem_.at_or_above(k, there) != there)
@@ -1245,8 +1250,8 @@ class Proof {
         const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
         if (!problem_.conflict(one, other)) fail("twins that do not conflict");
         if (a.group != 0 || b.group != 0) fail("twins of a group");
-        if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.pin || b.pin ||
-            now_[one].low != now_[other].low || now_[one].high != now_[other].high) {
+        if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
+            a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high) {
             fail("twins that are not alike");
         }
         for (const Bound& third : now_.bounds) {
@@ -1376,9 +1381,8 @@ class Proof {
 
     // Of several pools: what is proven is about this height, and about addresses that it determines.
     void lay_space() {
+        if (step_ > 0) fail("a second space");
         height_ = amount();
-        lemmas_.clear();
-        now_.clear();
         problem_.lay_space(*height_);
         if (shows_) std::cout << "addresses of all pools end at " << problem_.end << '\n';
     }

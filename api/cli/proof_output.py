@@ -37,6 +37,8 @@ def refuse_odd_proof(args: argparse.Namespace) -> None:
     written = [(path, what) for path, what in named if path is not None]
     for path, _ in written:
         refuse_stream(path)
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise _refused(f"a proof is written as a file, and {plain(path)} is none")
     if (args.opb is None) != (args.pbp is None):
         raise _refused("--opb and --pbp are about each other: give both", options.OPB)
     if server_of(args) and args.opb is not None:
@@ -156,18 +158,19 @@ def write_received(
     from hashlib import sha256
 
     from memstow.planner.proofs.check import proof_about
+    from memstow.planner.proofs.prove import draft_of
 
     if proof is None:
         return plan, _shown(plan, args.proof, None, "")
     proof = proof_about(data, proof)
     plan = replace(plan, proof_sha256=sha256(proof).hexdigest())
-    draft = f"{args.proof}.unfinished"
+    draft = draft_of(args.proof)
     try:
         write_out(proof, draft)
         checked = _checked(plan, data, draft)
         if not checked.shows:
             raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
-        os.replace(draft, args.proof)
+        os.replace(draft, os.path.realpath(args.proof))
     finally:
         with suppress(FileNotFoundError):
             os.remove(draft)

@@ -140,19 +140,25 @@ def prove_within(problem: Problem, plan: Plan, document: bytes, path: str, budge
 
     `why_not` has no objection.
     """
-    draft = f"{path}.unfinished"
+    draft, target = draft_of(path), os.path.realpath(path)
     try:
         for number, (height, buffers) in enumerate(_claims(problem, plan)):
             if number and budget.spent and len(problem.buffers) > MOST_BUFFERS:
                 break  # Only to gather them would take long.
             proof = _attempt(problem, buffers, height, sha256(document).digest(), draft, budget)
             if proof is not None:
-                os.replace(draft, path)
+                os.replace(draft, target)
                 return proof
     finally:
         if os.path.exists(draft):
             os.remove(draft)
     return None
+
+
+def draft_of(path: str) -> str:
+    """A file beside this one that nobody else has, for what is not finished."""
+    folder, name = os.path.split(os.path.realpath(path))
+    return os.path.join(folder, f".{name}.{os.urandom(6).hex()}.unfinished")
 
 
 def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:

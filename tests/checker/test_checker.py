@@ -255,14 +255,49 @@ def test_spaces_outside_of_their_conditions(
     assert "an unknown kind of step" in checker.check(files).words
 
 
-def test_a_space_forgets_all_lemmas(checker: Batch, tmp_path: Path) -> None:
+def test_there_is_one_space(checker: Batch, tmp_path: Path) -> None:
     problem = TWO | {"pools": [{"id": "x", "capacity": 9}, {"id": "y", "capacity": 3}]}
     space, lemma = (4, 9), (1, 2, 0, 0, 4, 0, 0, 2, 0, 3, 0, 9, 2, 0, 0)
     files = by_hand(problem, {"status": "infeasible"}, *space, *lemma, 3, 9, 4, 1, 0, 3)
     assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
     files = by_hand(problem, {"status": "infeasible"}, *space, *lemma, *space, 3, 9, 4, 1, 0, 4)
-    assert "there is no such lemma" in checker.check(files).words
+    assert "a second space" in checker.check(files).words
     assert second(files, tmp_path).code == WRONG
+
+
+def test_twins_may_be_in_the_same_pools(checker: Batch, tmp_path: Path) -> None:
+    # `k` takes `x`, so `i` is in `z`: there is no room for `j`, unless it may be in `y`.
+    problem = {
+        "version": 1,
+        "pools": [{"id": "x", "capacity": 2}, {"id": "y", "capacity": 1}, {"id": "z", "capacity": 1}],
+        "buffers": [
+            {"id": "i", "size": 1, "lifetime": [0, 1], "pools": ["x", "z"]},
+            {"id": "j", "size": 1, "lifetime": [0, 1]},
+            {"id": "k", "size": 2, "lifetime": [0, 1], "pools": ["x"]},
+        ],
+    }
+    lemma = (1, 3, 0, 0, 5, 0, 0, 5, 0, 0, 0, 4, 0, 1)
+    close = (1, 2, 1, 0, 1, 1, 2, 3, 2, 4, 1, 0, 3)
+    for pools in (["x", "z"], ["x", "y", "z"]):
+        problem["buffers"][1]["pools"] = pools  # type: ignore[index]
+        files = by_hand(problem, {"status": "infeasible"}, 4, 2, *lemma, *close)
+        verdict = checker.check(files)
+        alike = len(pools) == 2
+        assert second(files, tmp_path).code == verdict.code == (VERIFIED if alike else WRONG)
+        assert ("twins that are not alike" in verdict.words) == (not alike)
+
+
+@pytest.mark.parametrize("far", [1 << 61, (1 << 61) + 1])
+def test_how_far_a_group_reaches_is_limited_wherever_it_begins(
+    checker: Batch, tmp_path: Path, far: int
+) -> None:
+    tied = [{"buffer": "b", "base": "a", "offset": -(1 << 60)}]
+    tied += [{"buffer": "c", "base": "a", "offset": far - (1 << 60)}]
+    for order in ("abc", "cab", "bca"):
+        buffers = [{"id": name, "size": 1, "lifetime": [0, 1]} for name in order]
+        files = by_hand({"version": 1, "buffers": buffers, "relative": tied}, {"status": "infeasible"}, 0, 0)
+        code = WRONG if far == 1 << 61 else NOT_CHECKED
+        assert checker.check(files).code == second(files, tmp_path).code == code
 
 
 @pytest.mark.parametrize(

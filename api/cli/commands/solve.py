@@ -553,4 +553,12 @@ def _remote(
 
     with client:
         name = job_name(document, args.file)
-        return solve(client, document, options, hear, cancel.is_set, name, on_proof)
+        plan = solve(client, document, options, hear, cancel.is_set, name, on_proof)
+    if plan.status in PLANNED:
+        from memstow.planner.verify import verify
+
+        violations = verify(document, plan)
+        if violations:
+            message = f"the service sent a plan that is not valid: {plain(violations[0].message)}"
+            raise InputError.single("wrong_plan", plain(server, most=200), message)
+    return plan

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,33 @@ def test_what_a_service_sends_is_checked(
     assert (why or "plan.proof is not written: nothing could be proven") in err
     assert (tmp_path / "plan.proof").read_bytes() == b"an older one"
     assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_a_plan_of_a_service_that_is_wrong_is_refused(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memstow.api.client import runs
+
+    plan = memstow.plan(memstow.read_problem(three.read_bytes(), "json"))
+    wrong = replace(plan, placements=tuple(replace(place, offset=0) for place in plan.placements))
+    monkeypatch.setattr(runs, "solve", lambda *_: wrong)
+    ran = cli("solve", three, "--server", "http://localhost:1", "--output", tmp_path / "plan.json")
+    assert (ran.code, "the service sent a plan that is not valid" in ran.err) == (Exit.USAGE, True)
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_files_of_others_stay(cli: Cli, three: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "plan.proof.unfinished"
+    mine.write_text("mine")
+    (tmp_path / "link.proof").symlink_to(tmp_path / "plan.proof")
+    os.mkfifo(tmp_path / "pipe")
+    assert cli("solve", three, "--proof", tmp_path / "link.proof").code == Exit.DONE
+    assert (tmp_path / "link.proof").is_symlink()
+    assert (tmp_path / "plan.proof").read_bytes().startswith(b"memstow proof")
+    assert mine.read_text() == "mine"
+    ran = cli("solve", three, "--proof", tmp_path / "pipe")
+    assert (ran.code, "is none" in ran.err) == (Exit.USAGE, True)
+    assert (tmp_path / "pipe").is_fifo()
 
 
 REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
