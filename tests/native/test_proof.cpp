@@ -14,9 +14,11 @@ struct TinyQuestion {
     std::vector<proof::Item> items;
     std::vector<Range> reserved;
     std::vector<std::vector<Index>> moments;
+    std::vector<std::vector<Range>> barred;
     std::vector<std::pair<Index, Index>> exempt, listed;
+    std::vector<proof::Question::Group> groups;
 
-    proof::Question question() const { return {items, reserved, moments, exempt, listed}; }
+    proof::Question question() const { return {items, reserved, barred, moments, exempt, listed, groups}; }
 };
 
 TinyQuestion tiny_question(std::mt19937_64& random) {
@@ -26,9 +28,13 @@ TinyQuestion tiny_question(std::mt19937_64& random) {
     for (Index i = 0; i < count; ++i) {
         const Bytes modulus = below(2) == 0 ? 1 : 1 + below(4);
         tiny.items.push_back({static_cast<std::uint64_t>(i * 3), 1 + below(4), modulus,
-                              below(2) == 0 ? 0 : below(modulus), below(8) == 0 ? below(6) : kUnplaced});
+                              below(2) == 0 ? 0 : below(modulus), below(8) == 0 ? below(6) : kUnplaced,
+                              static_cast<Index>(below(2))});
     }
     if (below(3) == 0) tiny.reserved.push_back({1 + below(3), 4 + below(3)});
+    // The second one is that of items which may not be everywhere.
+    tiny.barred = {tiny.reserved, tiny.reserved};
+    if (tiny.reserved.empty()) tiny.barred[1].push_back({below(4), 4 + below(3)});
     for (Bytes k = 0; k < 4; ++k) {
         std::vector<Index> moment;
         for (Index i = 0; i < count; ++i) {
@@ -38,6 +44,7 @@ TinyQuestion tiny_question(std::mt19937_64& random) {
     }
     if (below(3) == 0) tiny.exempt.emplace_back(0, 1);
     if (below(3) == 0) tiny.listed.emplace_back(0, count - 1);
+    if (below(3) == 0) tiny.groups.push_back({{0, 0}, {count - 1, below(7) - 3}});
     return tiny;
 }
 
@@ -52,6 +59,8 @@ bool has_layout(const proof::Question& question, Bytes height, std::vector<Bytes
                 offsets[j] + question.items[j].size <= at || at + question.items[i].size <= offsets[j];
             fits = fits && (apart || !question.conflict(i, j));
         }
+        for (const auto& tie : question.ties[i])
+            fits = fits && (tie.to > i || offsets[tie.to] == at + tie.distance);
         if (!fits) continue;
         offsets.push_back(at);
         if (has_layout(question, height, offsets)) return true;
@@ -74,7 +83,7 @@ TEST(proofs_are_there_exactly_where_no_layout_is) {
             proof::ProofFile file(path.string(), {});
             Budget budget;
             proof::ProofSearch search(question, file, budget);
-            const proof::Outcome outcome = search.refute(height);
+            const proof::Outcome outcome = search.refute(height, height);
             std::vector<Bytes> offsets;
             const bool there = has_layout(question, height, offsets);
             CHECK(outcome == (there ? proof::Outcome::layout : proof::Outcome::proven));
