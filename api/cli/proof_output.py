@@ -132,10 +132,10 @@ def write_proofs(
     lines = list[str]()
     if args.proof is not None:
         if plan.status in PLANNED and not is_about_peaks(problem):
-            print_error(
-                f"{plain(args.proof)} is not written: of several pools proofs are about `max_peak`, or that "
-                "nothing fits"
-            )
+            about = "proofs are about the peak"
+            if len(problem.pools) > 1:
+                about = "of several pools proofs are about `max_peak`"
+            print_error(f"{plain(args.proof)} is not written: {about}, or that nothing fits")
             return plan, lines
         proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
         size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
@@ -155,15 +155,12 @@ def write_received(
 
     A service has the problem in bytes of its own. The plan that names the proof, and what the proof shows.
     """
-    from hashlib import sha256
-
     from memstow.planner.proofs.check import proof_about
     from memstow.planner.proofs.prove import draft_of
 
     if proof is None:
         return plan, _shown(plan, args.proof, None, "")
     proof = proof_about(data, proof)
-    plan = replace(plan, proof_sha256=sha256(proof).hexdigest())
     draft = draft_of(args.proof)
     try:
         write_out(proof, draft)
@@ -174,6 +171,7 @@ def write_received(
     finally:
         with suppress(FileNotFoundError):
             os.remove(draft)
+    plan = replace(plan, proof_sha256=checked.sha256)
     return plan, _shown(plan, args.proof, checked.bound, f"{len(proof):,} bytes")
 
 

@@ -198,26 +198,24 @@ def _attempt(
     space = Space(problem, max(height, 0))
     if space.end > LIMIT:
         return None
-    barred = list[list[Range]]()
+    number_of = dict[tuple[int, ...], int]()
     items = list[tuple[int, int, int, int, int, int]]()
     for index in kept:
         buffer = problem.buffers[index]
-        ranges = space.barred(buffer)
-        if ranges not in barred:
-            barred.append(ranges)
-        items.append((index, buffer.size, *space.place(buffer), barred.index(ranges)))
+        ranges = number_of.setdefault(space.pools_of(buffer), len(number_of))
+        items.append((index, buffer.size, *space.place(buffer), ranges))
     exempt, listed = _special_pairs(problem, [problem.buffers[index] for index in kept])
     written = write_proof(
         path,
         digest,
         items,
         space.reserved,
-        barred,
+        [space.barred(pools) for pools in number_of],
         moments_of([problem.buffers[index] for index in kept]),
         exempt,
         listed,
         _groups_among(problem, kept),
-        min(height, space.end) if height < 0 else space.end,
+        space.end,
         min(height, space.end) if len(problem.pools) == 1 else height,
         len(problem.pools) > 1,
         budget,
@@ -305,7 +303,9 @@ class Space:
         """Put several pools one after the other; what no buffer may touch."""
         ends = (one.offset + one.size for pool in self._pools for one in pool.reserved)
         grid = gcd(grid, *ends, *(pool.base or 0 for pool in self._pools)) or 1
-        step = lcm(grid, *(lcm(b.alignment, self._pools[k].alignment) for b in sized for k in self._of(b)))
+        step = lcm(
+            grid, *(lcm(b.alignment, self._pools[k].alignment) for b in sized for k in self.pools_of(b))
+        )
         self._starts, self._base, self.end = [], 0, -1
         taken = list[Range]()
         for pool, length in zip(self._pools, self._lengths, strict=True):
@@ -321,14 +321,14 @@ class Space:
             self.end = start + length
         return [(begin, end) for begin, end in taken if begin < end]
 
-    def _of(self, buffer: Buffer) -> list[int]:
-        """The pools where the buffer may be."""
+    def pools_of(self, buffer: Buffer) -> tuple[int, ...]:
+        """The pools where the buffer may be, by their places."""
         names = buffer.pools if buffer.pool is None else (buffer.pool,)
-        return [k for k, pool in enumerate(self._pools) if names is None or pool.id in names]
+        return tuple(k for k, pool in enumerate(self._pools) if names is None or pool.id in names)
 
     def _grain(self, buffer: Buffer) -> int:
         """Its alignment in any of its pools."""
-        return gcd(*(lcm(buffer.alignment, self._pools[k].alignment) for k in self._of(buffer)))
+        return gcd(*(lcm(buffer.alignment, self._pools[k].alignment) for k in self.pools_of(buffer)))
 
     def _is_free(self, grain: int) -> bool:
         return self._grid % grain == 0 and self._base % grain == 0
@@ -336,15 +336,14 @@ class Space:
     def place(self, buffer: Buffer) -> tuple[int, int, int]:
         """Modulus and residue of the addresses that it may have without loss, and its pin or -1."""
         grain = self._grain(buffer)
-        pin = -1 if buffer.offset is None else self._starts[self._of(buffer)[0]] + buffer.offset
+        pin = -1 if buffer.offset is None else self._starts[self.pools_of(buffer)[0]] + buffer.offset
         if self._is_free(grain):
             return self._grid, 0, pin
         return grain, -self._base % grain, pin
 
-    def barred(self, buffer: Buffer) -> list[Range]:
-        """What the buffer may not touch."""
-        inside = self._of(buffer)
-        others = (k for k in range(len(self._pools)) if k not in inside)
+    def barred(self, pools: tuple[int, ...]) -> list[Range]:
+        """What a buffer may not touch that may be in these pools."""
+        others = (k for k in range(len(self._pools)) if k not in pools)
         lengths = ((self._starts[k], self._starts[k] + self._lengths[k]) for k in others)
         return merged([*self.reserved, *(one for one in lengths if one[0] < one[1])])
 

@@ -43,8 +43,8 @@ def _why_not() -> str | None:
         return (
             "checker/verified is not built: `make proofs-verified` does so, where Coq and OCaml are installed"
         )
-    made = PROGRAM.stat().st_mtime
-    if any(path.stat().st_mtime > made for suffix in ("v", "ml") for path in SOURCES.glob(f"*.{suffix}")):
+    built = PROGRAM.stat().st_mtime
+    if any(path.stat().st_mtime > built for suffix in ("v", "ml") for path in SOURCES.glob(f"*.{suffix}")):
         return "checker/verified has changed since it was built: `make proofs-verified` builds it again"
     return None if compilers() else "memstow-check, which it is compared with, needs g++ or clang++"
 
@@ -233,10 +233,10 @@ def test_nothing_is_left_unproven() -> None:
         assert re.findall(words, text) == [], path
         assert set(re.findall(r"From (\w+)", text)) <= {"Coq", "Memstow"}
     theorems = re.findall(r"^Theorem (\w+)", (SOURCES / "Sound.v").read_text(), flags=re.MULTILINE)
-    asked = re.findall(
+    compared = re.findall(
         r"^Print Assumptions (\w+)", (SOURCES / "Assumptions.v").read_text(), flags=re.MULTILINE
     )
-    assert [*theorems, "ten_is_least"] == asked
+    assert [*theorems, "ten_is_least"] == compared
 
 
 def test_the_build_says_what_is_missing(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def test_each_lemma_that_is_needed_is_told_once(tmp_path: Path) -> None:
     problem, path = with_lemmas(tmp_path)
     walk = walk_of(problem, path)
     assert walk is not None
-    told = [re.match(r"Lemma ([\d,]+): ", step.text) for step in walk.steps[1:]]
-    numbers = [match[1] for match in told if match is not None]
+    matches = [re.match(r"Lemma ([\d,]+): ", step.text) for step in walk.steps[1:]]
+    numbers = [match[1] for match in matches if match is not None]
     assert len(numbers) == len(walk.steps) - 1 == len(set(numbers))
     named = {number for step in walk.steps for number in re.findall(r"lemma ([\d,]+)", step.text)}
     assert named == set(numbers)

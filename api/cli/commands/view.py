@@ -138,14 +138,13 @@ def _proof(
     args: argparse.Namespace, document: "Problem | Graph", plan: "Plan"
 ) -> "tuple[CheckedProof, Walk | None]":
     """What the checker says of the proof, which it has to accept, and the steps."""
-    from memstow.api.cli.proof_output import checked_proof, provable
+    from memstow.api.cli.proof_output import checked_proof
     from memstow.planner.proofs.walk import walk_of
 
-    data = read_bytes_of(args.problem)
-    checked = checked_proof(document, plan, data, args.proof)
+    checked = checked_proof(document, plan, read_bytes_of(args.problem), args.proof)
     if not checked.shows:
         _refuse("no_proof", plain(args.proof, most=200), f"memstow-check does not accept it: {checked.says}")
-    return checked, walk_of(provable(document, data), args.proof)
+    return checked, walk_of(problem_of(document), args.proof)
 
 
 def _take_problem_first(args: argparse.Namespace) -> None:

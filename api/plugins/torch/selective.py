@@ -244,10 +244,12 @@ def _sizes_of_real(operator: Any, arguments: Any, named: dict[str, object], resu
         return torch.zeros(fake.shape, dtype=fake.dtype, device=fake.device)
 
     with unset_fake_temporarily():
-        made = operator(*tree_map_only(FakeTensor, real, arguments), **tree_map_only(FakeTensor, real, named))
+        output = operator(
+            *tree_map_only(FakeTensor, real, arguments), **tree_map_only(FakeTensor, real, named)
+        )
     return {
         fake.untyped_storage()._cdata: leaf.untyped_storage().nbytes()
-        for fake, leaf in zip(tree_leaves(result), tree_leaves(made), strict=True)
+        for fake, leaf in zip(tree_leaves(result), tree_leaves(output), strict=True)
         if isinstance(fake, torch.Tensor) and isinstance(leaf, torch.Tensor) and not fake.numel()
     }
 

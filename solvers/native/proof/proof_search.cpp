@@ -360,36 +360,22 @@ std::optional<ProofSearch::Refutation> ProofSearch::solve() {
     return both;
 }
 
-// The lowest position above its least one that it can have on top of another.
+// The lowest position above its least one that it can have on top of another, or that what moves with it can.
 std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
-    if (!question_.ties[item].empty()) return rise_of_group(side, item);
     const Bytes at = least_[side][item];
-    std::optional<Bytes> lowest;
-    for (const Index j : question_.neighbours[item]) {
-        const Bytes size = question_.items[j].size;
-        const auto most = question_.at_least(side, item, top_of(side, j) + size);
-        if (most && *most <= at) continue;
-        const auto least = question_.at_least(side, item, least_[side][j] + size);
-        if (least) lowest = lowest ? std::min(*lowest, *least) : *least;
-    }
-    if (lowest) lowest = std::max(*lowest, at + 1);
-    return lowest;
-}
-
-// The same of an item that its group moves with, which is at the least place of all of them.
-std::optional<Bytes> ProofSearch::rise_of_group(Side side, Index item) const {
-    const Bytes at = least_[side][item];
+    const auto& ties = question_.ties[item];
     std::optional<Bytes> lowest;
     const auto see = [&](Index k, Bytes shift) {
         for (const Index j : question_.neighbours[k]) {
-            const Bytes size = question_.items[j].size;
-            if (top_of(side, j) + size <= at + shift) continue;
+            const Bytes size = question_.items[j].size, top = top_of(side, j) + size;
+            const auto most = ties.empty() ? question_.at_least(side, k, top) : std::optional(top);
+            if (most && *most <= at + shift) continue;
             const auto least = question_.at_least(side, k, least_[side][j] + size);
             if (least) lowest = std::min(lowest.value_or(*least - shift), *least - shift);
         }
     };
     see(item, 0);
-    for (const Question::Tie& tie : question_.ties[item]) see(tie.to, question_.shift(side, item, tie));
+    for (const Question::Tie& tie : ties) see(tie.to, question_.shift(side, item, tie));
     if (lowest) lowest = std::max(*lowest, at + 1);
     return lowest;
 }

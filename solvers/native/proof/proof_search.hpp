@@ -88,7 +88,6 @@ class ProofSearch {
     bool is_ready(Side side, Index item) const;
     Branch any_left() const;
     std::optional<Bytes> rise(Side side, Index item) const;
-    std::optional<Bytes> rise_of_group(Side side, Index item) const;
     void need_for_rise(Side side, Index item, Bytes at, Bytes wanted);
     std::optional<Refutation> combined(const Branch& branch, const Refutation& within,
                                        const Refutation& beyond);

@@ -342,6 +342,15 @@ def test_a_page_walks_through_a_proof(cli: Cli, three: Path, tmp_path: Path) -> 
     assert not page.exists()
 
 
+def test_of_another_term_of_one_pool_it_is_said_as_well(cli: Cli, three: Path) -> None:
+    problem = json.loads(three.read_bytes())
+    problem |= {"pools": [{"id": "memory", "capacity": 200}], "objective": ["reuse_cost"]}
+    three.write_text(json.dumps(problem))
+    code, out, err = solve_and_prove(cli, three)
+    assert (code, "proves" in out) == (Exit.DONE, False)
+    assert "plan.proof is not written: proofs are about the peak, or that nothing fits" in err
+
+
 def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
     problem = json.loads(three.read_bytes())
     names = [buffer["id"] for buffer in problem["buffers"]]
