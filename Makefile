@@ -118,7 +118,7 @@ $(TOOLS): constraints.txt | $(BIN)/python
 
 # Python files are used in place; only changes in C++ need a new build. Installed packages are an order-only prerequisite:
 # if a build tool has a new version, constraints.txt has changed as well.
-$(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) checker/memstow_check.cpp | $(SERVING)
+$(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) $(wildcard checker/*.?pp) | $(SERVING)
 	@echo "memstow: building memstow (about a minute if the C++ code has changed)"
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.memstow-installed-*

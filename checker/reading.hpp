@@ -1,0 +1,495 @@
+// What the programs of this folder read: JSON, digests, and the numbers of a proof; and how they end.
+//
+// Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace checker {
+
+using Bytes = std::int64_t;    // an offset, a size or an end: 0 to kLimit, so that a sum of two fits
+using Number = std::uint64_t;  // as a proof has it
+
+inline constexpr Bytes kLimit = Bytes{1} << 62;
+
+struct Wrong {  // the plan or the proof is not right
+    std::string why;
+};
+struct NotChecked {  // this program cannot say
+    std::string why;
+};
+
+[[noreturn]] inline void wrong(std::string why) { throw Wrong{std::move(why)}; }
+[[noreturn]] inline void not_checked(std::string why) { throw NotChecked{std::move(why)}; }
+
+// ---------------------------------------------------------------------------------------------------------------
+// SHA-256 (FIPS 180-4)
+
+class Sha256 {
+  public:
+    static std::array<std::uint8_t, 32> of(std::string_view data) {
+        Sha256 hash;
+        std::string rest(data.substr(data.size() / 64 * 64));
+        rest.push_back(static_cast<char>(0x80));
+        while (rest.size() % 64 != 56) rest.push_back('\0');
+        const std::uint64_t bits = std::uint64_t{data.size()} * 8;
+        for (int shift = 56; shift >= 0; shift -= 8)
+            rest.push_back(static_cast<char>((bits >> shift) & 0xff));
+        for (std::size_t at = 0; at + 64 <= data.size(); at += 64) hash.take(data.substr(at, 64));
+        for (std::size_t at = 0; at < rest.size(); at += 64) hash.take(std::string_view(rest).substr(at, 64));
+        std::array<std::uint8_t, 32> digest{};
+        for (std::size_t i = 0; i < 32; ++i) {
+            digest[i] = static_cast<std::uint8_t>((hash.state_[i / 4] >> (24 - 8 * (i % 4))) & 0xff);
+        }
+        return digest;
+    }
+
+  private:
+    static std::uint32_t turn(std::uint32_t word, int by) { return (word >> by) | (word << (32 - by)); }
+
+    // The first 32 bits of the fractional parts of the square (or cube) roots of the first primes.
+    static std::uint32_t fraction_of_root(std::uint32_t prime, bool cube) {
+        __extension__ using Wide = unsigned __int128;
+        std::uint64_t low = 0, high = std::uint64_t{1} << 37;  // root * 2^32, rounded down
+        while (high - low > 1) {
+            const std::uint64_t middle = low + (high - low) / 2;
+            const Wide square = Wide{middle} * middle;
+            const bool below = cube ? square * middle <= Wide{prime} << 96 : square <= Wide{prime} << 64;
+            (below ? low : high) = middle;
+        }
+        return static_cast<std::uint32_t>(low & 0xffffffffU);
+    }
+
+    static const std::array<std::uint32_t, 64>& constants(bool cube) {
+        static const auto make = [](bool of_cubes) {
+            std::array<std::uint32_t, 64> all{};
+            std::uint32_t prime = 2;
+            for (std::uint32_t& one : all) {
+                one = fraction_of_root(prime, of_cubes);
+                for (bool is_prime = false; !is_prime;) {
+                    ++prime;
+                    is_prime = true;
+                    for (std::uint32_t d = 2; d * d <= prime; ++d) is_prime = is_prime && prime % d != 0;
+                }
+            }
+            return all;
+        };
+        static const std::array<std::uint32_t, 64> squares = make(false), cubes = make(true);
+        return cube ? cubes : squares;
+    }
+
+    Sha256() { std::copy_n(constants(false).begin(), 8, state_.begin()); }
+
+    void take(std::string_view block) {
+        std::array<std::uint32_t, 64> words{};
+        for (std::size_t i = 0; i < 64; ++i) {
+            if (i < 16) {
+                for (std::size_t k = 0; k < 4; ++k) {
+                    words[i] = (words[i] << 8) | static_cast<std::uint8_t>(block[i * 4 + k]);
+                }
+            } else {
+                const std::uint32_t a = words[i - 15], b = words[i - 2];
+                words[i] = words[i - 16] + words[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ (a >> 3)) +
+                           (turn(b, 17) ^ turn(b, 19) ^ (b >> 10));
+            }
+        }
+        auto s = state_;
+        for (std::size_t i = 0; i < 64; ++i) {
+            const std::uint32_t first = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) +
+                                        ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants(true)[i] + words[i];
+            const std::uint32_t second = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
+                                         ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+            s = {first + second, s[0], s[1], s[2], s[3] + first, s[4], s[5], s[6]};
+        }
+        for (std::size_t i = 0; i < 8; ++i) state_[i] += s[i];
+    }
+
+    std::array<std::uint32_t, 8> state_{};
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// JSON (RFC 8259), strict: UTF-8, no key twice in an object. Numbers stay texts until somebody wants an
+// integer.
+
+struct Json {
+    enum class Kind { null, boolean, number, text, list, object };
+    Kind kind = Kind::null;
+    bool truth = false;
+    std::string text;               // of a text or a number
+    std::vector<Json> items;        // of a list or an object
+    std::vector<std::string> keys;  // of an object, one for each item
+
+    const Json* find(std::string_view name) const {
+        for (std::size_t k = 0; k < keys.size(); ++k) {
+            if (keys[k] == name) return &items[k];
+        }
+        return nullptr;
+    }
+};
+
+class JsonReader {
+  public:
+    JsonReader(std::string_view data, std::string what) : data_(data), what_(std::move(what)) {}
+
+    Json document() {
+        if (data_.starts_with("\xef\xbb\xbf")) at_ = 3;
+        Json value = read(0);
+        skip_blanks();
+        if (at_ != data_.size()) fail("something follows its end");
+        return value;
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& why) const {
+        not_checked(what_ + " is no JSON: " + why + ", at byte " + std::to_string(at_));
+    }
+    bool ended() const { return at_ >= data_.size(); }
+    char next() const { return ended() ? '\0' : data_[at_]; }
+    void skip_blanks() {
+        while (!ended() && (next() == ' ' || next() == '\t' || next() == '\n' || next() == '\r')) ++at_;
+    }
+    bool take(char wanted) {
+        skip_blanks();
+        if (ended() || next() != wanted) return false;
+        ++at_;
+        return true;
+    }
+    void word(std::string_view wanted) {
+        if (data_.substr(at_, wanted.size()) != wanted) fail("an unknown word");
+        at_ += wanted.size();
+    }
+
+    Json read(int depth) {
+        constexpr int kDeepest = 100;
+        if (depth > kDeepest) fail("too deep");
+        skip_blanks();
+        if (ended()) fail("it ends too early");
+        Json value;
+        const char first = next();
+        if (first == '{') {
+            read_object(value, depth);
+        } else if (first == '[') {
+            ++at_;
+            value.kind = Json::Kind::list;
+            if (take(']')) return value;
+            do value.items.push_back(read(depth + 1));
+            while (take(','));
+            if (!take(']')) fail("a list without its end");
+        } else if (first == '"') {
+            value.kind = Json::Kind::text;
+            value.text = text();
+        } else if (first == 't' || first == 'f') {
+            value.kind = Json::Kind::boolean;
+            value.truth = first == 't';
+            word(value.truth ? "true" : "false");
+        } else if (first == 'n') {
+            word("null");
+        } else {
+            value.kind = Json::Kind::number;
+            value.text = number();
+        }
+        return value;
+    }
+
+    void read_object(Json& value, int depth) {
+        ++at_;
+        value.kind = Json::Kind::object;
+        std::unordered_set<std::string> seen;
+        if (take('}')) return;
+        do {
+            skip_blanks();
+            if (next() != '"') fail("a key is missing");
+            std::string key = text();
+            if (!seen.insert(key).second) fail("a key twice");
+            if (!take(':')) fail("a colon is missing");
+            value.keys.push_back(std::move(key));
+            value.items.push_back(read(depth + 1));
+        } while (take(','));
+        if (!take('}')) fail("an object without its end");
+    }
+
+    bool digits() {
+        const std::size_t from = at_;
+        while (next() >= '0' && next() <= '9') ++at_;
+        return at_ > from;
+    }
+
+    std::string number() {
+        const std::size_t from = at_;
+        if (next() == '-') ++at_;
+        const bool zero = next() == '0';
+        const std::size_t whole = at_;
+        if (!digits() || (zero && at_ - whole > 1)) fail("no value");
+        if (next() == '.') {
+            ++at_;
+            if (!digits()) fail("no digits after a point");
+        }
+        if (next() == 'e' || next() == 'E') {
+            ++at_;
+            if (next() == '+' || next() == '-') ++at_;
+            if (!digits()) fail("no digits in an exponent");
+        }
+        return std::string(data_.substr(from, at_ - from));
+    }
+
+    std::uint32_t four_digits() {
+        std::uint32_t code = 0;
+        for (int k = 0; k < 4; ++k, ++at_) {
+            const char c = next();
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
+            if (digit < 0) fail("a wrong escape");
+            code = code * 16 + static_cast<std::uint32_t>(digit);
+        }
+        return code;
+    }
+
+    static void append(std::string& text, std::uint32_t code) {
+        const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte & 0xff)); };
+        if (code < 0x80) return put(code);
+        if (code < 0x800) {
+            put(0xc0 | (code >> 6));
+        } else {
+            if (code < 0x10000) {
+                put(0xe0 | (code >> 12));
+            } else {
+                put(0xf0 | (code >> 18));
+                put(0x80 | ((code >> 12) & 0x3f));
+            }
+            put(0x80 | ((code >> 6) & 0x3f));
+        }
+        put(0x80 | (code & 0x3f));
+    }
+
+    // One character of several bytes; every other form of UTF-8 is wrong.
+    void copy_character(std::string& text) {
+        const auto byte = [&](std::size_t k) -> std::uint32_t {
+            return at_ + k < data_.size() ? static_cast<std::uint8_t>(data_[at_ + k]) : 0U;
+        };
+        const std::uint32_t lead = byte(0);
+        const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+        if (lead < 0xc2 || lead > 0xf4) fail("no UTF-8");
+        std::uint32_t code = lead & (0xffU >> (length + 1));
+        for (std::size_t k = 1; k < length; ++k) {
+            if ((byte(k) & 0xc0) != 0x80) fail("no UTF-8");
+            code = (code << 6) | (byte(k) & 0x3f);
+        }
+        const std::uint32_t least = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80;
+        if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) fail("no UTF-8");
+        text.append(data_.substr(at_, length));
+        at_ += length;
+    }
+
+    void escape(std::string& text) {
+        const char kind = next();
+        ++at_;
+        constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
+        const std::size_t known = kNames.find(kind);
+        if (kind != 'u' && known == std::string_view::npos) fail("a wrong escape");
+        if (kind != 'u') return text.push_back(kMeant[known]);
+        std::uint32_t code = four_digits();
+        if (code >= 0xd800 && code < 0xe000) {
+            if (code >= 0xdc00 || next() != '\\') fail("half a character");
+            ++at_;
+            if (next() != 'u') fail("half a character");
+            ++at_;
+            const std::uint32_t second = four_digits();
+            if (second < 0xdc00 || second >= 0xe000) fail("half a character");
+            code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+        }
+        append(text, code);
+    }
+
+    std::string text() {
+        std::string result;
+        ++at_;
+        for (;;) {
+            if (ended()) fail("a text without its end");
+            const auto byte = static_cast<std::uint8_t>(next());
+            if (byte == '"') break;
+            if (byte < 0x20) fail("a control character in a text");
+            if (byte >= 0x80) {
+                copy_character(result);
+                continue;
+            }
+            ++at_;
+            if (byte == '\\') {
+                escape(result);
+            } else {
+                result.push_back(static_cast<char>(byte));
+            }
+        }
+        ++at_;
+        return result;
+    }
+
+    std::string_view data_;
+    std::string what_;
+    std::size_t at_ = 0;
+};
+
+inline std::int64_t integer(const Json& value, const std::string& where) {
+    if (value.kind != Json::Kind::number) not_checked(where + " is no number");
+    const bool negative = value.text[0] == '-';
+    std::uint64_t amount = 0;
+    for (const char c : value.text.substr(negative ? 1 : 0)) {
+        if (c < '0' || c > '9') not_checked(where + " is no integer");
+        amount = amount * 10 + static_cast<std::uint64_t>(c - '0');
+        // Twice the largest is still far from an overflow of the next turn.
+        if (amount > static_cast<std::uint64_t>(kLimit)) not_checked(where + " is beyond 2^62");
+    }
+    return negative ? -static_cast<std::int64_t>(amount) : static_cast<std::int64_t>(amount);
+}
+
+inline Bytes bytes(const Json& value, const std::string& where, Bytes least = 0) {
+    const Bytes amount = integer(value, where);
+    if (amount < least) not_checked(where + " is below " + std::to_string(least));
+    return amount;
+}
+
+inline const std::string& text_of(const Json& value, const std::string& where) {
+    if (value.kind != Json::Kind::text) not_checked(where + " is no text");
+    return value.text;
+}
+
+inline const std::vector<Json>& list_of(const Json& value, const std::string& where) {
+    if (value.kind != Json::Kind::list) not_checked(where + " is no list");
+    return value.items;
+}
+
+// Every field that is not listed is refused.
+inline void known_fields(const Json& object, const std::string& where,
+                         std::initializer_list<std::string_view> known) {
+    if (object.kind != Json::Kind::object) not_checked(where + " is no object");
+    for (const std::string& key : object.keys) {
+        if (std::find(known.begin(), known.end(), key) == known.end()) {
+            not_checked(where + " has the field '" + key + "', which this program does not know");
+        }
+    }
+}
+
+// A field that may be left out; null means the same where the format allows it.
+inline const Json* given(const Json& object, std::string_view name, bool may_be_null) {
+    const Json* value = object.find(name);
+    return value != nullptr && may_be_null && value->kind == Json::Kind::null ? nullptr : value;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// The numbers of a proof, read once
+
+class ProofFile {
+  public:
+    explicit ProofFile(std::streambuf& file) : file_(file) {}
+
+    // What a proof begins with: its format, and the digest of what it is about.
+    void begin(std::string_view magic, const std::array<std::uint8_t, 32>& digest) {
+        for (const char c : magic) {
+            if (file_.sbumpc() != static_cast<std::uint8_t>(c))
+                not_checked("the proof is none of this format");
+        }
+        for (const std::uint8_t wanted : digest) {
+            if (byte() != wanted) wrong("the proof is for another problem");
+        }
+    }
+
+    [[noreturn]] void fail(const std::string& why) const {
+        wrong("step " + std::to_string(step) + " of the proof: " + why);
+    }
+
+    Number number() {
+        Number value = 0;
+        for (int shift = 0;; shift += 7) {
+            const Number next = byte();
+            if (shift == 63 && next > 1) fail("a number beyond 64 bits");
+            value |= (next & 0x7f) << shift;
+            if (next < 0x80) return value;
+        }
+    }
+
+    Bytes amount() {
+        const Number value = number();
+        if (value > static_cast<Number>(kLimit)) fail("a number beyond 2^62");
+        return static_cast<Bytes>(value);
+    }
+
+    // The greatest number of an ascending list of gaps is below the limit.
+    template <typename Take>
+    void ascending(Number limit, std::string_view what, Take take) {
+        const Number count = number();
+        if (count == 0 || count > limit) {
+            fail("a list of " + std::to_string(count) + ' ' + std::string(what) + 's');
+        }
+        Number at = 0;
+        for (Number k = 0; k < count; ++k) {
+            const Number gap = number();
+            if (gap >= limit - at) fail("a " + std::string(what) + " that there is not");
+            at += gap;
+            take(at);
+            ++at;
+        }
+    }
+
+    void end() {
+        if (number() != step) fail("the number of steps at the end is another");
+        if (file_.sgetc() != std::char_traits<char>::eof()) fail("something follows the end");
+    }
+
+    Number step = 0;  // the one at hand, counted from 0
+
+  private:
+    std::uint8_t byte() {
+        const auto next = file_.sbumpc();
+        if (next == std::char_traits<char>::eof()) fail("the proof is cut off");
+        return static_cast<std::uint8_t>(next);
+    }
+
+    std::streambuf& file_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// How a program ends
+
+enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
+
+struct Verdict {
+    Exit code;
+    std::string words;
+    std::optional<Bytes> refuted = std::nullopt;  // the greatest height at most which no layout is
+};
+
+// The verdict of the work, or what kept it from one.
+template <typename Work>
+Verdict verdict_of(Work work) {
+    try {
+        return work();
+    } catch (const Wrong& error) {
+        return {is_wrong, "wrong: " + error.why};
+    } catch (const NotChecked& error) {
+        return {unchecked, "not checked: " + error.why};
+    } catch (const std::exception& error) {
+        return {unchecked, std::string("not checked: ") + error.what()};
+    }
+}
+
+inline std::string content_of(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) not_checked(std::string("cannot read ") + path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace checker
