@@ -14,6 +14,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypedDict, TypeVar
 import httpx2
 
 from memstow.api.client.exchange import (
+    Answer,
     Exchange,
     Flow,
     Follow,
@@ -142,9 +143,13 @@ class Client:
                     pass
             case Request():
                 try:
-                    return self._http.request(
+                    with self._http.stream(
                         step.method, step.path, content=step.content, headers=step.headers
-                    )
+                    ) as response:
+                        answer = Answer(response)
+                        for chunk in response.iter_bytes():
+                            answer.add(chunk)
+                    return answer.whole()
                 except httpx2.TransportError as error:
                     return error
         return None
@@ -226,9 +231,13 @@ class AsyncClient:
                     pass
             case Request():
                 try:
-                    return await self._http.request(
+                    async with self._http.stream(
                         step.method, step.path, content=step.content, headers=step.headers
-                    )
+                    ) as response:
+                        answer = Answer(response)
+                        async for chunk in response.aiter_bytes():
+                            answer.add(chunk)
+                    return answer.whole()
                 except httpx2.TransportError as error:
                     return error
         return None

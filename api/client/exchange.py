@@ -38,6 +38,10 @@ _LONGEST_PAUSE: Final = 10.0
 # The prefix that Python puts before a message of the system.
 _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 _SHORTEST_STREAM_SECONDS: Final = 0.2
+# Of one answer, unpacked, and from its first byte to its last: proofs are the longest.
+MOST_ANSWER_BYTES: Final = 1 << 30
+MOST_ANSWER_SECONDS: Final = 600.0
+_BYTES_ON_THE_WIRE: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class ServerError(MemstowError):
@@ -322,6 +326,37 @@ class Exchange:
             _raise_unless_retried(attempt, self._attempts, reply)
             yield Wait(_pause(attempt, reply))
             attempt += 1
+
+
+class Answer:
+    """The body of a response as it comes, which a server cannot send without end."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self._content = bytearray()
+        self._end = time.monotonic() + MOST_ANSWER_SECONDS
+
+    def add(self, chunk: bytes) -> None:
+        """Keep what came; ServerError where it is too much or too late."""
+        self._content += chunk
+        if len(self._content) > MOST_ANSWER_BYTES:
+            most = f"{MOST_ANSWER_BYTES:,} bytes"
+            raise ServerError(None, "answer_too_large", f"the server sends more than {most} in one answer")
+        if time.monotonic() > self._end:
+            most = f"{MOST_ANSWER_SECONDS:g} s"
+            raise ServerError(
+                None, "answer_too_slow", f"the server takes more than {most} to send one answer"
+            )
+
+    def whole(self) -> httpx2.Response:
+        """The response with all of its body."""
+        headers = [pair for pair in self._response.headers.multi_items() if pair[0] not in _BYTES_ON_THE_WIRE]
+        return httpx2.Response(
+            self._response.status_code,
+            headers=headers,
+            content=bytes(self._content),
+            request=self._response.request,
+        )
 
 
 class EventStream:

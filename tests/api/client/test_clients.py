@@ -8,15 +8,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memstow.api.cli.terminal import Exit
-from memstow.api.client import AsyncClient, Client, ServerError
+from memstow.api.client import AsyncClient, Client, ServerError, exchange
 from memstow.api.client.runs import find_front, solve, solve_symbolic
 from memstow.planner import formats
 from memstow.planner.formats.native import parse_symbolic, plain
@@ -415,6 +416,49 @@ def test_a_request_is_sent_again_with_the_same_idempotency_key() -> None:
             thread.join()
     assert len(_Moody.seen) == 3
     assert len(set(_Moody.seen)) == 1
+
+
+class _Endless(BaseHTTPRequestHandler):
+    """Sends bytes until nobody reads them."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with suppress(ConnectionError):
+            while True:
+                self.wfile.write(bytes(1 << 16))
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "code"),
+    [("MOST_ANSWER_BYTES", 1 << 20, "answer_too_large"), ("MOST_ANSWER_SECONDS", 0.0, "answer_too_slow")],
+)
+def test_an_answer_without_end_is_an_error(
+    limit: str, most: float, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, limit, most)
+
+    async def of_an_event_loop(url: str) -> None:
+        async with AsyncClient(url) as client:
+            await client.proof("x")
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Endless) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            with Client(url) as client, pytest.raises(ServerError) as refused:
+                client.proof("x")
+            assert refused.value.code == code
+            with pytest.raises(ServerError) as refused:
+                asyncio.run(of_an_event_loop(url))
+            assert refused.value.code == code
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_client_hears_the_end_though_the_server_was_killed_in_between(tmp_path: Path) -> None:
