@@ -7,14 +7,6 @@
 
 namespace memstow {
 
-bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
-    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-        if (std::max(a[i].begin, b[j].begin) < std::min(a[i].end, b[j].end)) return true;
-        (a[i].end < b[j].end ? i : j)++;
-    }
-    return false;
-}
-
 TimeRows time_rows(std::span<const Lifetime> lifetimes) {
     const std::size_t n = lifetimes.size();
     std::vector<std::int64_t> moments(n);

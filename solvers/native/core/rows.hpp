@@ -13,8 +13,19 @@ struct TimeRows {
     std::vector<std::int64_t> times;  // by row: the first moment at which its whole set is live
 };
 
-// Whether parts that cover these rows meet.
-bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b);
+// Whether parts that cover these rows meet. Here, so that loops over pairs call nothing.
+inline bool share_a_row(std::span<const RowRange> a, std::span<const RowRange> b) {
+    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+        if (a[i].end <= b[j].begin) {
+            ++i;
+        } else if (b[j].end <= a[i].begin) {
+            ++j;
+        } else {
+            return true;
+        }
+    }
+    return false;
+}
 
 // Near-linear. A row is opened where a life begins after another has ended: the sets in between are
 // subsets of it. So there are at most as many rows as lifetimes.
