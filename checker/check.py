@@ -119,7 +119,12 @@ class Pool:
     alignment: int
     base: int
     reserved: list[tuple[int, int]]
+    is_endless: bool
     start: int = 0
+
+    def length(self, height: int) -> int:
+        """Of several pools, up to this height; up to 2^62 those without a capacity are left out."""
+        return 0 if self.is_endless and height == LIMIT else min(self.end, height)
 
 
 def union(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -176,7 +181,10 @@ class Problem:
         ranges = [(number(one.get("offset")), number(one.get("size"), 1)) for one in known]
         know(all(begin + size <= end for begin, size in ranges), "a reserved range beyond the pool")
         reserved = union((begin, begin + size) for begin, size in ranges)
-        return Pool(text(pool.get("id")), end, number(pool.get("alignment", 1), 1), base, reserved)
+        is_endless = pool.get("capacity") is None
+        return Pool(
+            text(pool.get("id")), end, number(pool.get("alignment", 1), 1), base, reserved, is_endless
+        )
 
     def lay_space(self, height: int) -> None:
         """All pools one after the other, each up to this height."""
@@ -187,7 +195,7 @@ class Problem:
             one.pin = None if one.offset is None else self.pools[one.pools[0]].start + one.offset
             know((one.pin or 0) <= LIMIT, "more than 2^62 addresses")
             others = [pool for k, pool in enumerate(self.pools) if k not in one.pools]
-            lengths = ((pool.start, pool.start + min(pool.end, height)) for pool in others)
+            lengths = ((pool.start, pool.start + pool.length(height)) for pool in others)
             one.barred = union([*self.reserved, *lengths])
         self._grid()
 
@@ -204,7 +212,7 @@ class Problem:
         for pool in self.pools:
             pool.start = pool.base % step
             pool.start += max(-(-(self.end + 1 - pool.start) // step), 0) * step
-            length = min(pool.end, height)
+            length = pool.length(height)
             self.reserved.append((max(self.end, 0), pool.start))
             for a, b in pool.reserved:
                 top = b if pool is self.pools[-1] else min(b, length)
@@ -539,7 +547,10 @@ class Proof:
                 height = self.amount()
                 require(laid in (None, height), "a conclusion for another height")
                 end = self.problem.end if several else min(height, self.problem.end)
-                sized = ((i, one.size) for i, one in enumerate(self.problem.buffers) if one.size)
+                pools = self.problem.pools
+                out = {k for k, pool in enumerate(pools) if laid == LIMIT and pool.is_endless}
+                listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.pools))
+                sized = ((i, one.size) for i, one in listed if one.size)
                 self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
                 refuted = max(refuted, height)
         require(self.number() == steps and self.at == len(self.data), "another end")

@@ -47,6 +47,8 @@ struct Pool {
     std::vector<Range> reserved;  // sorted, disjoint
 
     Bytes end() const { return capacity.value_or(kLimit); }
+    // Of several pools, up to this height; up to 2^62 those without a capacity are left out.
+    Bytes length(Bytes height) const { return capacity || height < kLimit ? std::min(end(), height) : 0; }
 };
 
 struct Buffer {
@@ -104,6 +106,12 @@ class Problem {
         return most;
     }
 
+    // Whether the buffer may be in a pool without a capacity.
+    bool may_leave_the_capacities(Index i) const {
+        const auto& allowed = buffers[i].pools;
+        return std::any_of(allowed.begin(), allowed.end(), [&](Index k) { return !pools[k].capacity; });
+    }
+
     // "The space" of the page: all pools one after the other, each up to this height.
     void lay_space(Bytes height) {
         barred_.clear();
@@ -124,7 +132,7 @@ class Problem {
             ranges = reserved;
             for (Index k = 0; k < pools.size() && one.pools.size() < pools.size(); ++k) {
                 if (std::find(one.pools.begin(), one.pools.end(), k) != one.pools.end()) continue;
-                ranges.push_back({starts[k], starts[k] + std::min(pools[k].end(), height)});
+                ranges.push_back({starts[k], starts[k] + pools[k].length(height)});
             }
             merge(ranges);
         }
@@ -276,7 +284,7 @@ class Problem {
             Bytes start = pools[k].base % step;
             if (start < free_from) start = sum(sum(start, (free_from - start - 1) / step * step), step);
             if (start > 0) reserved.push_back({starts.empty() ? 0 : end, start});
-            const Bytes length = std::min(pools[k].end(), height);
+            const Bytes length = pools[k].length(height);
             for (const Range& range : pools[k].reserved) {
                 const Bytes top = k + 1 < pools.size() ? std::min(range.end, length) : range.end;
                 if (range.begin < length) reserved.push_back({sum(start, range.begin), sum(start, top)});
@@ -986,8 +994,8 @@ class Proof {
         if (shows_) std::cout << "no layout has a peak of at most " << height << '\n';
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
-            if (size(i) == 0) continue;
-            now_.add(i, 0, end - size(i));
+            const bool has_room = height_ == kLimit && problem_.may_leave_the_capacities(i);
+            if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
         }
         derive("  because");
         return height;

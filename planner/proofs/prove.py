@@ -92,8 +92,8 @@ def _without_a_rule(problem: Problem) -> str | None:
     for name in _UNKNOWN[Buffer]:
         if any(getattr(buffer, name) is not None for buffer in problem.buffers):
             return f"it has buffers with `{name}`"
-    if not is_about_peaks(problem) and any(pool.capacity is None for pool in problem.pools):
-        what = "the peak" if len(problem.pools) == 1 else "`max_peak`, and not all pools have a capacity"
+    if not is_about_peaks(problem) and all(pool.capacity is None for pool in problem.pools):
+        what = "the peak" if len(problem.pools) == 1 else "`max_peak`, and no pool has a capacity"
         return f"its objective does not begin with {what}"
     lives = (time for buffer in problem.buffers for life in _lives(buffer) for time in life)
     if any(not -_LATEST <= time <= _LATEST for time in lives):
@@ -164,11 +164,13 @@ def draft_of(path: str) -> str:
 def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:
     """Heights that no layout may have, and the buffers that may show it: the strongest claim first."""
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    everything = range(len(problem.buffers))
+    everything: Sequence[int] = range(len(problem.buffers))
     if plan.status is Status.INFEASIBLE:
         most = max(map(end_of, problem.pools))
         named = () if plan.explanation is None else plan.explanation.buffers
-        yield most, sorted(index_of[name] for name in named if name in index_of)
+        if most == LIMIT and len(problem.pools) > 1:
+            everything = [i for i in everything if not _may_leave_the_capacities(problem, problem.buffers[i])]
+        yield most, sorted({index_of[name] for name in named if name in index_of}.intersection(everything))
         yield most, everything
         return
     if plan.status not in PLANNED or not plan.objective or not is_about_peaks(problem):
@@ -184,6 +186,11 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
     yield first.bound - 1, everything
     fullest = _fullest(problem)
     yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
+
+
+def _may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
+    names = buffer.pools if buffer.pool is None else (buffer.pool,)
+    return any(pool.capacity is None for pool in problem.pools if names is None or pool.id in names)
 
 
 def _attempt(
@@ -276,7 +283,12 @@ class Space:
 
     def __init__(self, problem: Problem, height: int) -> None:
         self._pools = problem.pools
-        self._lengths = [min(end_of(pool), height) for pool in problem.pools]
+        # Up to 2^62 those of several that have no capacity are left out.
+        with_all = len(problem.pools) == 1 or height < LIMIT
+        self._lengths = [
+            min(end_of(pool), height) if with_all or pool.capacity is not None else 0
+            for pool in problem.pools
+        ]
         self._starts = [0]
         self._base = problem.pools[0].base or 0
         self.end = self._lengths[0]

@@ -234,6 +234,21 @@ def test_several_pools(checker: Batch, tmp_path: Path) -> None:
     assert checker.check(files).code == second(files, tmp_path).code == WRONG
 
 
+def test_what_must_be_in_pools_with_a_capacity_may_not_fit_there(checker: Batch, tmp_path: Path) -> None:
+    buffers = [{"id": name, "size": 4, "lifetime": [0, 2], "pools": ["y"]} for name in "abc"]
+    for pools, code in ((["y"], VERIFIED), (["x", "y"], WRONG)):
+        buffers[2]["pools"] = pools
+        problem = {"version": 1, "pools": [{"id": "x"}, {"id": "y", "capacity": 9}], "buffers": buffers}
+        # `x` has no addresses, and `y` has those from 4 on.
+        numbers = (4, 1 << 62, 3, 1 << 62, 3, 4, 13, 3, 0, 0, 0, 0, 2)
+        files = by_hand(problem, {"status": "infeasible"}, *numbers)
+        assert checker.check(files).code == second(files, tmp_path).code == code
+        # To that height `x` has addresses, and nothing is shown of what may be higher.
+        numbers = (4, 9, 3, 9, 3, 12, 21, 3, 0, 0, 0, 0, 2)
+        files = by_hand(problem, {"status": "infeasible"}, *numbers)
+        assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
 @pytest.mark.parametrize(
     ("numbers", "why"),
     [
