@@ -8,11 +8,12 @@ Exit codes are those of memstow-check. It needs Python 3.11 and shares nothing w
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import combinations, product
-from math import gcd, lcm
+from itertools import combinations, product, takewhile
+from math import gcd, inf, lcm
 from pathlib import Path
 
 LIMIT = 1 << 62
@@ -119,12 +120,12 @@ class Pool:
     alignment: int
     base: int
     reserved: list[tuple[int, int]]
-    is_endless: bool
     start: int = 0
 
     def length(self, height: int) -> int:
         """Of several pools, up to this height; up to 2^62 those without a capacity are left out."""
-        return 0 if self.is_endless and height == LIMIT else min(self.end, height)
+        length = min(self.end, height)
+        return length if length < LIMIT else 0
 
 
 def union(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -161,14 +162,12 @@ class Problem:
         self.ties = {self._pair([one.get("input"), one.get("output")]) for one in ties}
         self.groups: list[list[int]] = []
         self._relative([fields(one, "buffer base offset") for one in items(root.get("relative", []))])
-        items(root.get("reuse_costs", []))
-        terms = root.get("objective")
-        first = [text(one) for one in items(terms)[:1]] if terms is not None else []
-        of_one = ["peak", "max_peak", f"peak:{self.pools[0].name}"]
-        if len(pools) > 1:
-            self.about_peaks = first == ["max_peak"]
-        else:
-            self.about_peaks = terms is None or first[:1] in ([name] for name in of_one)
+        self._costs([fields(one, "buffers cost") for one in items(root.get("reuse_costs", []))])
+        default = ["peak"] if len(pools) == 1 else []
+        terms = default if root.get("objective") is None else items(root["objective"])
+        peaks = ["max_peak"] if len(pools) > 1 else ["peak", "max_peak", f"peak:{self.pools[0].name}"]
+        known = takewhile(lambda term: term in [*peaks, "reuse_cost"], map(text, terms))
+        self.terms = ["reuse cost" if term == "reuse_cost" else "peak" for term in known]
         self.base, self.end, self.reserved = self.pools[0].base, self.pools[0].end, self.pools[0].reserved
         if len(pools) == 1:
             self.lay_space(LIMIT)
@@ -181,10 +180,7 @@ class Problem:
         ranges = [(number(one.get("offset")), number(one.get("size"), 1)) for one in known]
         know(all(begin + size <= end for begin, size in ranges), "a reserved range beyond the pool")
         reserved = union((begin, begin + size) for begin, size in ranges)
-        is_endless = pool.get("capacity") is None
-        return Pool(
-            text(pool.get("id")), end, number(pool.get("alignment", 1), 1), base, reserved, is_endless
-        )
+        return Pool(text(pool.get("id")), end, number(pool.get("alignment", 1), 1), base, reserved)
 
     def lay_space(self, height: int) -> None:
         """All pools one after the other, each up to this height."""
@@ -293,6 +289,23 @@ class Problem:
                 apart = by >= self.buffers[i].size or -by >= self.buffers[j].size
                 know(apart, "two that conflict overlap in their group")
 
+    def _costs(self, entries: list[dict[str, object]]) -> None:
+        costs = Counter[tuple[int, int]]()
+        for entry in entries:
+            i, j = sorted(self._pair(items(entry.get("buffers"))))
+            costs[i, j] += number(entry.get("cost"))
+        know(costs.total() <= LIMIT, "reuse costs beyond 2^62")
+        tied = {pair for pair in costs if self.same_group(*pair)}
+        self.fixed = sum(costs[i, j] for i, j in tied if self.overlap(i, j, self.distance(i, j)))
+        self.open = sorted(pair for pair in costs if pair not in tied)
+        self.prices = [costs[pair] for pair in self.open]
+        self.apart: set[frozenset[int]] = set()
+
+    def overlap(self, i: int, j: int, by: int) -> bool:
+        """Whether they share bytes at this distance."""
+        a, b = self.buffers[i].size, self.buffers[j].size
+        return a > 0 and b > 0 and -b < by < a
+
     def same_group(self, i: int, j: int) -> bool:
         """Whether they keep their distance."""
         return self.buffers[i].group >= 0 and self.buffers[i].group == self.buffers[j].group
@@ -338,7 +351,8 @@ class Problem:
 
     def conflict(self, i: int, j: int) -> bool:
         """Whether the two conflict, in proofs."""
-        return self.meet(i, j) and frozenset((i, j)) not in self.ties
+        pair = frozenset((i, j))
+        return pair in self.apart or (self.meet(i, j) and pair not in self.ties)
 
     def permits(self, i: int, at: int) -> bool:
         """Whether a buffer may be there, as far as alignments and reserved ranges go."""
@@ -375,14 +389,14 @@ class Problem:
             offset = hit[-1] - one.size
 
 
-def peak_of(problem: Problem, document: object) -> int | None:
-    """The peak of a plan that is right; None if it says infeasible."""
+def values_of(problem: Problem, document: object) -> dict[str, int] | None:
+    """The peak and the reuse cost of a plan that is right; None if it says infeasible."""
     if not isinstance(document, dict):
         raise NotCheckedError("no plan")
     if text(document.get("status")) == "infeasible":
         return None
     know(document["status"] in ("optimal", "feasible"), "no plan")
-    know(problem.about_peaks, "another objective")
+    know(bool(problem.terms), "another objective")
     offsets, pools = dict[int, int](), dict[int, Pool]()
     for value in items(document.get("placements")):
         one = fields(value, "buffer pool offset")
@@ -405,15 +419,16 @@ def peak_of(problem: Problem, document: object) -> int | None:
         first = problem.group_of(i)[0]
         kept = offset - offsets[first] == problem.distance(first, i) and pools[first] is pool
         require(kept, "another distance in a group")
+
+    def share(i: int, j: int) -> bool:
+        return pools[i] is pools[j] and problem.overlap(i, j, offsets[j] - offsets[i])
+
     for i, j in combinations(offsets, 2):
-        a, b = offsets[i], offsets[j]
-        if pools[i] is not pools[j] or not problem.meet(i, j):
-            continue
-        if a < b + problem.buffers[j].size and b < a + problem.buffers[i].size:
-            require(a == b and frozenset((i, j)) in problem.ties, "two overlap")
-    return max(
-        (at + problem.buffers[i].size for i, at in offsets.items() if problem.buffers[i].size), default=0
-    )
+        if problem.meet(i, j) and share(i, j):
+            require(offsets[i] == offsets[j] and frozenset((i, j)) in problem.ties, "two overlap")
+    ends = (at + problem.buffers[i].size for i, at in offsets.items() if problem.buffers[i].size)
+    paid = (cost for pair, cost in zip(problem.open, problem.prices, strict=True) if share(*pair))
+    return {"peak": max(ends, default=0), "reuse cost": problem.fixed + sum(paid)}
 
 
 class Context:
@@ -483,6 +498,10 @@ class Proof:
         self.problem, self.data, self.at = problem, data, 0
         self.lemmas: dict[int, Lemma] = {}
         self.made = 0
+        self.apart: list[int] = []
+        self.cores: list[tuple[list[int], int]] = []
+        self.refuted = -1
+        self.costs: list[tuple[int, float]] = [(LIMIT, problem.fixed)]
 
     def number(self, limit: int = 1 << 64) -> int:
         """The next number, which is below the limit."""
@@ -501,13 +520,14 @@ class Proof:
         """An offset."""
         return self.number(LIMIT + 1)
 
-    def ascending(self, read: Callable[[int], None]) -> None:
-        """Buffers in ascending order, each followed by what `read` takes."""
+    def ascending(self, read: Callable[[int], None], limit: int | None = None) -> None:
+        """Buffers, or others up to the limit, in ascending order, each followed by what `read` takes."""
+        limit = len(self.problem.buffers) if limit is None else limit
         count, next_one = self.number(), 0
-        require(0 < count <= len(self.problem.buffers), "a list that is empty or too long")
+        require(0 < count <= limit, "a list that is empty or too long")
         for _ in range(count):
             i = next_one + self.number()
-            require(i < len(self.problem.buffers), "no such buffer")
+            require(i < limit, "there is no such number")
             next_one = i + 1
             read(i)
 
@@ -523,13 +543,13 @@ class Proof:
         require(which in self.lemmas and which < self.made, "no such lemma")
         return which
 
-    def check(self, digest: bytes) -> int:
-        """The strongest height that is refuted; -1 if there is none."""
+    def check(self, digest: bytes) -> None:
+        """All steps; what they show stays in `refuted` and `costs`."""
         head = b"memstow proof 1\n"
         know(self.data.startswith(head), "no proof")
         self.at = len(head) + 32
         require(self.data[len(head) : self.at] == digest, "for another problem")
-        steps, refuted, several = 0, -1, len(self.problem.pools) > 1
+        steps, several = 0, len(self.problem.pools) > 1
         laid: int | None = None
         while kind := self.number():
             steps += 1
@@ -539,22 +559,69 @@ class Proof:
             elif kind == 2:
                 del self.lemmas[self.back()]
             elif kind == 4 and several:
-                require(steps == 1, "a second space")
+                self.lemmas.clear()
                 laid = self.amount()
                 self.problem.lay_space(laid)
+            elif kind == 5:
+                self.lemmas.clear()
+                self.apart = []
+                self.ascending(self.apart.append, len(self.problem.open))
+                self.problem.apart = {frozenset(self.problem.open[k]) for k in self.apart}
+            elif kind == 6:
+                height = self.amount()
+                self.costs.append((height, self.least_cost(height, set(), set(), 1)))
             else:
                 require(kind == 3, "an unknown step")
-                height = self.amount()
-                require(laid in (None, height), "a conclusion for another height")
-                end = self.problem.end if several else min(height, self.problem.end)
-                pools = self.problem.pools
-                out = {k for k, pool in enumerate(pools) if laid == LIMIT and pool.is_endless}
-                listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.pools))
-                sized = ((i, one.size) for i, one in listed if one.size)
-                self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
-                refuted = max(refuted, height)
+                self.conclusion(laid)
         require(self.number() == steps and self.at == len(self.data), "another end")
-        return refuted
+
+    def conclusion(self, laid: int | None) -> None:
+        """That no layout is so high, or a core."""
+        height = self.amount()
+        require(laid in (None, height), "a conclusion for another height")
+        end = min(height, self.problem.end) if laid is None else self.problem.end
+        out = {k for k, pool in enumerate(self.problem.pools) if laid == pool.end == LIMIT}
+        listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.pools))
+        sized = ((i, one.size) for i, one in listed if one.size)
+        self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
+        if self.apart:
+            self.cores.append((self.apart, height))
+        else:
+            self.refuted = max(self.refuted, height)
+
+    def least_cost(self, height: int, paid: set[int], excluded: set[int], depth: int) -> float:
+        """What layouts cost at least that pay the ones and not the others: a node of the tree."""
+        require(depth <= 500, "a tree too deep")
+        prices, kind = self.problem.prices, self.number()
+        sure = self.problem.fixed + sum(prices[k] for k in paid)
+        if kind == 0:
+            return sure
+        if kind == 2:
+            weights: list[tuple[int, int]] = []
+            self.ascending(lambda number: weights.append((number, self.amount())), len(self.cores))
+            left = {k: prices[k] for k in range(len(prices)) if k not in excluded}
+            for number, weight in weights:
+                able = [k for k in self.core(number, height, paid) if k in left]
+                require(bool(able), "a core of which nothing can be paid")
+                for k in able:
+                    left[k] -= weight
+                    require(left[k] >= 0, "more than a pair costs")
+            return sure + sum(weight for _, weight in weights)
+        require(kind == 1, "an unknown node")
+        least, tried = inf, set[int]()
+        for k in self.core(self.number(), height, paid):
+            if k not in excluded:
+                least = min(least, self.least_cost(height, paid | {k}, excluded | tried, depth + 1))
+                tried.add(k)
+        return least
+
+    def core(self, number: int, height: int, paid: set[int]) -> list[int]:
+        """The pairs of a core that holds at this height, of which none is paid."""
+        require(number < len(self.cores), "no such core")
+        pairs, most = self.cores[number]
+        require(height <= most, "a core that does not hold so high")
+        require(not paid.intersection(pairs), "a core of which a pair is paid")
+        return pairs
 
     def lemma(self) -> None:
         """A lemma with its rule."""
@@ -683,19 +750,36 @@ def run(problem_path: str, plan_path: str, proof_path: str) -> int:
     """Check the three files and print the verdict."""
     data = Path(problem_path).read_bytes()
     problem = Problem(read_json(data))
-    peak = peak_of(problem, read_json(Path(plan_path).read_bytes()))
-    refuted = Proof(problem, Path(proof_path).read_bytes()).check(sha256(data).digest())
-    if peak is None:
-        most = max(pool.end for pool in problem.pools)
-        require(refuted >= most, "the proof does not show that nothing fits")
-        print(f"verified: no layout fits into {'the pools' if len(problem.pools) > 1 else f'{most} bytes'}")
+    plan = values_of(problem, read_json(Path(plan_path).read_bytes()))
+    proof = Proof(problem, Path(proof_path).read_bytes())
+    proof.check(sha256(data).digest())
+    refuted = max([proof.refuted, *(height for height, cost in proof.costs if cost == inf)])
+    highest = max(pool.end for pool in problem.pools)
+    if plan is None:
+        require(refuted >= highest, "the proof does not show that nothing fits")
+        several = len(problem.pools) > 1
+        print(f"verified: no layout fits into {'the pools' if several else f'{highest} bytes'}")
         return 0
-    require(refuted < peak, "the proof contradicts the plan")
-    if refuted == peak - 1 or peak == 0:
-        print(f"verified: peak {peak} is least")
+    peak, cost = plan["peak"], plan["reuse cost"]
+    contradicted = any(height >= peak and least > cost for height, least in proof.costs)
+    require(refuted < peak and not contradicted, "the proof contradicts the plan")
+    # What each term is at least, among layouts that are no worse in the terms before it.
+    bounds: dict[str, float] = {}
+    for term in problem.terms:
+        if term == "peak" and term not in bounds:
+            heights = (height for height, least in proof.costs if "reuse cost" in bounds and least > cost)
+            bounds[term] = max(refuted, *heights, -1) + 1
+        elif term not in bounds:
+            within = peak if "peak" in bounds else highest
+            bounds[term] = max(least for height, least in proof.costs if height >= within)
+    first, *others = bounds
+    if bounds[first] == plan[first]:
+        then = "".join(f", then {term} {plan[term]}" for term in others if bounds[term] == plan[term])
+        print(f"verified: {first} {plan[first]} is least{then}")
         return 0
     print(
-        f"the plan is right, but its peak {peak} is not proven least: only that none is below {refuted + 1}"
+        f"the plan is right, but its {first} {plan[first]} is not proven least: "
+        f"only that none is below {bounds[first]}"
     )
     return 3
 

@@ -1,29 +1,17 @@
-// memstow-check: reads a problem, a plan and a proof, and says whether the plan is right and its peak the
-// least.
+// memstow-check: reads a problem, a plan and a proof, and says whether the plan is right and its peak, or its
+// reuse cost, the least.
 //
 // Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
 //
 // Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. What it does not
-// know in a problem it refuses. It keeps the problem and those lemmas that a proof has not forgotten, nothing
-// else.
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdio>
-#include <exception>
-#include <fstream>
+// know in a problem it refuses. It keeps the problem, the cores of a proof and those lemmas that it has not
+// forgotten, nothing else.
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "reading.hpp"
 
@@ -40,15 +28,16 @@ struct Range {
     std::int64_t begin, end;
 };
 
+constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+
 struct Pool {
     std::string id = "memory";
-    std::optional<Bytes> capacity;
-    Bytes alignment = 1, base = 0;
+    Bytes end = kLimit, alignment = 1, base = 0;
     std::vector<Range> reserved;  // sorted, disjoint
+    Bytes start = 0;              // in the space
 
-    Bytes end() const { return capacity.value_or(kLimit); }
     // Of several pools, up to this height; up to 2^62 those without a capacity are left out.
-    Bytes length(Bytes height) const { return capacity || height < kLimit ? std::min(end(), height) : 0; }
+    Bytes length(Bytes height) const { return std::min(end, height) == kLimit ? 0 : std::min(end, height); }
 };
 
 struct Buffer {
@@ -57,8 +46,7 @@ struct Buffer {
     Bytes alignment = 1;
     std::vector<Index> pools;         // where it may be, ascending
     std::optional<Bytes> pin_offset;  // in its pool, which is the only one then
-    bool always = false;
-    std::vector<Range> lives;
+    std::vector<Range> lives;         // of one that lives always as long as there are numbers
     // Where it may be in proofs, by "The grid" of the page: addresses that leave `residue` when divided by
     // `modulus`, and that are in none of the ranges.
     Bytes grain = 1;  // its alignment in any of its pools
@@ -76,18 +64,18 @@ class Problem {
         known_fields(document, "the problem",
                      {"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative", "in_place",
                       "reuse_costs", "objective"});
-        if (const Json* version = document.find("version")) {
-            if (integer(*version, "the version") != 1) not_checked("the version is not 1");
-        }
+        if (bytes_or(1, document.find("version"), "the version") != 1) not_checked("the version is not 1");
         read_pools(given(document, "pools", false));
-        const Json* list = document.find("buffers");
-        if (list == nullptr) not_checked("the problem has no buffers");
-        for (const Json& one : list_of(*list, "buffers")) read_buffer(one);
-        read_pairs(document, "conflicts", conflicts_);
-        read_pairs(document, "exclusive", exclusive_);
-        read_in_place(document);
+        for (const Json& one : list_of(needed(document, "buffers", "the problem"), "buffers"))
+            read_buffer(one);
+        for (const Json& one : list_in(document, "conflicts"))
+            conflicts_.insert(pair_of(list_of(one, "conflicts"), "conflicts"));
+        for (const Json& one : list_in(document, "exclusive"))
+            exclusive_.insert(pair_of(list_of(one, "exclusive"), "exclusive"));
+        for (const Json& one : list_in(document, "in_place"))
+            in_place_.insert(pair_of(all_fields(one, "in_place", {"input", "output"}), "in_place"));
         read_relative(document);
-        if (const Json* costs = document.find("reuse_costs")) list_of(*costs, "reuse_costs");
+        read_costs(document);
         read_objective(given(document, "objective", true));
         if (pools.size() == 1) lay_space(kLimit);
     }
@@ -95,56 +83,69 @@ class Problem {
 
     std::vector<Pool> pools;
     std::vector<Buffer> buffers;
-    bool about_peaks = true;      // the objective begins with the peak, or with the largest of several
+    std::vector<bool> terms;  // what the objective begins with: the (largest) peak, or not: the reuse cost
     std::vector<Range> reserved;  // of all addresses, sorted and disjoint
     Bytes end = 0;                // of all addresses
+
+    // Pairs that pay or not, by the layout, ascending; and what others pay in each.
+    struct Pair {
+        Index first, second;
+        Bytes cost;
+    };
+    std::vector<Pair> open_pairs;
+    Bytes fixed_cost = 0;
+
+    // Only these conflict now besides those that always do.
+    void keep_apart(const std::vector<Index>& pairs) {
+        apart_.clear();
+        for (const Index k : pairs) apart_.insert(key(open_pairs[k].first, open_pairs[k].second));
+    }
 
     // The largest height that says something.
     Bytes highest() const {
         Bytes most = 0;
-        for (const Pool& one : pools) most = std::max(most, one.end());
+        for (const Pool& one : pools) most = std::max(most, one.end);
         return most;
     }
 
     // Whether the buffer may be in a pool without a capacity.
     bool may_leave_the_capacities(Index i) const {
         const auto& allowed = buffers[i].pools;
-        return std::any_of(allowed.begin(), allowed.end(), [&](Index k) { return !pools[k].capacity; });
+        return std::any_of(allowed.begin(), allowed.end(), [&](Index k) { return pools[k].end == kLimit; });
     }
 
     // "The space" of the page: all pools one after the other, each up to this height.
     void lay_space(Bytes height) {
         barred_.clear();
-        std::vector<Bytes> starts{0};
         base_ = pools[0].base;
         reserved = pools[0].reserved;
-        end = pools[0].end();
-        if (pools.size() > 1) place_pools(height, starts);
+        end = pools[0].end;
+        if (pools.size() > 1) place_pools(height);
         for (Buffer& one : buffers) {
             if (one.size == 0) continue;
             one.grain = 0;
             for (const Index k : one.pools) one.grain = std::gcd(one.grain, alignment_in(one, k));
             one.pin = one.pin_offset;
-            if (one.pin) *one.pin = sum(*one.pin, starts[one.pools[0]]);
+            if (one.pin) *one.pin = sum(*one.pin, pools[one.pools[0]].start);
             auto& ranges = barred_[one.pools];
             one.barred = &ranges;  // which stays where it is
             if (!ranges.empty()) continue;
             ranges = reserved;
             for (Index k = 0; k < pools.size() && one.pools.size() < pools.size(); ++k) {
                 if (std::find(one.pools.begin(), one.pools.end(), k) != one.pools.end()) continue;
-                ranges.push_back({starts[k], starts[k] + pools[k].length(height)});
+                ranges.push_back({pools[k].start, pools[k].start + pools[k].length(height)});
             }
             merge(ranges);
         }
         lay_grid();
     }
 
-    std::optional<Index> pool_of(const std::string& id) const {
-        for (Index k = 0; k < pools.size(); ++k) {
-            if (pools[k].id == id) return k;
-        }
-        return std::nullopt;
+    using Names = std::unordered_map<std::string, Index>;
+    static std::optional<Index> number_of(const std::string& id, const Names& names) {
+        const auto known = names.find(id);
+        return known == names.end() ? std::nullopt : std::optional(known->second);
     }
+    Names numbers, pool_numbers;  // of buffers and of pools, by their ids
 
     Bytes alignment_in(const Buffer& one, Index pool) const {
         const Bytes part = one.alignment / std::gcd(one.alignment, pools[pool].alignment);
@@ -153,17 +154,18 @@ class Problem {
         return pools[pool].alignment * part;
     }
 
-    std::optional<Index> index_of(const std::string& id) const {
-        const auto known = index_.find(id);
-        return known == index_.end() ? std::nullopt : std::optional(known->second);
-    }
-
     // The group of a buffer that is in one, itself included; else nothing.
     const std::vector<Index>& group_of(Index i) const { return groups_[buffers[i].group]; }
     bool one_group(Index i, Index j) const {
         return buffers[i].group != 0 && buffers[i].group == buffers[j].group;
     }
     Bytes distance(Index from, Index to) const { return buffers[to].place - buffers[from].place; }
+
+    // Whether they share a byte at this distance.
+    bool overlap(Index i, Index j, Bytes by) const {
+        const Bytes a = buffers[i].size, b = buffers[j].size;
+        return a > 0 && b > 0 && by < a && -by < b;
+    }
 
     bool may_tie(Index i, Index j) const { return in_place_.contains(key(i, j)); }
 
@@ -176,24 +178,24 @@ class Problem {
     }
 
     // Whether a proof may take it that the two share no byte.
-    bool conflict(Index i, Index j) const { return meet(i, j) && (in_place_.empty() || !may_tie(i, j)); }
+    bool conflict(Index i, Index j) const {
+        if (!apart_.empty() && apart_.contains(key(i, j))) return true;
+        return meet(i, j) && (in_place_.empty() || !may_tie(i, j));
+    }
 
     // Whether no two of these can be anything but in conflict: all are live at one time, and nothing is
     // exempt.
     bool all_conflict(const std::vector<Index>& some) const {
-        if (exclusive_.empty() && in_place_.empty() && groups_.size() == 1) {
-            std::int64_t latest = std::numeric_limits<std::int64_t>::min();
-            std::int64_t first = std::numeric_limits<std::int64_t>::max();
-            bool plain = true;
-            for (const Index i : some) {
-                const Buffer& one = buffers[i];
-                plain = plain && one.size != 0 && !one.always && one.lives.size() == 1;
-                if (!plain) break;
-                latest = std::max(latest, one.lives[0].begin);
-                first = std::min(first, one.lives[0].end);
-            }
-            if (plain && latest < first) return true;
+        bool plain = exclusive_.empty() && in_place_.empty() && groups_.size() == 1;
+        Range common = kEver;
+        for (std::size_t a = 0; a < some.size() && plain; ++a) {
+            const Buffer& one = buffers[some[a]];
+            plain = one.size != 0 && one.lives.size() == 1;
+            if (!plain) break;
+            common.begin = std::max(common.begin, one.lives[0].begin);
+            common.end = std::min(common.end, one.lives[0].end);
         }
+        if (plain && common.begin < common.end) return true;
         for (std::size_t a = 0; a < some.size(); ++a) {
             for (std::size_t b = 0; b < a; ++b) {
                 if (!conflict(some[a], some[b])) return false;
@@ -262,7 +264,7 @@ class Problem {
     }
 
     // Where several pools begin; what is between them is reserved.
-    void place_pools(Bytes height, std::vector<Bytes>& starts) {
+    void place_pools(Bytes height) {
         Bytes step = 0;
         for (const Pool& one : pools) {
             step = std::gcd(step, one.base);
@@ -277,19 +279,17 @@ class Problem {
             }
         }
         base_ = 0;
-        starts.clear();
         reserved.clear();
         Bytes free_from = 0;
         for (Index k = 0; k < pools.size(); ++k) {
-            Bytes start = pools[k].base % step;
+            Bytes& start = pools[k].start = pools[k].base % step;
             if (start < free_from) start = sum(sum(start, (free_from - start - 1) / step * step), step);
-            if (start > 0) reserved.push_back({starts.empty() ? 0 : end, start});
+            if (start > 0) reserved.push_back({k == 0 ? 0 : end, start});
             const Bytes length = pools[k].length(height);
             for (const Range& range : pools[k].reserved) {
                 const Bytes top = k + 1 < pools.size() ? std::min(range.end, length) : range.end;
                 if (range.begin < length) reserved.push_back({sum(start, range.begin), sum(start, top)});
             }
-            starts.push_back(start);
             end = sum(start, length);
             free_from = sum(end, 1);
         }
@@ -300,14 +300,16 @@ class Problem {
         return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
     }
 
+    static std::pair<Index, Index> two_of(std::uint64_t pair) {
+        return {static_cast<Index>(pair >> 32), static_cast<Index>(pair & 0xffffffffU)};
+    }
+
     static bool live_together(const Buffer& a, const Buffer& b) {
-        if (a.always || b.always) return (a.always || !a.lives.empty()) && (b.always || !b.lives.empty());
-        for (const Range& one : a.lives) {
-            for (const Range& other : b.lives) {
-                if (one.begin < other.end && other.begin < one.end) return true;
-            }
-        }
-        return false;
+        return std::any_of(a.lives.begin(), a.lives.end(), [&](const Range& one) {
+            return std::any_of(b.lives.begin(), b.lives.end(), [&](const Range& other) {
+                return one.begin < other.end && other.begin < one.end;
+            });
+        });
     }
 
     bool pin_stands(const Buffer& one) const {
@@ -316,45 +318,31 @@ class Problem {
     }
 
     void read_pools(const Json* list) {
-        if (list == nullptr) return pools.emplace_back(), void();
+        if (list == nullptr) return pool_numbers.emplace(pools.emplace_back().id, 0), void();
         const std::size_t count = list_of(*list, "pools").size();
         if (count == 0 || count > 1'000) not_checked("the problem has no pool, or too many");
         for (const Json& value : list->items) {
             known_fields(value, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
             Pool one;
-            const Json* id = value.find("id");
-            if (id == nullptr) not_checked("the pool has no id");
-            one.id = text_of(*id, "the id of the pool");
-            if (pool_of(one.id)) not_checked("two pools are called '" + one.id + "'");
-            if (const Json* size = given(value, "capacity", true))
-                one.capacity = bytes(*size, "the capacity");
-            if (const Json* by = given(value, "alignment", false))
-                one.alignment = bytes(*by, "the alignment", 1);
-            if (const Json* base = given(value, "base", true)) one.base = bytes(*base, "the base");
-            if (const Json* ranges = given(value, "reserved", false)) {
-                for (const Json& range : list_of(*ranges, "reserved")) read_reserved(one, range);
-            }
+            one.id = text_of(needed(value, "id", "the pool"), "the id of the pool");
+            if (!pool_numbers.emplace(one.id, static_cast<Index>(pools.size())).second)
+                not_checked("two pools are called '" + one.id + "'");
+            one.end = bytes_or(kLimit, given(value, "capacity", true), "the capacity");
+            one.alignment = bytes_or(1, given(value, "alignment", false), "the alignment", 1);
+            one.base = bytes_or(0, given(value, "base", true), "the base");
+            for (const Json& range : list_in(value, "reserved")) read_reserved(one, range);
             merge(one.reserved);
             pools.push_back(std::move(one));
         }
     }
 
     static void read_reserved(Pool& pool, const Json& one) {
-        known_fields(one, "a reserved range", {"offset", "size"});
-        const Json *offset = one.find("offset"), *size = one.find("size");
-        if (offset == nullptr || size == nullptr) not_checked("a reserved range lacks its offset or size");
-        const Bytes begin = bytes(*offset, "a reserved offset"), length = bytes(*size, "a reserved size", 1);
-        if (length > pool.end() || begin > pool.end() - length)
+        const auto values = all_fields(one, "a reserved range", {"offset", "size"});
+        const Bytes begin = bytes(values[0], "a reserved offset");
+        const Bytes length = bytes(values[1], "a reserved size", 1);
+        if (length > pool.end || begin > pool.end - length)
             not_checked("a reserved range ends beyond the pool");
         pool.reserved.push_back({begin, begin + length});
-    }
-
-    void read_life(Buffer& buffer, const Json& life) const {
-        const std::string where = "a lifetime of '" + buffer.id + "'";
-        if (list_of(life, where).size() != 2) not_checked(where + " has not two times");
-        const Range range{integer(life.items[0], where), integer(life.items[1], where)};
-        if (range.begin >= range.end) not_checked(where + " is empty");
-        buffer.lives.push_back(range);
     }
 
     void read_buffer(const Json& one) {
@@ -362,150 +350,138 @@ class Problem {
                      {"id", "size", "lifetime", "lifetimes", "alignment", "pools", "accesses", "pool",
                       "offset", "group"});
         Buffer buffer;
-        const Json *id = one.find("id"), *size = one.find("size");
-        if (id == nullptr || size == nullptr) not_checked("a buffer lacks its id or size");
-        buffer.id = text_of(*id, "the id of a buffer");
+        buffer.id = text_of(needed(one, "id", "a buffer"), "the id of a buffer");
         const std::string of = " of '" + buffer.id + "'";
-        buffer.size = bytes(*size, "the size" + of);
+        buffer.size = bytes(needed(one, "size", "a buffer"), "the size" + of);
         const Json *life = given(one, "lifetime", true), *lives = given(one, "lifetimes", true);
         if (life != nullptr && lives != nullptr) not_checked("'" + buffer.id + "' has its lifetime twice");
-        if (life != nullptr && life->kind == Json::Kind::text) {
-            if (life->text != "always") not_checked("the lifetime" + of + " is unknown");
-            buffer.always = true;
+        std::vector<Json> spans;
+        if (lives != nullptr) spans = list_of(*lives, "the lifetimes" + of);
+        if (lives != nullptr && spans.empty()) not_checked("the lifetimes" + of + " are empty");
+        if (life != nullptr && life->text == "always" && life->kind == Json::Kind::text) {
+            buffer.lives.push_back(kEver);
         } else if (life != nullptr) {
-            read_life(buffer, *life);
+            spans.push_back(*life);
         }
-        if (lives != nullptr) {
-            if (list_of(*lives, "the lifetimes" + of).empty())
-                not_checked("the lifetimes" + of + " are empty");
-            for (const Json& range : lives->items) read_life(buffer, range);
+        for (const Json& span : spans) {
+            const auto& times = list_of(span, "a lifetime" + of);
+            if (times.size() != 2) not_checked("a lifetime" + of + " has not two times");
+            buffer.lives.push_back({integer(times[0], "a time" + of), integer(times[1], "a time" + of)});
+            if (buffer.lives.back().begin >= buffer.lives.back().end)
+                not_checked("a lifetime" + of + " is empty");
         }
-        if (const Json* value = given(one, "alignment", false))
-            buffer.alignment = bytes(*value, "the alignment" + of, 1);
-        const auto known = [&](const Json& value) {
-            const auto index = pool_of(text_of(value, "a pool" + of));
-            if (!index) not_checked("the pool '" + value.text + "'" + of + " is unknown");
-            return *index;
-        };
-        if (const Json* allowed = given(one, "pools", true)) {
-            for (const Json& value : list_of(*allowed, "the pools" + of))
-                buffer.pools.push_back(known(value));
-            std::sort(buffer.pools.begin(), buffer.pools.end());
-            const auto twice = std::adjacent_find(buffer.pools.begin(), buffer.pools.end());
-            if (buffer.pools.empty() || twice != buffer.pools.end())
-                not_checked("the pools" + of + " are none, or one is named twice");
-        } else {
-            for (Index k = 0; k < pools.size(); ++k) buffer.pools.push_back(k);
+        buffer.alignment = bytes_or(1, given(one, "alignment", false), "the alignment" + of, 1);
+        const Json *allowed = given(one, "pools", true), *pin = given(one, "pool", true);
+        const Json* offset = given(one, "offset", true);
+        std::set<Index> may;
+        for (Index k = 0; k < pools.size() && allowed == nullptr; ++k) may.insert(k);
+        for (const Json& value :
+             allowed == nullptr ? std::vector<Json>{} : list_of(*allowed, "the pools" + of)) {
+            if (!may.insert(named(value, "the pools" + of, pool_numbers)).second)
+                not_checked("one of the pools" + of + " is named twice");
         }
-        const Json *pin = given(one, "pool", true), *offset = given(one, "offset", true);
-        if (pin != nullptr) {
-            const Index only = known(*pin);
-            if (std::find(buffer.pools.begin(), buffer.pools.end(), only) == buffer.pools.end())
-                not_checked("the pool" + of + " is none of its pools");
-            buffer.pools = {only};
-        }
+        if (pin != nullptr && may.contains(named(*pin, "the pool" + of, pool_numbers)))
+            may = {named(*pin, "the pool" + of, pool_numbers)};
+        else if (pin != nullptr || may.empty())
+            not_checked("the pools" + of + " are none, or others");
+        buffer.pools.assign(may.begin(), may.end());
         if (offset != nullptr && pin == nullptr)
             not_checked("'" + buffer.id + "' has an offset without a pool");
         if (offset != nullptr) buffer.pin_offset = bytes(*offset, "the offset" + of);
         for (const Index k : buffer.pools) alignment_in(buffer, k);
-        constexpr std::size_t kMostBuffers = 100'000'000;
-        if (buffers.size() >= kMostBuffers) not_checked("the problem has too many buffers");
-        if (!index_.emplace(buffer.id, static_cast<Index>(buffers.size())).second) {
+        if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
+        if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
-        }
         buffers.push_back(std::move(buffer));
     }
 
-    Index named(const Json& value, const std::string& where) const {
-        const auto known = index_of(text_of(value, where));
-        if (!known) not_checked(where + " names '" + value.text + "', which is no buffer");
+    static Index named(const Json& value, const std::string& where, const Names& names) {
+        const auto known = number_of(text_of(value, where), names);
+        if (!known) not_checked(where + " names '" + value.text + "', which is unknown");
         return *known;
     }
 
-    void read_pairs(const Json& document, const std::string& name, std::unordered_set<std::uint64_t>& pairs) {
+    static const std::vector<Json>& list_in(const Json& document, const std::string& name) {
+        static const std::vector<Json> none;
         const Json* list = document.find(name);
-        if (list == nullptr) return;
-        for (const Json& pair : list_of(*list, name)) {
-            if (list_of(pair, name).size() != 2) not_checked(name + " has something that is no pair");
-            const Index i = named(pair.items[0], name), j = named(pair.items[1], name);
-            if (i == j) not_checked(name + " has a buffer paired with itself");
-            pairs.insert(key(i, j));
-        }
+        return list == nullptr ? none : list_of(*list, name);
     }
 
-    void read_in_place(const Json& document) {
-        const Json* list = document.find("in_place");
-        if (list == nullptr) return;
-        for (const Json& pair : list_of(*list, "in_place")) {
-            known_fields(pair, "in_place", {"input", "output"});
-            const Json *input = pair.find("input"), *output = pair.find("output");
-            if (input == nullptr || output == nullptr) not_checked("in_place lacks its input or output");
-            const Index i = named(*input, "in_place"), j = named(*output, "in_place");
-            if (i == j) not_checked("in_place has a buffer paired with itself");
-            in_place_.insert(key(i, j));
-        }
+    std::uint64_t pair_of(const std::vector<Json>& names, const std::string& where) const {
+        if (names.size() != 2) not_checked(where + " has something that is no pair");
+        const Index i = named(names[0], where, numbers), j = named(names[1], where, numbers);
+        if (i == j) not_checked(where + " has a buffer paired with itself");
+        return key(i, j);
     }
 
     // Groups, through buffers without bytes as well, though these are in none themselves.
     void read_relative(const Json& document) {
-        const Json* list = document.find("relative");
-        if (list == nullptr) return;
-        std::vector<std::vector<std::pair<Index, Bytes>>> ties(buffers.size());
-        for (const Json& one : list_of(*list, "relative")) {
-            known_fields(one, "relative", {"buffer", "base", "offset"});
-            const Json *buffer = one.find("buffer"), *from = one.find("base"), *offset = one.find("offset");
-            if (buffer == nullptr || from == nullptr || offset == nullptr)
-                not_checked("relative lacks its buffer, base or offset");
-            const Index i = named(*buffer, "relative"), j = named(*from, "relative");
-            if (i == j) not_checked("relative has a buffer that is its own base");
-            const Bytes by = integer(*offset, "an offset in relative");
-            ties[j].push_back({i, by});
-            ties[i].push_back({j, -by});
-        }
-        std::vector<char> seen(buffers.size());
-        for (Index first = 0; first < buffers.size(); ++first) {
-            if (seen[first] || ties[first].empty()) continue;
-            std::vector<Index> reached{first}, sized;
-            std::size_t ends = 0;
-            Bytes lowest = 0, highest = 0;
-            seen[first] = 1;
-            for (std::size_t k = 0; k < reached.size(); ++k) {
-                const Index i = reached[k];
-                if (buffers[i].size != 0) sized.push_back(i);
-                ends += ties[i].size();
-                for (const auto& [to, by] : ties[i]) {
-                    const Bytes place = buffers[i].place + by;
-                    if (place > kLimit / 2 || place < -kLimit / 2) not_checked("a distance is beyond 2^61");
-                    if (seen[to] && buffers[to].place != place) not_checked("distances contradict");
-                    if (!seen[to]) reached.push_back(to);
-                    seen[to] = 1;
-                    buffers[to].place = place;
-                    lowest = std::min(lowest, place);
-                    highest = std::max(highest, place);
-                }
+        const auto check = [](Bytes by) {
+            if (by > kLimit / 2 || by < -kLimit / 2) not_checked("a distance is beyond 2^61");
+            return by;
+        };
+        std::vector<std::vector<Index>> tied;  // by one of them, their home, which is at 0
+        std::vector<Index> home;
+        for (Index i = 0; i < buffers.size(); ++i) tied.push_back({home.emplace_back(i)});
+        for (const Json& one : list_in(document, "relative")) {
+            const auto values = all_fields(one, "relative", {"buffer", "base", "offset"});
+            Index i = named(values[0], "relative", numbers), j = named(values[1], "relative", numbers);
+            if (home[i] == home[j]) not_checked("relative has a cycle");
+            Bytes by = check(integer(values[2], "an offset in relative"));
+            if (tied[home[i]].size() > tied[home[j]].size()) std::swap(i, j), by = -by;
+            const Bytes from = buffers[i].place, to = buffers[j].place + by;
+            for (const Index k : std::exchange(tied[home[i]], {})) {
+                buffers[k].place = check(to + check(buffers[k].place - from));
+                home[k] = home[j];
+                tied[home[j]].push_back(k);
             }
-            if (ends / 2 != reached.size() - 1) not_checked("relative has a cycle");
-            if (highest - lowest > kLimit / 2) not_checked("a distance is beyond 2^61");
-            if (sized.size() < 2) continue;
-            std::sort(sized.begin(), sized.end());
-            for (const Index i : sized) buffers[i].group = static_cast<Index>(groups_.size());
-            groups_.push_back(std::move(sized));
+        }
+        for (std::vector<Index>& group : tied) {
+            const auto lower = [&](Index a, Index b) { return buffers[a].place < buffers[b].place; };
+            const auto ends = std::minmax_element(group.begin(), group.end(), lower);
+            if (!group.empty()) check(distance(*ends.first, *ends.second));
+            std::erase_if(group, [&](Index i) { return buffers[i].size == 0; });
+            if (group.size() < 2) continue;
+            std::sort(group.begin(), group.end());
+            for (const Index i : group) buffers[i].group = static_cast<Index>(groups_.size());
+            groups_.push_back(std::move(group));
         }
         for (const std::uint64_t pair : conflicts_) {
-            const auto i = static_cast<Index>(pair >> 32), j = static_cast<Index>(pair & 0xffffffffU);
+            const auto [i, j] = two_of(pair);
             if (!one_group(i, j) || (may_tie(i, j) && distance(i, j) == 0)) continue;
-            if (distance(i, j) < buffers[i].size && -distance(i, j) < buffers[j].size)
-                not_checked("two that conflict overlap in their group");
+            if (overlap(i, j, distance(i, j))) not_checked("two that conflict overlap in their group");
+        }
+    }
+
+    void read_costs(const Json& document) {
+        Bytes sum = 0;
+        std::map<std::uint64_t, Bytes> costs;
+        for (const Json& one : list_in(document, "reuse_costs")) {
+            const auto values = all_fields(one, "reuse_costs", {"buffers", "cost"});
+            const Bytes cost = bytes(values[1], "a reuse cost");
+            if (cost > kLimit - sum) not_checked("the reuse costs are beyond 2^62");
+            sum += cost;
+            costs[pair_of(list_of(values[0], "reuse_costs"), "reuse_costs")] += cost;
+        }
+        for (const auto& [pair, cost] : costs) {
+            const auto [i, j] = two_of(pair);
+            if (!one_group(i, j)) {
+                open_pairs.push_back({i, j, cost});
+            } else if (overlap(i, j, distance(i, j))) {
+                fixed_cost += cost;
+            }
         }
     }
 
     void read_objective(const Json* objective) {
-        about_peaks = pools.size() == 1;  // what is least by default
-        if (objective == nullptr) return;
-        const auto& terms = list_of(*objective, "the objective");
-        const std::string first = terms.empty() ? "" : text_of(terms[0], "the objective");
-        about_peaks =
-            first == "max_peak" || (pools.size() == 1 && (first == "peak" || first == "peak:" + pools[0].id));
+        if (objective == nullptr && pools.size() == 1) terms = {true};
+        for (const Json& one :
+             objective == nullptr ? std::vector<Json>{} : list_of(*objective, "objective")) {
+            const std::string& name = text_of(one, "the objective");
+            const bool of_one = pools.size() == 1 && (name == "peak" || name == "peak:" + pools[0].id);
+            if (name != "reuse_cost" && name != "max_peak" && !of_one) break;
+            terms.push_back(name != "reuse_cost");
+        }
     }
 
     // Of this, and of all sizes, distances and pins.
@@ -539,8 +515,7 @@ class Problem {
 
     Bytes base_ = 0;
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
-    std::unordered_map<std::string, Index> index_;
-    std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_;
+    std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_, apart_;
     std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
 };
 
@@ -549,47 +524,40 @@ class Problem {
 
 struct Plan {
     bool infeasible = false;
-    Bytes peak = 0;
+    Bytes peak = 0, cost = 0;
 };
 
 Plan checked_plan(const Problem& problem, const Json& document) {
     if (document.kind != Json::Kind::object) not_checked("the plan is no object");
-    const Json *status = document.find("status"), *placements = document.find("placements");
-    if (status == nullptr) not_checked("the plan has no status");
-    Plan plan;
-    const std::string& state = text_of(*status, "the status");
-    if (state == "infeasible") {
-        plan.infeasible = true;
-        return plan;
-    }
+    const std::string& state = text_of(needed(document, "status", "the plan"), "the status");
+    if (state == "infeasible") return {.infeasible = true};
     if (state != "optimal" && state != "feasible")
         not_checked("the status is '" + state + "': there is no plan");
-    if (placements == nullptr) not_checked("the plan has no placements");
-    if (!problem.about_peaks) not_checked("the objective does not begin with the peak");
+    if (problem.terms.empty()) not_checked("the objective begins with neither the peak nor the reuse cost");
+    Plan plan;
     const std::size_t count = problem.buffers.size();
     std::vector<std::optional<Bytes>> offsets(count);
     std::vector<Index> pools(count);
-    for (const Json& one : list_of(*placements, "placements")) {
-        known_fields(one, "a placement", {"buffer", "pool", "offset"});
-        const Json *id = one.find("buffer"), *pool = one.find("pool"), *offset = one.find("offset");
-        if (id == nullptr || pool == nullptr || offset == nullptr) not_checked("a placement lacks a field");
-        const auto index = problem.index_of(text_of(*id, "the buffer of a placement"));
-        if (!index) wrong("the plan places '" + id->text + "', which is no buffer");
-        const auto there = problem.pool_of(text_of(*pool, "the pool of a placement"));
+    for (const Json& one : list_of(needed(document, "placements", "the plan"), "placements")) {
+        const auto values = all_fields(one, "a placement", {"buffer", "pool", "offset"});
+        const std::string& id = text_of(values[0], "the buffer of a placement");
+        const auto index = Problem::number_of(id, problem.numbers);
+        if (!index) wrong("the plan places '" + id + "', which is no buffer");
+        const std::string& pool = text_of(values[1], "the pool of a placement");
+        const auto there = Problem::number_of(pool, problem.pool_numbers);
         const auto& allowed = problem.buffers[*index].pools;
         if (!there || std::find(allowed.begin(), allowed.end(), *there) == allowed.end())
             wrong("the plan names another pool");
         pools[*index] = *there;
-        if (offsets[*index]) wrong("the plan places '" + id->text + "' twice");
-        offsets[*index] = bytes(*offset, "the offset of '" + id->text + "'");
+        if (offsets[*index]) wrong("the plan places '" + id + "' twice");
+        offsets[*index] = bytes(values[2], "the offset of '" + id + "'");
     }
     for (std::size_t i = 0; i < count; ++i) {
         const Buffer& one = problem.buffers[i];
         if (!offsets[i]) wrong("the plan does not place '" + one.id + "'");
         const Bytes at = *offsets[i];
         const Pool& pool = problem.pools[pools[i]];
-        if (one.size > pool.end() || at > pool.end() - one.size)
-            wrong("'" + one.id + "' ends beyond the pool");
+        if (one.size > pool.end || at > pool.end - one.size) wrong("'" + one.id + "' ends beyond the pool");
         if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
@@ -600,16 +568,18 @@ Plan checked_plan(const Problem& problem, const Json& document) {
                                at - *offsets[group[0]] != problem.distance(group[0], static_cast<Index>(i))))
             wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[group[0]].id + "'");
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        const Bytes begin = *offsets[i], end = begin + problem.buffers[i].size;
-        for (std::size_t j = 0; j < i; ++j) {
-            if (pools[i] != pools[j] || *offsets[j] >= end || begin >= *offsets[j] + problem.buffers[j].size)
-                continue;
-            const auto a = static_cast<Index>(i), b = static_cast<Index>(j);
-            if (!problem.meet(a, b) || (begin == *offsets[j] && problem.may_tie(a, b))) continue;
+    const auto share = [&](Index i, Index j) {
+        return pools[i] == pools[j] && problem.overlap(i, j, *offsets[j] - *offsets[i]);
+    };
+    for (Index i = 0; i < count; ++i) {
+        for (Index j = 0; j < i; ++j) {
+            if (!share(i, j) || !problem.meet(i, j)) continue;
+            if (*offsets[i] == *offsets[j] && problem.may_tie(i, j)) continue;
             wrong("'" + problem.buffers[i].id + "' and '" + problem.buffers[j].id + "' overlap");
         }
     }
+    plan.cost = problem.fixed_cost;
+    for (const auto& [i, j, cost] : problem.open_pairs) plan.cost += share(i, j) ? cost : 0;
     return plan;
 }
 
@@ -634,14 +604,21 @@ class Context {
 
     void add(Index item, Bytes low, Bytes high) {
         slot_[item] = static_cast<Index>(bounds.size());
-        bounds.push_back({item, 0, 0});
-        const auto least = problem_.at_or_above(item, low), most = problem_.at_or_below(item, high);
-        if (!least || !most || *least > *most) {
-            dead = true;
-        } else {
-            bounds.back() = {item, *least, *most};
-        }
+        bounds.push_back({item, -1, std::numeric_limits<Bytes>::max()});
+        narrow(item, low, high);
     }
+
+    // Where that is more than what is known.
+    void narrow(Index item, Bytes low, Bytes high) {
+        if (dead) return;
+        Bound& one = (*this)[item];
+        const auto least = low <= one.low ? std::optional(one.low) : problem_.at_or_above(item, low);
+        const auto most = high >= one.high ? std::optional(one.high) : problem_.at_or_below(item, high);
+        dead = !least || !most || *least > *most;
+        if (!dead) one = {item, *least, *most};
+    }
+    void raise(Index item, Bytes to) { narrow(item, to, kLimit); }
+    void lower(Index item, Bytes to) { narrow(item, -1, to); }
 
     // The ranges that the same buffers had before, none of them empty.
     void restore(const std::vector<Bound>& before) {
@@ -653,26 +630,6 @@ class Context {
     Bound& operator[](Index item) { return bounds[slot_[item]]; }
     const Bound& operator[](Index item) const { return bounds[slot_[item]]; }
 
-    void raise(Index item, Bytes to) {
-        if (dead || to <= (*this)[item].low) return;
-        const auto least = problem_.at_or_above(item, to);
-        if (!least || *least > (*this)[item].high) {
-            dead = true;
-        } else {
-            (*this)[item].low = *least;
-        }
-    }
-
-    void lower(Index item, Bytes to) {
-        if (dead || to >= (*this)[item].high) return;
-        const auto most = problem_.at_or_below(item, to);
-        if (!most || *most < (*this)[item].low) {
-            dead = true;
-        } else {
-            (*this)[item].high = *most;
-        }
-    }
-
     std::vector<Bound> bounds;
     bool dead = false;
 
@@ -682,18 +639,33 @@ class Context {
     std::vector<Index> slot_;
 };
 
+// What is proven of layouts: those with a peak of at most the first cost at least the second.
+struct Shown {
+    static constexpr Bytes kNone = std::numeric_limits<Bytes>::max();  // there are no such layouts
+
+    std::vector<std::pair<Bytes, Bytes>> costs;
+
+    Bytes cost_within(Bytes peak) const {
+        Bytes least = 0;
+        for (const auto& [height, cost] : costs) least = height < peak ? least : std::max(least, cost);
+        return least;
+    }
+    Bytes peak_within(Bytes most) const {
+        Bytes least = 0;
+        for (const auto& [height, cost] : costs) least = cost <= most ? least : std::max(least, height + 1);
+        return least;
+    }
+    Bytes peak() const { return peak_within(kNone - 1); }
+};
+
 class Proof {
   public:
     Proof(Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file, bool shows)
         : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {}
 
-    // The greatest height at most which no layout is, if the proof shows one.
-    std::optional<Bytes> checked() {
+    Shown checked() {
         file_.begin("memstow proof 1\n", digest_);
-        std::optional<Bytes> refuted;
-        for (;; ++file_.step) {
-            const Number kind = file_.number();
-            if (kind == 0) break;
+        for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
             if (kind != 4 && problem_.pools.size() > 1 && !height_) fail("the height comes first");
             if (kind == 1) {
                 lemma();
@@ -702,26 +674,35 @@ class Proof {
                 if (shows_) std::cout << "forget lemma " << which << '\n';
                 lemmas_.erase(which);
             } else if (kind == 3) {
-                refuted = std::max(refuted.value_or(0), conclusion());
+                conclusion();
             } else if (kind == 4 && problem_.pools.size() > 1) {
                 lay_space();
+            } else if (kind == 5) {
+                keep_apart();
+            } else if (kind == 6) {
+                cost();
             } else {
                 fail("an unknown kind of step, " + std::to_string(kind));
             }
         }
         file_.end();
-        return refuted;
+        return shown_;
     }
 
   private:
+    struct Core {
+        std::vector<Index> pairs;  // every layout pays one of them
+        Bytes height;              // with a peak of at most this
+    };
+    enum class Mark : std::uint8_t { open, paid, excluded };
+
     [[noreturn]] void fail(const std::string& why) const { file_.fail(why); }
 
     // A buffer of the context.
     Index item() {
         const Number value = file_.number();
-        if (value >= problem_.buffers.size() || !now_.has(static_cast<Index>(value))) {
+        if (value >= problem_.buffers.size() || !now_.has(static_cast<Index>(value)))
             fail("buffer " + std::to_string(value) + " is not in question here");
-        }
         return static_cast<Index>(value);
     }
 
@@ -731,32 +712,27 @@ class Proof {
         return made_ - back;
     }
 
-    template <typename Take>
-    void ascending(Take take) {
-        file_.ascending(problem_.buffers.size(), "buffer",
-                        [&](Number one) { take(static_cast<Index>(one)); });
-    }
-
     const std::string& id(Index item) const { return problem_.buffers[item].id; }
     Bytes size(Index item) const { return problem_.buffers[item].size; }
 
     void lemma() {
         now_.clear();
-        ascending([&](Index one) {
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
+            const auto one = static_cast<Index>(number);
             const Bytes low = file_.amount(), high = file_.amount();
             if (size(one) == 0) fail("a buffer without bytes");
             now_.add(one, low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
-        const std::vector<Bound> stated = now_.bounds;
+        saved_ = now_.bounds;
         if (shows_) {
             std::cout << "lemma " << made_ << ": no layout of";
-            for (const Bound& one : stated)
+            for (const Bound& one : saved_)
                 std::cout << "  " << id(one.item) << " in " << one.low << ".." << one.high;
             std::cout << '\n';
         }
         justify();
-        lemmas_.emplace(made_++, stated);
+        lemmas_.emplace(made_++, saved_);
     }
 
     // The rule of a lemma, and a derivation for each of its cases.
@@ -765,17 +741,15 @@ class Proof {
         if (rule == 0) return derive("  because");
         if (rule == 1 || rule == 2) {
             const Index one = item();
-            saved_ = now_.bounds;
             split(one, file_.amount(), rule == 1);
         } else if (rule == 3) {
             const Index one = item(), other = item();
             if (!problem_.conflict(one, other)) fail("an order of two that do not conflict");
-            saved_ = now_.bounds;
-            put_below(one, other);
-            derive("  if " + id(one) + " is below " + id(other));
-            now_.restore(saved_);
-            put_below(other, one);
-            derive("  if " + id(other) + " is below " + id(one));
+            for (const auto& [lower, upper] : {std::pair(one, other), std::pair(other, one)}) {
+                now_.restore(saved_);
+                put_below(lower, upper);
+                derive("  if " + id(lower) + " is below " + id(upper));
+            }
         } else if (rule == 4) {
             const Index one = item(), other = item();
             check_twins(one, other);
@@ -832,7 +806,6 @@ class Proof {
     // Whether a group may be where this puts it: a group has no other least or greatest offset to speak of.
     void require_place(const std::vector<Index>& group, Index one, Bytes at) const {
         if (group.size() == 1) return;
-        if (at < now_[one].low || at > now_[one].high) fail("a split outside of the range");
         for (const Index k : group) {
             const Bytes there = at + problem_.distance(one, k);
             if (there < now_[k].low || there > now_[k].high || problem_.at_or_above(k, there) != there)
@@ -851,14 +824,12 @@ class Proof {
         if (!problem_.conflict(one, other)) fail("twins that do not conflict");
         if (a.group != 0 || b.group != 0) fail("twins of a group");
         if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
-            a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high) {
+            a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
             fail("twins that are not alike");
-        }
         for (const Bound& third : now_.bounds) {
             if (third.item == one || third.item == other) continue;
-            if (problem_.conflict(one, third.item) != problem_.conflict(other, third.item)) {
+            if (problem_.conflict(one, third.item) != problem_.conflict(other, third.item))
                 fail("twins whose conflicts differ");
-            }
         }
     }
 
@@ -873,7 +844,6 @@ class Proof {
             const bool below = by.low + size(from) > other.high;
             if (above) now_.raise(k, by.low + size(from));
             if (below) now_.lower(k, by.high - size(k));
-            if (now_.dead) return;
         }
     }
 
@@ -886,7 +856,6 @@ class Proof {
             if (!now_.has(k)) continue;
             now_.raise(k, by.low + problem_.distance(from, k));
             now_.lower(k, by.high + problem_.distance(from, k));
-            if (now_.dead) return;
         }
     }
 
@@ -922,9 +891,8 @@ class Proof {
         for (const Bound& one : stated) {
             if (!now_.has(one.item))
                 fail("the lemma is about '" + id(one.item) + "', which is not in question here");
-            if (now_[one.item].low < one.low || now_[one.item].high > one.high) {
+            if (now_[one.item].low < one.low || now_[one.item].high > one.high)
                 fail("the lemma says less: '" + id(one.item) + "' may be elsewhere");
-            }
         }
     }
 
@@ -933,9 +901,9 @@ class Proof {
         const Bytes begin = file_.amount(), end = file_.amount();
         std::vector<Index> some;
         Bytes grid = 0;
-        ascending([&](Index one) {
-            if (!now_.has(one)) fail("'" + id(one) + "' is not in question here");
-            some.push_back(one);
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
+            some.push_back(static_cast<Index>(number));
+            if (!now_.has(some.back())) fail("'" + id(some.back()) + "' is not in question here");
         });
         if (shows_) {
             std::cout << " overfull from " << begin << " to " << end << ':';
@@ -981,24 +949,108 @@ class Proof {
 
     // Of several pools: what is proven is about this height, and about addresses that it determines.
     void lay_space() {
-        if (file_.step > 0) fail("a second space");
+        lemmas_.clear();
         height_ = file_.amount();
         problem_.lay_space(*height_);
         if (shows_) std::cout << "addresses of all pools end at " << problem_.end << '\n';
     }
 
-    Bytes conclusion() {
+    // Conflicts that some layouts lack, which pay for that.
+    void keep_apart() {
+        lemmas_.clear();
+        apart_.clear();
+        file_.ascending(marks_.size(), "pair",
+                        [&](Number one) { apart_.push_back(static_cast<Index>(one)); });
+        problem_.keep_apart(apart_);
+        if (!shows_) return;
+        std::cout << "from here on these are apart";
+        for (const Index k : apart_) std::cout << ", " << words_of(k);
+        std::cout << '\n';
+    }
+
+    std::string words_of(Index pair) const {
+        return id(problem_.open_pairs[pair].first) + " and " + id(problem_.open_pairs[pair].second);
+    }
+
+    // What all layouts up to a height cost at least.
+    void cost() {
+        const Bytes height = file_.amount(), least = least_cost(height, problem_.fixed_cost, 1);
+        shown_.costs.emplace_back(height, least);
+        if (!shows_) return;
+        std::cout << "no layout has a peak of at most " << height;
+        std::cout << (least < Shown::kNone ? " and costs less than " + std::to_string(least) : "") << '\n';
+    }
+
+    // The same of those that pay all that is marked as paid, for `paid` in all, and nothing that is excluded.
+    Bytes least_cost(Bytes height, Bytes paid, std::size_t depth) {
+        if (depth > 500) fail("a tree too deep");
+        const Number kind = file_.number();
+        if (kind == 0) return paid;
+        if (kind == 2) return weighted(height, paid);
+        if (kind != 1) fail("an unknown kind of node, " + std::to_string(kind));
+        const Core& branched = core(file_.number(), height);
+        std::vector<Index> tried;
+        Bytes least = Shown::kNone;
+        for (const Index k : branched.pairs) {
+            if (marks_[k] == Mark::excluded) continue;
+            if (shows_) std::cout << std::string(2 * depth, ' ') << "if these pay: " << words_of(k) << '\n';
+            marks_[k] = Mark::paid;
+            least = std::min(least, least_cost(height, paid + problem_.open_pairs[k].cost, depth + 1));
+            marks_[k] = Mark::excluded;
+            tried.push_back(k);
+        }
+        for (const Index k : tried) marks_[k] = Mark::open;
+        return least;
+    }
+
+    // What cores add to what is paid: no pair is asked for more than its cost.
+    Bytes weighted(Bytes height, Bytes paid) {
+        std::unordered_map<Index, Bytes> left;
+        file_.ascending(cores_.size(), "core", [&](Number number) {
+            const Bytes weight = file_.amount();
+            bool counts = false;
+            for (const Index k : core(number, height).pairs) {
+                if (marks_[k] == Mark::excluded) continue;
+                Bytes& rest = left.try_emplace(k, problem_.open_pairs[k].cost).first->second;
+                if (rest < weight) fail("more than a pair costs");
+                rest -= weight;
+                counts = true;
+            }
+            if (!counts) fail("a core of which nothing can be paid");
+            paid += weight;  // no more than all costs
+        });
+        return paid;
+    }
+
+    // One that holds up to this height, and of which nothing is paid.
+    const Core& core(Number number, Bytes height) const {
+        if (number >= cores_.size()) fail("there is no such core");
+        const Core& one = cores_[number];
+        if (height > one.height) fail("a core that does not hold so high");
+        const auto is_paid = [&](Index k) { return marks_[k] == Mark::paid; };
+        if (std::any_of(one.pairs.begin(), one.pairs.end(), is_paid)) fail("a core of which a pair is paid");
+        return one;
+    }
+
+    void conclusion() {
         const Bytes height = file_.amount();
         if (height_ && height != *height_) fail("a conclusion for another height");
         const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
-        if (shows_) std::cout << "no layout has a peak of at most " << height << '\n';
+        if (shows_) {
+            if (!apart_.empty()) std::cout << "core " << cores_.size() << ": ";
+            std::cout << "no layout has a peak of at most " << height << '\n';
+        }
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
             const bool has_room = height_ == kLimit && problem_.may_leave_the_capacities(i);
             if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
         }
         derive("  because");
-        return height;
+        if (apart_.empty()) {
+            shown_.costs.emplace_back(height, Shown::kNone);
+        } else {
+            cores_.push_back({apart_, height});
+        }
     }
 
     Problem& problem_;
@@ -1010,6 +1062,10 @@ class Proof {
     std::unordered_map<Number, std::vector<Bound>> lemmas_;
     Number made_ = 0;
     std::optional<Bytes> height_;
+    Shown shown_{{{kLimit, problem_.fixed_cost}}};
+    std::vector<Index> apart_;
+    std::vector<Core> cores_;
+    std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -1019,26 +1075,36 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
     Problem problem(JsonReader(problem_text, "the problem").document());
     std::optional<Plan> plan;
     if (plan_text != nullptr) plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document());
-    const auto digest = Sha256::of(problem_text);
-    Proof proof(problem, digest, file, plan_text == nullptr);
-    const std::optional<Bytes> refuted = proof.checked();
-    if (!plan) return {verified, "", refuted};
+    const Shown shown = Proof(problem, Sha256::of(problem_text), file, plan_text == nullptr).checked();
+    if (!plan) return {verified, ""};
     if (plan->infeasible) {
-        if (!refuted || *refuted < problem.highest())
+        if (shown.peak() <= problem.highest())
             wrong("the plan says infeasible, but the proof does not show it");
         const std::string room =
             problem.pools.size() > 1 ? "the pools" : std::to_string(problem.highest()) + " bytes";
-        return {verified, "verified: no layout fits into " + room, refuted};
+        return {verified, "verified: no layout fits into " + room, shown.peak()};
     }
-    if (refuted && *refuted >= plan->peak) wrong("the proof contradicts the plan");
-    const std::string peak = std::to_string(plan->peak);
-    if (plan->peak == 0 || (refuted && *refuted == plan->peak - 1)) {
-        return {verified, "verified: peak " + peak + " is least", refuted};
+    if (shown.cost_within(plan->peak) > plan->cost) wrong("the proof contradicts the plan");
+    Verdict verdict{verified, "", shown.peak()};
+    Bytes most_peak = problem.highest(), most_cost = Shown::kNone - 1;
+    for (const bool of_peak : problem.terms) {  // among plans that are no worse in those before
+        const Bytes value = of_peak ? plan->peak : plan->cost;
+        const Bytes bound = of_peak ? shown.peak_within(most_cost) : shown.cost_within(most_peak);
+        const std::string name = (of_peak ? "peak " : "reuse cost ") + std::to_string(value);
+        if (verdict.bounds.empty() && bound == value) {
+            verdict.words = "verified: " + name + " is least";
+        } else if (verdict.bounds.empty()) {
+            verdict.code = weaker;
+            verdict.words = "the plan is right, but its " + name + " is not proven least: only that none is ";
+            verdict.words += "below " + std::to_string(bound);
+        } else if (verdict.code == verified && bound == value &&
+                   verdict.words.find(name) == std::string::npos) {
+            verdict.words += ", then " + name;
+        }
+        verdict.bounds.push_back(bound);
+        (of_peak ? most_peak : most_cost) = value;
     }
-    return {weaker,
-            "the plan is right, but its peak " + peak + " is not proven least: only that none is below " +
-                std::to_string(refuted ? *refuted + 1 : 0),
-            refuted};
+    return verdict;
 }
 
 #ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own

@@ -60,38 +60,16 @@ class Sha256 {
   private:
     static std::uint32_t turn(std::uint32_t word, int by) { return (word >> by) | (word << (32 - by)); }
 
-    // The first 32 bits of the fractional parts of the square (or cube) roots of the first primes.
-    static std::uint32_t fraction_of_root(std::uint32_t prime, bool cube) {
-        __extension__ using Wide = unsigned __int128;
-        std::uint64_t low = 0, high = std::uint64_t{1} << 37;  // root * 2^32, rounded down
-        while (high - low > 1) {
-            const std::uint64_t middle = low + (high - low) / 2;
-            const Wide square = Wide{middle} * middle;
-            const bool below = cube ? square * middle <= Wide{prime} << 96 : square <= Wide{prime} << 64;
-            (below ? low : high) = middle;
-        }
-        return static_cast<std::uint32_t>(low & 0xffffffffU);
-    }
-
-    static const std::array<std::uint32_t, 64>& constants(bool cube) {
-        static const auto make = [](bool of_cubes) {
-            std::array<std::uint32_t, 64> all{};
-            std::uint32_t prime = 2;
-            for (std::uint32_t& one : all) {
-                one = fraction_of_root(prime, of_cubes);
-                for (bool is_prime = false; !is_prime;) {
-                    ++prime;
-                    is_prime = true;
-                    for (std::uint32_t d = 2; d * d <= prime; ++d) is_prime = is_prime && prime % d != 0;
-                }
-            }
-            return all;
-        };
-        static const std::array<std::uint32_t, 64> squares = make(false), cubes = make(true);
-        return cube ? cubes : squares;
-    }
-
-    Sha256() { std::copy_n(constants(false).begin(), 8, state_.begin()); }
+    // The first 32 bits of the fractional parts of the cube roots of the first primes.
+    static constexpr std::array<std::uint32_t, 64> kRoots{
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
     void take(std::string_view block) {
         std::array<std::uint32_t, 64> words{};
@@ -109,7 +87,7 @@ class Sha256 {
         auto s = state_;
         for (std::size_t i = 0; i < 64; ++i) {
             const std::uint32_t first = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) +
-                                        ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants(true)[i] + words[i];
+                                        ((s[4] & s[5]) ^ (~s[4] & s[6])) + kRoots[i] + words[i];
             const std::uint32_t second = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
                                          ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
             s = {first + second, s[0], s[1], s[2], s[3] + first, s[4], s[5], s[6]};
@@ -117,7 +95,9 @@ class Sha256 {
         for (std::size_t i = 0; i < 8; ++i) state_[i] += s[i];
     }
 
-    std::array<std::uint32_t, 8> state_{};
+    std::array<std::uint32_t, 8> state_{
+        // the same of square roots
+        0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -127,7 +107,6 @@ class Sha256 {
 struct Json {
     enum class Kind { null, boolean, number, text, list, object };
     Kind kind = Kind::null;
-    bool truth = false;
     std::string text;               // of a text or a number
     std::vector<Json> items;        // of a list or an object
     std::vector<std::string> keys;  // of an object, one for each item
@@ -145,7 +124,8 @@ class JsonReader {
     JsonReader(std::string_view data, std::string what) : data_(data), what_(std::move(what)) {}
 
     Json document() {
-        if (data_.starts_with("\xef\xbb\xbf")) at_ = 3;
+        while (!ended()) pass_character();
+        at_ = data_.starts_with("\xef\xbb\xbf") ? 3 : 0;
         Json value = read(0);
         skip_blanks();
         if (at_ != data_.size()) fail("something follows its end");
@@ -155,6 +135,23 @@ class JsonReader {
   private:
     [[noreturn]] void fail(const std::string& why) const {
         not_checked(what_ + " is no JSON: " + why + ", at byte " + std::to_string(at_));
+    }
+    // In one of the forms of UTF-8 that are right.
+    void pass_character() {
+        const auto byte = [&] {
+            return ended() ? 0U : std::uint32_t{static_cast<std::uint8_t>(data_[at_++])};
+        };
+        const std::uint32_t lead = byte(), more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        std::uint32_t code = more == 0 ? lead : lead & (0x3fU >> more);
+        for (std::uint32_t k = 0; k < more; ++k) {
+            const std::uint32_t next = byte();
+            if ((next & 0xc0) != 0x80) fail("no UTF-8");
+            code = (code << 6) | (next & 0x3f);
+        }
+        constexpr std::uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+        if ((lead & 0xc0) == 0x80 || lead >= 0xf8 || code < kLeast[more] || code > 0x10ffff ||
+            (code >= 0xd800 && code < 0xe000))
+            fail("no UTF-8");
     }
     bool ended() const { return at_ >= data_.size(); }
     char next() const { return ended() ? '\0' : data_[at_]; }
@@ -182,19 +179,14 @@ class JsonReader {
         if (first == '{') {
             read_object(value, depth);
         } else if (first == '[') {
-            ++at_;
             value.kind = Json::Kind::list;
-            if (take(']')) return value;
-            do value.items.push_back(read(depth + 1));
-            while (take(','));
-            if (!take(']')) fail("a list without its end");
+            sequence(']', [&] { value.items.push_back(read(depth + 1)); });
         } else if (first == '"') {
             value.kind = Json::Kind::text;
             value.text = text();
         } else if (first == 't' || first == 'f') {
             value.kind = Json::Kind::boolean;
-            value.truth = first == 't';
-            word(value.truth ? "true" : "false");
+            word(first == 't' ? "true" : "false");
         } else if (first == 'n') {
             word("null");
         } else {
@@ -205,20 +197,25 @@ class JsonReader {
     }
 
     void read_object(Json& value, int depth) {
-        ++at_;
         value.kind = Json::Kind::object;
         std::unordered_set<std::string> seen;
-        if (take('}')) return;
-        do {
+        sequence('}', [&] {
             skip_blanks();
             if (next() != '"') fail("a key is missing");
-            std::string key = text();
-            if (!seen.insert(key).second) fail("a key twice");
+            value.keys.push_back(text());
+            if (!seen.insert(value.keys.back()).second) fail("a key twice");
             if (!take(':')) fail("a colon is missing");
-            value.keys.push_back(std::move(key));
             value.items.push_back(read(depth + 1));
-        } while (take(','));
-        if (!take('}')) fail("an object without its end");
+        });
+    }
+
+    template <typename Read>
+    void sequence(char end, Read read_one) {
+        ++at_;
+        if (take(end)) return;
+        do read_one();
+        while (take(','));
+        if (!take(end)) fail("a list or an object without its end");
     }
 
     bool digits() {
@@ -229,70 +226,35 @@ class JsonReader {
 
     std::string number() {
         const std::size_t from = at_;
-        if (next() == '-') ++at_;
-        const bool zero = next() == '0';
-        const std::size_t whole = at_;
-        if (!digits() || (zero && at_ - whole > 1)) fail("no value");
-        if (next() == '.') {
-            ++at_;
-            if (!digits()) fail("no digits after a point");
-        }
-        if (next() == 'e' || next() == 'E') {
-            ++at_;
-            if (next() == '+' || next() == '-') ++at_;
-            if (!digits()) fail("no digits in an exponent");
-        }
+        const auto pass = [&](std::string_view some) {
+            const bool there = !ended() && some.find(next()) != std::string_view::npos;
+            at_ += there ? 1 : 0;
+            return there;
+        };
+        pass("-");
+        if (!pass("0") && !digits()) fail("no value");
+        if (pass(".") && !digits()) fail("no digits after a point");
+        if (pass("eE") && (pass("+-"), !digits())) fail("no digits in an exponent");
         return std::string(data_.substr(from, at_ - from));
     }
 
     std::uint32_t four_digits() {
         std::uint32_t code = 0;
         for (int k = 0; k < 4; ++k, ++at_) {
-            const char c = next();
-            const int digit = c >= '0' && c <= '9'   ? c - '0'
-                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                     : -1;
-            if (digit < 0) fail("a wrong escape");
-            code = code * 16 + static_cast<std::uint32_t>(digit);
+            constexpr std::string_view kDigits = "0123456789abcdef0123456789ABCDEF";
+            const std::size_t digit = kDigits.find(next());
+            if (digit == std::string_view::npos) fail("a wrong escape");
+            code = code * 16 + static_cast<std::uint32_t>(digit % 16);
         }
         return code;
     }
 
     static void append(std::string& text, std::uint32_t code) {
-        const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte & 0xff)); };
-        if (code < 0x80) return put(code);
-        if (code < 0x800) {
-            put(0xc0 | (code >> 6));
-        } else {
-            if (code < 0x10000) {
-                put(0xe0 | (code >> 12));
-            } else {
-                put(0xf0 | (code >> 18));
-                put(0x80 | ((code >> 12) & 0x3f));
-            }
-            put(0x80 | ((code >> 6) & 0x3f));
-        }
-        put(0x80 | (code & 0x3f));
-    }
-
-    // One character of several bytes; every other form of UTF-8 is wrong.
-    void copy_character(std::string& text) {
-        const auto byte = [&](std::size_t k) -> std::uint32_t {
-            return at_ + k < data_.size() ? static_cast<std::uint8_t>(data_[at_ + k]) : 0U;
-        };
-        const std::uint32_t lead = byte(0);
-        const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-        if (lead < 0xc2 || lead > 0xf4) fail("no UTF-8");
-        std::uint32_t code = lead & (0xffU >> (length + 1));
-        for (std::size_t k = 1; k < length; ++k) {
-            if ((byte(k) & 0xc0) != 0x80) fail("no UTF-8");
-            code = (code << 6) | (byte(k) & 0x3f);
-        }
-        const std::uint32_t least = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80;
-        if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) fail("no UTF-8");
-        text.append(data_.substr(at_, length));
-        at_ += length;
+        const std::uint32_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+        constexpr std::uint32_t kLeads[] = {0, 0xc0, 0xe0, 0xf0};
+        text.push_back(static_cast<char>(kLeads[more] | (code >> (6 * more))));
+        for (std::uint32_t k = more; k-- > 0;)
+            text.push_back(static_cast<char>(0x80 | ((code >> (6 * k)) & 0x3f)));
     }
 
     void escape(std::string& text) {
@@ -318,15 +280,10 @@ class JsonReader {
     std::string text() {
         std::string result;
         ++at_;
-        for (;;) {
+        while (next() != '"') {
             if (ended()) fail("a text without its end");
             const auto byte = static_cast<std::uint8_t>(next());
-            if (byte == '"') break;
             if (byte < 0x20) fail("a control character in a text");
-            if (byte >= 0x80) {
-                copy_character(result);
-                continue;
-            }
             ++at_;
             if (byte == '\\') {
                 escape(result);
@@ -381,6 +338,25 @@ inline void known_fields(const Json& object, const std::string& where,
             not_checked(where + " has the field '" + key + "', which this program does not know");
         }
     }
+}
+
+inline const Json& needed(const Json& object, std::string_view name, const std::string& where) {
+    const Json* value = object.find(name);
+    if (value == nullptr) not_checked(where + " lacks its " + std::string(name));
+    return *value;
+}
+
+// The values of an object that has all of these fields, and no other.
+inline std::vector<Json> all_fields(const Json& object, const std::string& where,
+                                    std::initializer_list<std::string_view> known) {
+    known_fields(object, where, known);
+    std::vector<Json> values;
+    for (const std::string_view name : known) values.push_back(needed(object, name, where));
+    return values;
+}
+
+inline Bytes bytes_or(Bytes otherwise, const Json* value, const std::string& where, Bytes least = 0) {
+    return value == nullptr ? otherwise : bytes(*value, where, least);
 }
 
 // A field that may be left out; null means the same where the format allows it.
@@ -469,7 +445,8 @@ enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
 struct Verdict {
     Exit code;
     std::string words;
-    std::optional<Bytes> refuted = std::nullopt;  // the greatest height at most which no layout is
+    Bytes least_peak = 0;            // no layout has a lower one
+    std::vector<Bytes> bounds = {};  // by term of the objective: of plans that are no worse in those before
 };
 
 // The verdict of the work, or what kept it from one.

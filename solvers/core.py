@@ -13,17 +13,18 @@ from memstow.solvers._native import (
     FEW_ITEMS_WORK,
     FIRST_PASSES,
     Budget,
+    CostProof,
     Hint,
     Lowest,
     Occupied,
     OnePoolStages,
     PoolBound,
     PoolBounds,
+    ProofFile,
+    ProofQuestion,
     Reduction,
-    WrittenProof,
     are_few,
     bound_of_crowds,
-    write_proof,
 )
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Instance, Layout
@@ -35,13 +36,15 @@ __all__ = [
     "FEW_ITEMS_WORK",
     "FIRST_PASSES",
     "Budget",
+    "CostProof",
     "Hint",
     "Occupied",
     "OnePoolStages",
     "PoolBound",
     "PoolBounds",
+    "ProofFile",
+    "ProofQuestion",
     "Reduction",
-    "WrittenProof",
     "are_few",
     "bound_of_crowds",
     "hint_of",
@@ -53,7 +56,6 @@ __all__ = [
     "place_columns",
     "pool_peaks",
     "unplaceable",
-    "write_proof",
 ]
 
 

@@ -120,7 +120,7 @@ def write_proofs(
     args: argparse.Namespace, problem: "Problem", plan: "Plan", data: bytes, options: "Options", began: float
 ) -> "tuple[Plan, list[str]]":
     """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
-    from memstow.planner.proofs.prove import is_about_peaks, prove_within
+    from memstow.planner.proofs.prove import not_about, prove_within
     from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
@@ -131,20 +131,18 @@ def write_proofs(
         budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
     lines = list[str]()
     if args.proof is not None:
-        if plan.status in PLANNED and not is_about_peaks(problem):
-            about = "proofs are about the peak"
-            if len(problem.pools) > 1:
-                about = "of several pools proofs are about `max_peak`"
-            print_error(f"{plain(args.proof)} is not written: {about}, or that nothing fits")
+        why = not_about(problem)
+        if plan.status in PLANNED and why is not None:
+            print_error(f"{plain(args.proof)} is not written: {why}")
             return plan, lines
         proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
         size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
-        lines += _shown(plan, args.proof, None if proof is None else proof.bound, size)
+        lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
     if args.pbp is not None:
         refuted = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
         size = "" if refuted is None else _steps(refuted.steps)
-        lines += _shown(plan, args.pbp, None if refuted is None else refuted.bound, size)
+        lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size)
     return plan, lines
 
 
@@ -172,7 +170,7 @@ def write_received(
         with suppress(FileNotFoundError):
             os.remove(draft)
     plan = replace(plan, proof_sha256=checked.sha256)
-    return plan, _shown(plan, args.proof, checked.bound, f"{len(proof):,} bytes")
+    return plan, _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")
 
 
 _Written = TypeVar("_Written")
@@ -193,16 +191,21 @@ def _steps(count: int) -> str:
     return f"{count:,} {'step' if count == 1 else 'steps'}"
 
 
-def _shown(plan: "Plan", file: str, bound: int | None, size: str) -> list[str]:
+def _shown(plan: "Plan", file: str, bounds: tuple[int, ...] | None, size: str) -> list[str]:
     """What a proof shows, in a line; what it does not show is told at once."""
     path = plain(file)
-    if bound is None:
+    if bounds is None:
         print_error(f"{path} is not written: nothing could be proven within the limits")
         return []
     if plan.status is Status.INFEASIBLE:
         return [f"{path} proves that nothing fits ({size})"]
-    peak = plan.objective[0].value if plan.status in PLANNED else 0
-    if bound == peak:
-        return [f"{path} proves that no plan has a peak below {peak:,} ({size})"]
-    print_error(f"{path} proves only that no plan has a peak below {bound:,}, not {peak:,}")
-    return []
+    shown = list[str]()
+    for value, bound in zip(plan.objective, bounds, strict=False):
+        what = "reuse cost" if value.term == "reuse_cost" else "peak"
+        text = f"no plan {'as good in that ' if shown else ''}has a {what} below "
+        if bound < value.value:
+            print_error(f"{path} proves only that {text}{bound:,}, not {value.value:,}")
+            break
+        if value.value or not shown:
+            shown.append(f"{text}{value.value:,}")
+    return [f"{path} proves that {', and '.join(shown)} ({size})"] if shown else []

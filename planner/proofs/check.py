@@ -18,7 +18,6 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import record
 from memstow.planner.proofs._checker import check
-from memstow.planner.proofs.prove import is_about_peaks
 from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
 
 BY_PROOF: Final = "its proof"
@@ -29,7 +28,7 @@ class Outcome(IntEnum):
     """What the checker says, as the exit code of `memstow-check`."""
 
     VERIFIED = 0
-    """The plan is right and its peak the least, or nothing fits."""
+    """The plan is right and the first term of its objective the least, or nothing fits."""
     WRONG = 1
     """The plan or the proof is wrong."""
     NOT_CHECKED = 2
@@ -49,6 +48,9 @@ class CheckedProof:
     """No plan has a peak below it, by the proof; 0 where it shows nothing."""
     sha256: str
     """Of the file of the proof."""
+    bounds: tuple[int, ...] = ()
+    """By term of the objective, of those that proofs are about: no plan is below that is no worse in those
+    before it."""
 
     @property
     def verified(self) -> bool:
@@ -79,8 +81,8 @@ def check_proof(
     answer = check(document, write_plan(problem, plan), name, never if cancel is None else cancel.is_set)
     if answer is None:
         raise StoppedError
-    code, says, refuted = answer
-    return CheckedProof(Outcome(code), says, 0 if refuted is None else refuted + 1, digest)
+    code, says, least_peak, bounds = answer
+    return CheckedProof(Outcome(code), says, least_peak, digest, tuple(bounds))
 
 
 def proof_about(document: bytes, proof: bytes) -> bytes:
@@ -103,8 +105,8 @@ def with_proof(problem: Problem, plan: Plan, verdict: Verdict, proof: CheckedPro
         return verdict.violated(Violation(Code.PROOF, message))
     if plan.status is Status.INFEASIBLE and proof.verified:
         return verdict.standing((Subject.NOTHING_FITS, None), Standing.CHECKED, BY_PROOF)
-    for value in plan.objective[:1]:  # Bounds of the others are about plans with this peak.
-        if is_about_peaks(problem) and value.bound <= proof.bound:
+    for value, bound in zip(plan.objective, proof.bounds, strict=False):
+        if value.bound <= bound:
             verdict = verdict.standing((Subject.BOUND, value.term), Standing.CHECKED, BY_PROOF)
     if len(problem.pools) > 1:
         return verdict

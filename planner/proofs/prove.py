@@ -1,15 +1,16 @@
-"""A proof of what a plan says of its peak, for the checker that stands alone.
+"""A proof of what a plan says of its peak and its reuse cost, for the checker that stands alone.
 
 What the proof is about is the problem as its rules see it: buffers in one pool, the offsets that each may
-have on the grid, and the pairs that conflict. Most bounds need few of the buffers, which the certificate
-names: they are tried before all.
+have on the grid, and the pairs that conflict. Most bounds of peaks need few of the buffers, which the
+certificate names: they are tried before all.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from hashlib import file_digest, sha256
-from itertools import combinations, product
+from itertools import combinations, product, takewhile
 from math import gcd, lcm
 from typing import Final
 
@@ -29,11 +30,14 @@ from memstow.planner.model.problem import (
     rigid_groups,
 )
 from memstow.planner.model.records import record
-from memstow.solvers.core import Budget, write_proof
+from memstow.solvers.core import Budget, CostProof, ProofFile, ProofQuestion
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
 _LATEST: Final = LIMIT  # The checker reads no later times.
+_COST: Final = "reuse_cost"
+_WITHOUT_CORES: Final = 1_000_000
+"""Steps in which a height may be refuted before it is tried with costs."""
 _KNOWN: Final = frozenset(
     (
         "version",
@@ -70,13 +74,16 @@ _UNKNOWN: Final = {
 
 @record
 class Proof:
-    """What a proof that was written shows: no plan has a peak below the bound."""
+    """What a proof that was written shows."""
 
     bound: int
+    """No plan is below in the first term of the objective; if nothing fits, one more than no peak is."""
     steps: int
     size: int
     sha256: str
     """Of the file."""
+    bounds: tuple[int, ...] = ()
+    """By term of the objective: no plan is below that is no worse in the terms before it."""
 
 
 def why_not(problem: Problem) -> str | None:
@@ -92,9 +99,9 @@ def _without_a_rule(problem: Problem) -> str | None:
     for name in _UNKNOWN[Buffer]:
         if any(getattr(buffer, name) is not None for buffer in problem.buffers):
             return f"it has buffers with `{name}`"
-    if not is_about_peaks(problem) and all(pool.capacity is None for pool in problem.pools):
-        what = "the peak" if len(problem.pools) == 1 else "`max_peak`, and no pool has a capacity"
-        return f"its objective does not begin with {what}"
+    if not terms_with_proofs(problem) and all(pool.capacity is None for pool in problem.pools):
+        more = "" if len(problem.pools) == 1 else ", and no pool has a capacity"
+        return f"its objective does not begin with {_peak_of(problem)} or `reuse_cost`{more}"
     lives = (time for buffer in problem.buffers for life in _lives(buffer) for time in life)
     if any(not -_LATEST <= time <= _LATEST for time in lives):
         return "its times are beyond 2^62"
@@ -106,12 +113,31 @@ def _without_a_rule(problem: Problem) -> str | None:
     return None
 
 
-def is_about_peaks(problem: Problem) -> bool:
-    """Whether the first term of the objective is one that proofs are about."""
-    first = next(iter(problem.terms()), None)
+def terms_with_proofs(problem: Problem) -> tuple[str, ...]:
+    """The terms that the objective begins with and that proofs are about."""
+    return tuple(takewhile(lambda term: term == _COST or _is_peak(problem, term), problem.terms()))
+
+
+def not_about(problem: Problem) -> str | None:
+    """Why nothing can be proven of a plan, unless it is that nothing fits."""
+    if terms_with_proofs(problem):
+        return None
+    return f"proofs are about {_peak_of(problem)} or `reuse_cost` as the first term, or that nothing fits"
+
+
+def begins_with_peak(problem: Problem) -> bool:
+    """Whether the first term of the objective is the peak that proofs are about."""
+    return terms_with_proofs(problem)[:1] not in ((), (_COST,))
+
+
+def _is_peak(problem: Problem, term: str) -> bool:
     if len(problem.pools) > 1:
-        return first == "max_peak"
-    return first in ("peak", "max_peak", f"peak:{problem.pools[0].id}")
+        return term == "max_peak"
+    return term in ("peak", "max_peak", f"peak:{problem.pools[0].id}")
+
+
+def _peak_of(problem: Problem) -> str:
+    return "the peak" if len(problem.pools) == 1 else "`max_peak`"
 
 
 def read_provable(document: bytes) -> Problem:
@@ -142,17 +168,18 @@ def prove_within(problem: Problem, plan: Plan, document: bytes, path: str, budge
     """
     draft, target = draft_of(path), os.path.realpath(path)
     try:
-        for number, (height, buffers) in enumerate(_claims(problem, plan)):
-            if number and budget.spent and len(problem.buffers) > MOST_BUFFERS:
-                break  # Only to gather them would take long.
-            proof = _attempt(problem, buffers, height, sha256(document).digest(), draft, budget)
-            if proof is not None:
-                os.replace(draft, target)
-                return proof
+        written = _Writer(problem, plan, sha256(document).digest(), draft, budget).write()
+        if written is None:
+            return None
+        with open(draft, "rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        bound, bounds, steps = written
+        proof = Proof(bound, steps, os.path.getsize(draft), digest, bounds)
+        os.replace(draft, target)
     finally:
         if os.path.exists(draft):
             os.remove(draft)
-    return None
+    return proof
 
 
 def draft_of(path: str) -> str:
@@ -173,7 +200,7 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         yield most, sorted({index_of[name] for name in named if name in index_of}.intersection(everything))
         yield most, everything
         return
-    if plan.status not in PLANNED or not plan.objective or not is_about_peaks(problem):
+    if plan.status not in PLANNED or not begins_with_peak(problem):
         return
     first = plan.objective[0]
     certificate = first.certificate
@@ -193,46 +220,145 @@ def _may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
     return any(pool.capacity is None for pool in problem.pools if names is None or pool.id in names)
 
 
-def _attempt(
-    problem: Problem, chosen: Sequence[int], height: int, digest: bytes, path: str, budget: Budget
-) -> Proof | None:
-    """A proof that these buffers alone do not fit below the height."""
-    kept = [index for index in chosen if problem.buffers[index].size]
-    if not kept and height >= 0:
+class _Writer:
+    """A proof about a plan, in a draft."""
+
+    def __init__(self, problem: Problem, plan: Plan, digest: bytes, path: str, budget: Budget) -> None:
+        self._problem, self._plan, self._digest, self._path = problem, plan, digest, path
+        self._budget = budget
+        self._several = len(problem.pools) > 1
+        self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
+
+    def write(self) -> tuple[int, tuple[int, ...], int] | None:
+        """What is shown of the first term, and of each; and the steps. None: nothing."""
+        terms = terms_with_proofs(self._problem) if self._plan.status in PLANNED else ()
+        if terms[:1] == (_COST,):
+            return self._costs_first(terms)
+        for number, (height, buffers) in enumerate(_claims(self._problem, self._plan)):
+            if number and self._budget.spent and len(self._problem.buffers) > MOST_BUFFERS:
+                break  # Only to gather them would take long.
+            file = self._refuted(height, buffers)
+            if file is None:
+                continue
+            bounds = [height + 1 if term != _COST else 0 for term in terms]
+            if _COST in terms:
+                peak, cost = self._plan.objective[0], self._plan.objective[terms.index(_COST)]
+                (bounds[terms.index(_COST)],) = self._costs(file, [(peak.value, cost.bound)])
+            return height + 1, tuple(bounds), _finished(file)
         return None
-    if len(kept) > MOST_BUFFERS and len(kept) == sum(bool(buffer.size) for buffer in problem.buffers):
-        return None
-    space = Space(problem, max(height, 0))
-    if space.end > LIMIT:
-        return None
-    number_of = dict[tuple[int, ...], int]()
-    items = list[tuple[int, int, int, int, int, int]]()
-    for index in kept:
-        buffer = problem.buffers[index]
-        ranges = number_of.setdefault(space.pools_of(buffer), len(number_of))
-        items.append((index, buffer.size, *space.place(buffer), ranges))
-    exempt, listed = _special_pairs(problem, [problem.buffers[index] for index in kept])
-    written = write_proof(
-        path,
-        digest,
-        items,
-        space.reserved,
-        [space.barred(pools) for pools in number_of],
-        moments_of([problem.buffers[index] for index in kept]),
-        exempt,
-        listed,
-        _groups_among(problem, kept),
-        space.end,
-        min(height, space.end) if len(problem.pools) == 1 else height,
-        len(problem.pools) > 1,
-        budget,
-    )
-    if not written.proven:
-        return None
-    with open(path, "rb") as file:
-        return Proof(
-            height + 1, written.steps, os.path.getsize(path), file_digest(file, "sha256").hexdigest()
+
+    def _costs_first(self, terms: tuple[str, ...]) -> tuple[int, tuple[int, ...], int] | None:
+        """Of all layouts that fit, the cost; then the peak of those that cost no more."""
+        cost = self._plan.objective[0]
+        most = max(map(end_of, self._problem.pools))
+        last = next((k for k, term in enumerate(terms) if term != _COST), None)
+        height = -1 if last is None else self._plan.objective[last].bound - 1
+        file: ProofFile | None = None
+        if height >= 0:
+            within = self._budget.share(0.5, _WITHOUT_CORES)
+            file = self._refuted(height, self._sized, within)
+            self._budget.count(within.work)
+        proven = file is not None
+        file = ProofFile(self._path, self._digest) if file is None else file
+        wanted = [(most, cost.bound)]
+        if height >= 0 and not proven:
+            wanted.append((height, cost.value + 1))
+        shown = self._costs(file, wanted)
+        bounds = [shown[0] for _ in terms]
+        if last is not None:
+            proven = proven or shown[-1] > cost.value
+            bounds = [shown[0] if term == _COST else (height + 1 if proven else 0) for term in terms]
+        return (shown[0], tuple(bounds), _finished(file)) if any(bounds) or cost.value == 0 else None
+
+    def _question(self, height: int, kept: Sequence[int]) -> "tuple[ProofQuestion, int] | None":
+        """These buffers up to a height, and the end of all addresses."""
+        space, problem = Space(self._problem, max(height, 0)), self._problem
+        has_room = height == LIMIT and self._several
+        if has_room and any(_may_leave_the_capacities(problem, problem.buffers[index]) for index in kept):
+            return None
+        if space.end > LIMIT:
+            return None
+        number_of = dict[tuple[int, ...], int]()
+        items = list[tuple[int, int, int, int, int, int]]()
+        for index in kept:
+            buffer = problem.buffers[index]
+            ranges = number_of.setdefault(space.pools_of(buffer), len(number_of))
+            items.append((index, buffer.size, *space.place(buffer), ranges))
+        buffers = [problem.buffers[index] for index in kept]
+        question = ProofQuestion(
+            items,
+            space.reserved,
+            [space.barred(pools) for pools in number_of],
+            moments_of(buffers),
+            *_special_pairs(problem, buffers),
+            _groups_among(problem, kept),
         )
+        return question, space.end
+
+    def _refuted(
+        self, height: int, chosen: Sequence[int], budget: Budget | None = None
+    ) -> "ProofFile | None":
+        """A proof that these buffers alone do not fit below the height."""
+        kept = [index for index in chosen if self._problem.buffers[index].size]
+        if not kept and height >= 0:
+            return None
+        if len(kept) > MOST_BUFFERS and len(kept) == len(self._sized):
+            return None
+        asked = self._question(height, kept)
+        if asked is None:
+            return None
+        question, end = asked
+        file = ProofFile(self._path, self._digest)
+        most = height if self._several else min(height, end)
+        proven = file.refute(question, end, most, self._several, self._budget if budget is None else budget)
+        return file if proven else None
+
+    def _costs(self, file: "ProofFile", wanted: Sequence[tuple[int, int]]) -> list[int]:
+        """Write that layouts up to each height cost so much, or what of that can be shown."""
+        fixed, pairs = _costs_of(self._problem)
+        at = {index: number for number, index in enumerate(self._sized)}
+        open_pairs = [
+            (at[i], at[j], cost, number)
+            for number, (i, j, cost) in enumerate(pairs)
+            if cost and i in at and j in at
+        ]
+        proof = CostProof(open_pairs, fixed, self._several)
+        shown = list[int]()
+        for height, cost in wanted:
+            known = fixed
+            if cost > fixed and open_pairs and len(self._sized) <= MOST_BUFFERS:
+                asked = self._question(height, self._sized)
+                if asked is not None:
+                    question, end = asked
+                    end = end if self._several else min(height, end)
+                    known = proof.raise_bound(question, end, height, cost, self._budget)
+            shown.append(known)
+        both = zip(shown, wanted, strict=True)
+        return [file.cost(proof, height, min(known, cost)) for known, (height, cost) in both]
+
+
+def _finished(file: "ProofFile") -> int:
+    """The steps of a proof, once it is on the disk."""
+    file.finish()
+    return file.steps
+
+
+def _costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
+    """What every layout pays, and the pairs that pay or not, as a proof numbers them, with their cost."""
+    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+    costs = Counter[tuple[int, int]]()
+    for entry in problem.reuse_costs:
+        i, j = sorted(index_of[name] for name in entry.buffers)
+        costs[i, j] += entry.cost
+    places = {i: (number, place) for number, group in enumerate(_groups(problem)) for i, place in group}
+    fixed, pairs = 0, list[tuple[int, int, int]]()
+    for (i, j), cost in sorted(costs.items()):
+        if i in places and j in places and places[i][0] == places[j][0]:
+            by = places[j][1] - places[i][1]
+            fixed += cost if -problem.buffers[j].size < by < problem.buffers[i].size else 0
+        else:
+            pairs.append((i, j, cost))
+    return fixed, pairs
 
 
 _Pairs = list[tuple[int, int]]

@@ -19,7 +19,14 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Range, end_of
 from memstow.planner.model.records import record
-from memstow.planner.proofs.prove import Space, conflicts_of, draft_of, moments_of, read_provable
+from memstow.planner.proofs.prove import (
+    Space,
+    begins_with_peak,
+    conflicts_of,
+    draft_of,
+    moments_of,
+    read_provable,
+)
 from memstow.solvers.core import Budget
 
 MOST_PLACES: Final = 100_000
@@ -91,7 +98,7 @@ def _height_to_refute(problem: Problem, plan: Plan) -> int | None:
     """The greatest peak that no layout may have; None where the plan says nothing of that."""
     if plan.status is Status.INFEASIBLE:
         return end_of(problem.pools[0])
-    if plan.status not in PLANNED or not plan.objective or plan.objective[0].bound == 0:
+    if plan.status not in PLANNED or not begins_with_peak(problem) or plan.objective[0].bound == 0:
         return None
     return plan.objective[0].bound - 1
 

@@ -19,7 +19,7 @@ from memstow import Buffer, Options, Pool, Problem, plan
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.proofs.prove import prove_within
-from memstow.solvers.core import Budget, write_proof
+from memstow.solvers.core import Budget, ProofFile, ProofQuestion
 from tests.checker.checkers import (
     FOLDER,
     HEAD,
@@ -270,14 +270,16 @@ def test_spaces_outside_of_their_conditions(
     assert "an unknown kind of step" in checker.check(files).words
 
 
-def test_there_is_one_space(checker: Batch, tmp_path: Path) -> None:
+def test_another_space_forgets_what_was_shown_of_the_one_before(checker: Batch, tmp_path: Path) -> None:
     problem = TWO | {"pools": [{"id": "x", "capacity": 9}, {"id": "y", "capacity": 3}]}
     space, lemma = (4, 9), (1, 2, 0, 0, 4, 0, 0, 2, 0, 3, 0, 9, 2, 0, 0)
     files = by_hand(problem, {"status": "infeasible"}, *space, *lemma, 3, 9, 4, 1, 0, 3)
     assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
     files = by_hand(problem, {"status": "infeasible"}, *space, *lemma, *space, 3, 9, 4, 1, 0, 4)
-    assert "a second space" in checker.check(files).words
+    assert "there is no such lemma" in checker.check(files).words
     assert second(files, tmp_path).code == WRONG
+    files = by_hand(problem, {"status": "infeasible"}, 4, 8, *space, *lemma, 3, 9, 4, 1, 0, 4)
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
 
 
 def test_twins_may_be_in_the_same_pools(checker: Batch, tmp_path: Path) -> None:
@@ -429,7 +431,12 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
         {"pools": []},
         {"pools": [{"id": "memory", "banks": 4}]},
         {"pools": [{"id": "other"}]},
-        {"objective": ["reuse_cost", "peak"]},
+        {"objective": ["placement_cost", "peak"]},
+        {"reuse_costs": [{"buffers": ["a", "a"], "cost": 1}]},
+        {"reuse_costs": [{"buffers": ["a", "nobody"], "cost": 1}]},
+        {"reuse_costs": [{"buffers": ["a", "b"]}]},
+        {"reuse_costs": [{"buffers": ["a", "b"], "cost": -1}]},
+        {"reuse_costs": [{"buffers": ["a", "b"], "cost": cost} for cost in (1, 1 << 62)]},
         {"objective": []},
         {"relative": [{"buffer": "a", "base": "nobody", "offset": 0}]},
         {"relative": [{"buffer": "a", "base": "a", "offset": 0}]},
@@ -631,6 +638,8 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_disk_that_is_full_is_an_error() -> None:
-    item, budget = (0, 4, 1, 0, -1, 0), Budget(-1.0, 1_000)
+    question = ProofQuestion([(0, 4, 1, 0, -1, 0)], [], [[]], [[0]], [], [], [])
+    file = ProofFile("/dev/full", bytes(32))
+    assert file.refute(question, 3, 3, False, Budget(-1.0, 1_000))
     with pytest.raises(OSError, match="No space left"):
-        write_proof("/dev/full", bytes(32), [item], [], [[]], [[0]], [], [], [], 3, 3, False, budget)
+        file.finish()

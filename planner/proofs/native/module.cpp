@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <array>
 #include <cerrno>
@@ -40,7 +41,7 @@ class Asking : public std::filebuf {
     std::array<char, 8192> block_{};
 };
 
-std::optional<std::tuple<int, std::string, std::optional<Bytes>>> check(
+std::optional<std::tuple<int, std::string, Bytes, std::vector<Bytes>>> check(
     const nb::bytes& problem, const nb::bytes& plan, const std::string& path,
     const std::function<bool()>& stopped) {
     const std::string problem_text(problem.c_str(), problem.size()), plan_text(plan.c_str(), plan.size());
@@ -52,7 +53,7 @@ std::optional<std::tuple<int, std::string, std::optional<Bytes>>> check(
     const nb::gil_scoped_release release;
     try {
         const Verdict verdict = verdict_of([&] { return compared(problem_text, &plan_text, file); });
-        return std::tuple(static_cast<int>(verdict.code), verdict.words, verdict.refuted);
+        return std::tuple(static_cast<int>(verdict.code), verdict.words, verdict.least_peak, verdict.bounds);
     } catch (const Stopped&) {
         return std::nullopt;
     }
@@ -62,7 +63,9 @@ std::optional<std::tuple<int, std::string, std::optional<Bytes>>> check(
 
 NB_MODULE(_checker, m) {
     m.def("check", &check, nb::arg("problem"), nb::arg("plan"), nb::arg("path"), nb::arg("stopped"),
-          "What memstow-check says of a problem, a plan and the file of a proof: its exit code, its words, "
-          "and\n"
-          "the height that no layout has; None where it was stopped.");
+          "What memstow-check says of a problem, a plan and the file of a proof: its exit code, its words, a "
+          "peak\n"
+          "that no layout is below, and by term of the objective what no plan is below that is no worse in "
+          "those\n"
+          "before; None where it was stopped.");
 }

@@ -7,12 +7,16 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "proof/cost_proof.hpp"
 #include "proof/proof_search.hpp"
 
 namespace memstow::bindings {
@@ -28,67 +32,113 @@ std::vector<Range> converted(const Ranges& ranges) {
     return all;
 }
 
-// What became of it; the steps of the proof, and the nodes of the search.
-struct Written {
-    proof::Outcome outcome;
-    std::uint64_t steps;
-    std::int64_t nodes;
-};
-
-Written write_released(const std::string& path, const std::array<std::uint8_t, 32>& hash,
-                       const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget) {
-    const nb::gil_scoped_release release;
-    proof::ProofFile file(path, hash);
-    if (lays && height >= 0) file.lay(height);
-    proof::ProofSearch search(question, file, budget);
-    const proof::Outcome outcome = search.refute(end, height);
-    if (outcome == proof::Outcome::proven) file.finish();
-    return {outcome, file.steps(), search.nodes()};
-}
-
-Written write_proof(const std::string& path, const nb::bytes& digest,
-                    const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes, Index>>& items,
-                    const Ranges& reserved, const std::vector<Ranges>& barred,
-                    const std::vector<std::vector<Index>>& moments, const Pairs& exempt, const Pairs& listed,
-                    const std::vector<proof::Question::Group>& groups, Bytes end, Bytes height, bool lays,
-                    Budget& budget) {
-    std::array<std::uint8_t, 32> hash{};
-    if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
-    std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
+proof::Question question_of(
+    const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes, Index>>& items,
+    const Ranges& reserved, const std::vector<Ranges>& barred, const std::vector<std::vector<Index>>& moments,
+    const Pairs& exempt, const Pairs& listed, const std::vector<proof::Question::Group>& groups) {
     std::vector<proof::Item> all;
     for (const auto& [name, size, modulus, residue, pin, ranges] : items)
         all.push_back({name, size, modulus, residue, pin, ranges});
     std::vector<std::vector<Range>> all_barred;
     for (const Ranges& ranges : barred) all_barred.push_back(converted(ranges));
-    const proof::Question question(std::move(all), converted(reserved), std::move(all_barred), moments,
-                                   exempt, listed, groups);
-    try {
-        return write_released(path, hash, question, end, height, lays, budget);
-    } catch (const std::system_error& error) {
-        errno = error.code().value();
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
-        throw nb::python_error();
+    return {std::move(all), converted(reserved), std::move(all_barred), moments, exempt, listed, groups};
+}
+
+// A file that cannot be written is an OSError which names it.
+class NamedFile {
+  public:
+    NamedFile(std::string path, const nb::bytes& digest) : path_(std::move(path)) {
+        std::array<std::uint8_t, 32> hash{};
+        if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
+        std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
+        write([&] { file_.emplace(path_, hash); });
     }
+
+    bool refute(const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget) {
+        bool proven = false;
+        write([&] {
+            const nb::gil_scoped_release release;
+            if (lays && height >= 0) file_->lay(height);
+            proof::ProofSearch search(question, *file_, budget);
+            proven = search.refute(end, height) == proof::Outcome::proven;
+        });
+        return proven;
+    }
+    Bytes cost(proof::CostProof& costs, Bytes height, Bytes cost) {
+        Bytes shown = 0;
+        write([&] { shown = costs.write(height, cost, *file_); });
+        return shown;
+    }
+    void finish() {
+        write([&] {
+            file_->finish();
+            file_.reset();
+        });
+    }
+    std::uint64_t steps() const { return file_ ? file_->steps() : 0; }
+
+  private:
+    template <typename Act>
+    void write(Act act) {
+        try {
+            act();
+        } catch (const std::system_error& error) {
+            errno = error.code().value();
+            PyErr_SetFromErrnoWithFilename(PyExc_OSError, path_.c_str());
+            throw nb::python_error();
+        }
+    }
+
+    std::string path_;
+    std::optional<proof::ProofFile> file_;
+};
+
+proof::CostProof costs_of(const std::vector<std::tuple<Index, Index, Bytes, std::uint64_t>>& pairs,
+                          Bytes fixed, bool lays) {
+    std::vector<proof::OpenPair> all;
+    for (const auto& [first, second, cost, name] : pairs) all.push_back({first, second, cost, name});
+    return {std::move(all), fixed, lays};
 }
 
 }  // namespace
 
 void bind_proof(nb::module_& m) {
-    nb::class_<Written>(m, "WrittenProof", "What became of a proof.")
-        .def_prop_ro("proven", [](const Written& self) { return self.outcome == proof::Outcome::proven; })
-        .def_prop_ro("has_layout", [](const Written& self) { return self.outcome == proof::Outcome::layout; })
-        .def_ro("steps", &Written::steps)
-        .def_ro("nodes", &Written::nodes);
-    m.def("write_proof", &write_proof, nb::arg("path"), nb::arg("digest"), nb::arg("items"),
-          nb::arg("reserved"), nb::arg("barred"), nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"),
-          nb::arg("groups"), nb::arg("end"), nb::arg("height"), nb::arg("lays"), nb::arg("budget"),
-          "Write a proof that no layout ends by `end`, which is what the height comes to; with `lays`, of "
-          "several\n"
-          "pools. Items, ascending, are their index in the problem, size, modulus, residue, pin, or -1, and "
-          "which\n"
-          "ranges are barred; the other lists name them by their place in this one. A group has items and "
-          "their\n"
-          "places, whose differences are their distances.");
+    nb::class_<proof::Question>(
+        m, "ProofQuestion",
+        "Buffers that proofs have rules for, and where each may be.\n\n"
+        "Items, ascending, are their index in the problem, size, modulus, residue, pin, "
+        "or -1, and which\n"
+        "ranges are barred; the other lists name them by their place in this one. A "
+        "group has items and their\n"
+        "places, whose differences are their distances.")
+        .def(nb::new_(&question_of), nb::arg("items"), nb::arg("reserved"), nb::arg("barred"),
+             nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("groups"));
+    nb::class_<proof::CostProof>(
+        m, "CostProof",
+        "What layouts pay for pairs of items that share memory: both items, the cost, and "
+        "the number of the pair in\n"
+        "the problem. With `lays`, of several pools. Items of all questions are the same.")
+        .def(nb::new_(&costs_of), nb::arg("pairs"), nb::arg("fixed"), nb::arg("lays"))
+        .def("raise_bound", &proof::CostProof::raise, nb::arg("question"), nb::arg("end"), nb::arg("height"),
+             nb::arg("wanted"), nb::arg("budget"), nb::call_guard<nb::gil_scoped_release>(),
+             "Look for a proof that layouts that end by `end`, which is what the height comes to, cost as "
+             "much "
+             "as is\n"
+             "wanted. Returns what they are known to cost.");
+    nb::class_<NamedFile>(m, "ProofFile", "A proof about the problem with this digest, while it is written.")
+        .def(nb::init<std::string, const nb::bytes&>(), nb::arg("path"), nb::arg("digest"))
+        .def("refute", &NamedFile::refute, nb::arg("question"), nb::arg("end"), nb::arg("height"),
+             nb::arg("lays"), nb::arg("budget"),
+             "Write that no layout ends by `end`, which is what the height comes to; with `lays`, of several "
+             "pools.\n"
+             "Whether that is shown: if not, the file is of no use.")
+        .def("cost", &NamedFile::cost, nb::arg("costs"), nb::arg("height"), nb::arg("cost"),
+             "Write that layouts up to the height cost so much, as is known, or less where that takes too "
+             "long; "
+             "returns\n"
+             "how much.")
+        .def("finish", &NamedFile::finish, "Write the end.")
+        .def_prop_ro("steps", &NamedFile::steps);
 }
 
 }  // namespace memstow::bindings

@@ -8,7 +8,15 @@ namespace memstow::proof {
 namespace {
 
 constexpr std::size_t kPending = std::size_t{1} << 16;
-enum Step : std::uint64_t { kEnd = 0, kLemma = 1, kForget = 2, kConclude = 3, kLay = 4 };
+enum Step : std::uint64_t {
+    kEnd = 0,
+    kLemma = 1,
+    kForget = 2,
+    kConclude = 3,
+    kLay = 4,
+    kApart = 5,
+    kCost = 6
+};
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
 
@@ -30,7 +38,7 @@ ProofFile::ProofFile(const std::string& path, const std::array<std::uint8_t, 32>
 void ProofFile::number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) pending_.push_back(static_cast<std::uint8_t>(value | 0x80));
     pending_.push_back(static_cast<std::uint8_t>(value));
-    if (pending_.size() >= kPending) flush();
+    if (file_ != nullptr && pending_.size() >= kPending) flush();
 }
 
 void ProofFile::flush() {
@@ -95,6 +103,28 @@ void ProofFile::conclude(Bytes height, const Derivation& derivation) {
     number(kConclude);
     number_of(height);
     derive(derivation);
+}
+
+void ProofFile::keep_apart(const std::vector<std::uint64_t>& pairs) {
+    ++steps_;
+    number(kApart);
+    number(pairs.size());
+    std::uint64_t next = 0;
+    for (const std::uint64_t pair : pairs) ascending(pair, next);
+}
+
+void ProofFile::cost(Bytes height, const std::vector<std::uint64_t>& tree) {
+    ++steps_;
+    number(kCost);
+    number_of(height);
+    for (const std::uint64_t one : tree) number(one);
+}
+
+void ProofFile::append(const ProofFile& steps) {
+    pending_.insert(pending_.end(), steps.pending_.begin(), steps.pending_.end());
+    if (file_ != nullptr && pending_.size() >= kPending) flush();
+    steps_ += steps.steps_;
+    lemmas_ += steps.lemmas_;
 }
 
 void ProofFile::finish() {

@@ -36,6 +36,8 @@ class ProofFile {
   public:
     // Of a problem with this digest. Throws std::system_error when the file cannot be written.
     ProofFile(const std::string& path, const std::array<std::uint8_t, 32>& digest);
+    // No file: steps that are kept until another one takes them.
+    ProofFile() = default;
 
     // Of several pools, before all else: what follows is about this height.
     void lay(Bytes height);
@@ -45,9 +47,16 @@ class ProofFile {
                         const Derivation& within, const Derivation& beyond);
     void forget(std::uint64_t lemma);
     void conclude(Bytes height, const Derivation& derivation);
+    // Pairs of the problem that conflict from here on, ascending.
+    void keep_apart(const std::vector<std::uint64_t>& pairs);
+    // What layouts up to a height cost at least, by a tree as the page has it.
+    void cost(Bytes height, const std::vector<std::uint64_t>& tree);
+    // Steps that refer to no lemma before them.
+    void append(const ProofFile& steps);
     void finish();
 
     std::uint64_t steps() const { return steps_; }
+    std::size_t kept_bytes() const { return pending_.size(); }
 
   private:
     void number(std::uint64_t value);

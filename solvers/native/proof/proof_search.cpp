@@ -1,6 +1,7 @@
 #include "proof/proof_search.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/arithmetic.hpp"
 
@@ -65,7 +66,10 @@ Outcome ProofSearch::refute(Bytes end, Bytes height) {
         }
         refutation = finish_case(0);
     }
-    if (refutation) file_.conclude(height, written(*refutation));
+    if (refutation) {
+        file_.conclude(height, written(*refutation));
+        used_ = std::move(refutation->used);
+    }
     budget_.count(steps_);
     steps_ = 0;
     return refutation ? Outcome::proven : layout_ ? Outcome::layout : Outcome::stopped;
@@ -212,6 +216,7 @@ ProofSearch::Refutation ProofSearch::crowded(std::vector<Index> crowd, Bytes beg
         std::erase(fewer, i);
         if (question_.overfull(fewer, begin, end)) crowd = std::move(fewer);
     }
+    drop_pairs(crowd, begin, end);
     Bytes slack = begin - end - 1;
     for (const Index i : crowd) slack = std::min(kLimit / 2, slack + question_.items[i].size);
     if (slack > 0) {
@@ -224,10 +229,34 @@ ProofSearch::Refutation ProofSearch::crowded(std::vector<Index> crowd, Bytes beg
     refutation.end = end;
     for (const Index i : crowd) {
         refutation.needs.push_back({i, {std::max(root_[kBottom][i], begin), std::max(root_[kTop][i], -end)}});
+        for (const Index j : crowd) use(refutation.used, i, j);
     }
     std::sort(crowd.begin(), crowd.end());
     refutation.crowd = std::move(crowd);
     return refutation;
+}
+
+void ProofSearch::use(Pairs& used, Index i, Index j) const {
+    const Index pair = question_.apart(i, j);
+    if (pair < 0) return;
+    const auto place = std::lower_bound(used.begin(), used.end(), pair);
+    if (place == used.end() || *place != pair) used.insert(place, pair);
+}
+
+// Items that are in many of the pairs are left out first, if there are too many without them.
+void ProofSearch::drop_pairs(std::vector<Index>& crowd, Bytes begin, Bytes end) const {
+    if (!question_.has_apart()) return;
+    const auto pairs_of = [&](Index i) {
+        return std::count_if(crowd.begin(), crowd.end(), [&](Index j) { return question_.apart(i, j) >= 0; });
+    };
+    std::vector<std::pair<std::int64_t, Index>> most;
+    for (const Index i : crowd) most.emplace_back(-pairs_of(i), i);
+    std::sort(most.begin(), most.end());
+    for (const auto& [pairs, i] : most) {
+        std::vector<Index> fewer = crowd;
+        std::erase(fewer, i);
+        if (pairs < 0 && question_.overfull(fewer, begin, end)) crowd = std::move(fewer);
+    }
 }
 
 // A lemma that holds here, after this position has changed.
@@ -258,6 +287,7 @@ std::optional<ProofSearch::Refutation> ProofSearch::known(Side side, Index item)
         if (!moved) {
             Refutation refutation;
             refutation.needs = lemma->needs;
+            refutation.used = lemma->used;
             refutation.closer = Derivation::Closer::lemma;
             refutation.lemma = id;
             return refutation;
@@ -484,6 +514,7 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
             need(by, side, below ? *below + 1 - question_.shift(side, by, *tie) : root_[side][by]);
             continue;
         }
+        use(refutation.used, by, k);
         // That the item pushed ends so high that this one cannot start lower:
         const auto below = question_.at_most(side, k, wants - 1);
         if (below) {
@@ -558,9 +589,11 @@ std::optional<ProofSearch::Refutation> ProofSearch::combined(const Branch& branc
     both.closer = Derivation::Closer::lemma;
     const std::uint64_t name = question_.items[item].name;
     const Bytes offset = side == kBottom ? at : -at - question_.items[item].size;
+    std::set_union(within.used.begin(), within.used.end(), beyond.used.begin(), beyond.used.end(),
+                   std::back_inserter(both.used));
     both.lemma =
         file_.lemma(written(both.needs), side == kBottom, name, offset, written(within), written(beyond));
-    learnt_.push_back({both.needs, both.lemma});
+    learnt_.push_back({both.needs, both.used, both.lemma});
     learnt_size_ += both.needs.size();
     return both;
 }
@@ -618,6 +651,7 @@ void ProofSearch::drop_old() {
         learnt_size_ -= lemma.needs.size();
         lemma.dropped = true;
         lemma.needs = {};
+        lemma.used = {};
     }
     while (!learnt_.empty() && learnt_.front().dropped) {
         learnt_.pop_front();

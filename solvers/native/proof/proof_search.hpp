@@ -24,8 +24,12 @@ class ProofSearch {
     Outcome refute(Bytes end, Bytes height);
 
     std::int64_t nodes() const { return nodes_; }
+    // Pairs that are apart only because of a list (`Question::apart`), and that the proof needs; ascending.
+    const std::vector<Index>& used() const { return used_; }
 
   private:
+    using Pairs = std::vector<Index>;  // as `used` has them
+
     // An item that has to be this far from the bottom and from the top, at least.
     struct Needed {
         Index item;
@@ -48,6 +52,7 @@ class ProofSearch {
         std::uint64_t lemma = 0;
         Bytes begin = 0, end = 0;
         std::vector<Index> crowd;
+        Pairs used;
     };
 
     struct Change {
@@ -58,6 +63,7 @@ class ProofSearch {
     };
     struct Learnt {
         Nogood needs;
+        Pairs used;
         std::uint64_t lemma;
         int users = 0;
         bool watched = false;
@@ -94,6 +100,8 @@ class ProofSearch {
 
     Refutation empty_range(Side side, Index item);
     Refutation crowded(std::vector<Index> crowd, Bytes begin, Bytes end);
+    void drop_pairs(std::vector<Index>& crowd, Bytes begin, Bytes end) const;
+    void use(Pairs& used, Index i, Index j) const;
     void explain(Refutation& refutation, std::size_t mark);
     void need(Index item, Side side, Bytes least);
     void open(const Nogood& nogood);
@@ -133,6 +141,7 @@ class ProofSearch {
     std::int64_t nodes_ = 0, steps_ = 0;
     int depth_ = 0;
     bool stopped_ = false, layout_ = false;
+    Pairs used_;
 };
 
 }  // namespace memstow::proof

@@ -45,10 +45,50 @@ Question::Question(std::vector<Item> all, std::vector<Range> ranges,
         neighbours[i] = adjacent_[i].list();
     }
     find_rows(std::move(moments), listed);
-    rows_of.resize(size);
+    find_rows_of();
+}
+
+void Question::find_rows_of() {
+    rows_of.assign(items.size(), {});
     for (Index r = 0; r < count_of(rows); ++r) {
         for (const Index i : rows[r]) rows_of[i].push_back(r);
     }
+}
+
+Question Question::apart(const std::vector<Pair>& pairs) const {
+    Question all = *this;
+    const auto tied = [&](Index i, Index j) {
+        return std::any_of(ties[i].begin(), ties[i].end(), [&](const Tie& tie) { return tie.to == j; });
+    };
+    for (Index k = 0; k < count_of(pairs); ++k) {
+        const auto [i, j] = pairs[k];
+        if (all.conflict(i, j) || tied(i, j)) continue;
+        all.adjacent_[i].add(j);
+        all.adjacent_[j].add(i);
+        all.apart_.emplace(key(i, j), k);
+    }
+    for (Index i = 0; i < count(); ++i) all.neighbours[i] = all.adjacent_[i].list();
+    std::erase_if(all.rows, [&](const std::vector<Index>& row) {
+        return row.size() == 1 && !all.neighbours[row[0]].empty();
+    });
+    // A row for each pair that is in none, the larger items first.
+    std::vector<search::IndexSet> together(items.size(), search::IndexSet(items.size()));
+    for (const auto& [i, j] : pairs) {
+        if (together[i].has(j) || all.apart(i, j) < 0) continue;
+        search::IndexSet both = all.adjacent_[i];
+        both &= all.adjacent_[j];
+        std::vector<Index> sorted = both.list();
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [&](Index a, Index b) { return items[a].size > items[b].size; });
+        std::vector<Index> row = all.clique_from({i, j}, sorted);
+        std::sort(row.begin(), row.end());
+        search::IndexSet members(items.size());
+        for (const Index k : row) members.add(k);
+        for (const Index k : row) together[k] |= members;
+        all.rows.push_back(std::move(row));
+    }
+    all.find_rows_of();
+    return all;
 }
 
 void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed) {
@@ -77,16 +117,20 @@ void Question::add_cliques(const std::vector<Index>& some) {
                      [&](Index a, Index b) { return items[a].size > items[b].size; });
     const std::vector<Index> sorted = left;
     while (!left.empty()) {
-        std::vector<Index> clique{left.front()};
-        for (const Index i : sorted) {
-            const bool fits =
-                std::all_of(clique.begin(), clique.end(), [&](Index k) { return conflict(i, k); });
-            if (fits) clique.push_back(i);
-        }
+        std::vector<Index> clique = clique_from({left.front()}, sorted);
         std::erase_if(left,
                       [&](Index i) { return std::find(clique.begin(), clique.end(), i) != clique.end(); });
         rows.push_back(std::move(clique));
     }
+}
+
+// With those of the others, one after the other, that conflict with all.
+std::vector<Index> Question::clique_from(std::vector<Index> clique, const std::vector<Index>& sorted) const {
+    for (const Index i : sorted) {
+        const bool fits = std::all_of(clique.begin(), clique.end(), [&](Index k) { return conflict(i, k); });
+        if (fits) clique.push_back(i);
+    }
+    return clique;
 }
 
 bool Question::pin_stands(const Item& item) const {

@@ -1,7 +1,10 @@
 // What a proof is about: buffers in one pool that docs/proofs.md has rules for, and where each may be.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -42,8 +45,19 @@ class Question {
              std::vector<std::vector<Index>> moments, const std::vector<Pair>& exempt,
              const std::vector<Pair>& listed, const std::vector<Group>& groups);
 
+    // The same with conflicts between those of these pairs that have none; which is a pair's place in the
+    // list.
+    Question apart(const std::vector<Pair>& pairs) const;
+
     Index count() const { return count_of(items); }
     bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
+    // Where in the list the two are that are apart only because of it; -1: they are not.
+    Index apart(Index i, Index j) const {
+        if (apart_.empty()) return -1;
+        const auto known = apart_.find(key(i, j));
+        return known == apart_.end() ? -1 : known->second;
+    }
+    bool has_apart() const { return !apart_.empty(); }
 
     // How far a tied item is from this one, by their positions on the side.
     Bytes shift(Side side, Index i, const Tie& tie) const {
@@ -71,8 +85,16 @@ class Question {
     bool pin_stands(const Item& item) const;
     void find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed);
     void add_cliques(const std::vector<Index>& some);
+    std::vector<Index> clique_from(std::vector<Index> clique, const std::vector<Index>& sorted) const;
+    void find_rows_of();
+
+    static std::uint64_t key(Index i, Index j) {
+        const auto [low, high] = std::minmax(i, j);
+        return (static_cast<std::uint64_t>(low) << 32) | static_cast<std::uint64_t>(high);
+    }
 
     std::vector<search::IndexSet> adjacent_;
+    std::unordered_map<std::uint64_t, Index> apart_;
 };
 
 }  // namespace memstow::proof
