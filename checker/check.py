@@ -608,11 +608,14 @@ class Proof:
                     require(left[k] >= 0, "more than a pair costs")
             return sure + sum(weight for _, weight in weights)
         require(kind == 1, "an unknown node")
-        least, tried = inf, set[int]()
-        for k in self.core(self.number(), height, paid):
-            if k not in excluded:
-                least = min(least, self.least_cost(height, paid | {k}, excluded | tried, depth + 1))
-                tried.add(k)
+        least = inf
+        rest = [k for k in self.core(self.number(), height, paid) if k not in excluded]
+        while rest:
+            place = self.number()
+            require(place < len(rest), "no such pair")
+            k = rest.pop(place)
+            least = min(least, self.least_cost(height, paid | {k}, excluded, depth + 1))
+            excluded = excluded | {k}
         return least
 
     def core(self, number: int, height: int, paid: set[int]) -> list[int]:

@@ -962,10 +962,9 @@ class Proof {
         file_.ascending(marks_.size(), "pair",
                         [&](Number one) { apart_.push_back(static_cast<Index>(one)); });
         problem_.keep_apart(apart_);
-        if (!shows_) return;
-        std::cout << "from here on these are apart";
-        for (const Index k : apart_) std::cout << ", " << words_of(k);
-        std::cout << '\n';
+        for (const Index k : apart_) {
+            if (shows_) std::cout << "from here on apart: " << words_of(k) << '\n';
+        }
     }
 
     std::string words_of(Index pair) const {
@@ -988,18 +987,21 @@ class Proof {
         if (kind == 0) return paid;
         if (kind == 2) return weighted(height, paid);
         if (kind != 1) fail("an unknown kind of node, " + std::to_string(kind));
-        const Core& branched = core(file_.number(), height);
-        std::vector<Index> tried;
+        std::vector<Index> rest = core(file_.number(), height).pairs;
+        std::erase_if(rest, [&](Index k) { return marks_[k] == Mark::excluded; });
+        const std::vector<Index> all = rest;
         Bytes least = Shown::kNone;
-        for (const Index k : branched.pairs) {
-            if (marks_[k] == Mark::excluded) continue;
+        while (!rest.empty()) {
+            const Number at = file_.number();
+            if (at >= rest.size()) fail("a pair that there is not");
+            const Index k = rest[at];
+            rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
             if (shows_) std::cout << std::string(2 * depth, ' ') << "if these pay: " << words_of(k) << '\n';
             marks_[k] = Mark::paid;
             least = std::min(least, least_cost(height, paid + problem_.open_pairs[k].cost, depth + 1));
             marks_[k] = Mark::excluded;
-            tried.push_back(k);
         }
-        for (const Index k : tried) marks_[k] = Mark::open;
+        for (const Index k : all) marks_[k] = Mark::open;
         return least;
     }
 
@@ -1036,10 +1038,8 @@ class Proof {
         const Bytes height = file_.amount();
         if (height_ && height != *height_) fail("a conclusion for another height");
         const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
-        if (shows_) {
-            if (!apart_.empty()) std::cout << "core " << cores_.size() << ": ";
-            std::cout << "no layout has a peak of at most " << height << '\n';
-        }
+        if (shows_ && !apart_.empty()) std::cout << "core " << cores_.size() << ": ";
+        if (shows_) std::cout << "no layout has a peak of at most " << height << '\n';
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
             const bool has_room = height_ == kLimit && problem_.may_leave_the_capacities(i);

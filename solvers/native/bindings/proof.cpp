@@ -72,10 +72,11 @@ class NamedFile {
     void finish() {
         write([&] {
             file_->finish();
+            steps_ = file_->steps();
             file_.reset();
         });
     }
-    std::uint64_t steps() const { return file_ ? file_->steps() : 0; }
+    std::uint64_t steps() const { return file_ ? file_->steps() : steps_; }
 
   private:
     template <typename Act>
@@ -90,7 +91,8 @@ class NamedFile {
     }
 
     std::string path_;
-    std::optional<proof::ProofFile> file_;
+    std::optional<proof::ProofFile> file_;  // none once it is finished
+    std::uint64_t steps_ = 0;
 };
 
 proof::CostProof costs_of(const std::vector<std::tuple<Index, Index, Bytes, std::uint64_t>>& pairs,

@@ -301,6 +301,11 @@ constexpr std::size_t kMostVertices = 1500;
 
 }  // namespace
 
+std::vector<Index> heavy_clique(std::vector<std::vector<std::uint64_t>> adjacent, std::vector<Bytes> weights,
+                                std::int64_t nodes, Bytes above) {
+    return HeaviestClique(std::move(adjacent), std::move(weights), nodes, above).find();
+}
+
 LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit,
                        std::int64_t nodes, Bytes above) {
     const std::vector<char> bound = bound_items(instance, pools);
@@ -332,7 +337,7 @@ LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools,
         }
     }
     LiveBound best;
-    for (Index v : HeaviestClique(std::move(adjacent), std::move(weights), nodes, above).find()) {
+    for (Index v : heavy_clique(std::move(adjacent), std::move(weights), nodes, above)) {
         best.parts.push_back(vertices[v]);
     }
     std::sort(best.parts.begin(), best.parts.end());

@@ -1,6 +1,7 @@
 // Lower bounds from sets of parts that must all be apart: what they need adds up.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,11 @@ LiveBound live_bound(const Instance& instance, const std::vector<bool>& pools, B
 // not 0, any clique that needs more than that will do, and no other is looked for.
 LiveBound clique_bound(const Instance& instance, const std::vector<bool>& pools, Bytes unit,
                        std::int64_t nodes, Bytes above = 0);
+
+// A clique of a graph, whose vertices have a row of bits each, of great weight: the greatest, unless more
+// than `nodes` have to be searched. Where `above` is not 0, the first that weighs more than that.
+std::vector<Index> heavy_clique(std::vector<std::vector<std::uint64_t>> adjacent, std::vector<Bytes> weights,
+                                std::int64_t nodes, Bytes above = 0);
 
 // What items that can go to no other than some pools need there at once.
 struct Need {

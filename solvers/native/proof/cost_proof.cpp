@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kFirstEffort = 200'000;  // of one search; later ones may take more
 constexpr std::int64_t kShrinkEffort = 50'000;
 constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of steps
-constexpr std::int64_t kMostTreeSteps = 50'000'000;        // some tenths of a second
+constexpr std::int64_t kMostTreeSteps = 3'000'000'000;     // some tenths of a second
 constexpr int kDeepest = 400;                              // checkers read no tree that is much deeper
 
 // That to pay for a pair of each core takes so much: weights of the cores where that is enough, and a branch
@@ -48,7 +48,9 @@ class CostTree {
             std::vector<std::pair<std::uint64_t, Bytes>> weights;
             for (const auto& [core, weight] : one.weights) weights.emplace_back(number_of[core], weight);
             std::sort(weights.begin(), weights.end());
-            if (one.branch >= 0) {
+            if (one.place >= 0) {
+                all.push_back(static_cast<std::uint64_t>(one.place));
+            } else if (one.branch >= 0) {
                 all.insert(all.end(), {kBranch, number_of[one.branch]});
             } else if (weights.empty()) {
                 all.push_back(kPaid);
@@ -68,9 +70,10 @@ class CostTree {
     enum Kind : std::uint64_t { kPaid = 0, kBranch = 1, kWeights = 2 };
     enum class Mark : char { open, paid, excluded };
     using Weights = std::vector<std::pair<Index, Bytes>>;
-    struct Node {
+    struct Node {  // or which pair a node is for, among those of the branch that have none yet
         Index branch = -1;
         Weights weights{};
+        Index place = -1;
     };
 
     void set(Index pair, Mark mark) {
@@ -82,9 +85,10 @@ class CostTree {
         marks_[pair] = mark;
     }
 
-    // Each core of which nothing is paid takes what all of its open pairs have left.
+    // Each core of which nothing is paid takes what all of its open pairs have left, those with the fewest
+    // first.
     void weigh() {
-        std::vector<Bytes> left = costs_;
+        left_ = costs_;
         order_.clear();
         weights_.clear();
         weight_ = 0;
@@ -92,19 +96,34 @@ class CostTree {
             if (hits_[k] == 0) order_.push_back(k);
         }
         std::stable_sort(order_.begin(), order_.end(), [&](Index a, Index b) { return open_[a] < open_[b]; });
-        steps_ += count_of(left) + count_of(order_);
-        for (const Index k : order_) {
-            if (open_[k] == 0) return;  // it is the first
+        steps_ += count_of(left_) + count_of(order_);
+        for (const Index core : order_) {
+            if (open_[core] == 0) return;  // it is the first
             Bytes least = std::numeric_limits<Bytes>::max();
-            for (const Index pair : *cores_[k]) {
-                if (marks_[pair] == Mark::open) least = std::min(least, left[pair]);
+            for (const Index pair : *cores_[core]) {
+                if (marks_[pair] == Mark::open) least = std::min(least, left_[pair]);
             }
-            steps_ += 2 * count_of(*cores_[k]);
+            steps_ += 2 * count_of(*cores_[core]);
             if (least == 0) continue;
-            for (const Index pair : *cores_[k]) left[pair] -= least;
-            weights_.emplace_back(k, least);
+            for (const Index pair : *cores_[core]) left_[pair] -= least;
+            weights_.emplace_back(core, least);
             weight_ += least;
         }
+    }
+
+    // The core with the fewest pairs that would have to be looked into.
+    Index choose(Bytes paid) const {
+        Index best = -1, fewest = 0;
+        for (const Index core : order_) {
+            Index open = 0;
+            for (const Index pair : *cores_[core]) {
+                open += marks_[pair] == Mark::open && paid + weight_ + left_[pair] < wanted_ ? 1 : 0;
+            }
+            if (best >= 0 && open >= fewest) continue;
+            best = core;
+            fewest = open;
+        }
+        return best;
     }
 
     bool node(Bytes paid, int depth) {
@@ -112,23 +131,33 @@ class CostTree {
         if (paid >= wanted_) return nodes_.emplace_back(), true;
         weigh();
         if (order_.empty()) return false;
-        const Index core = order_[0];
-        if (open_[core] > 0 && paid + weight_ >= wanted_) {
+        if (open_[order_[0]] > 0 && paid + weight_ >= wanted_) {
             keep_weights(paid);
             return true;
         }
+        const Index core = choose(paid);
         is_used_[core] = 1;
-        nodes_.push_back({core});
-        Pairs tried;
-        bool shown = true;
+        nodes_.push_back({.branch = core});
+        Pairs rest;
+        std::vector<std::pair<Bytes, Index>> ways;  // first those with which the weights may be enough
         for (const Index pair : *cores_[core]) {
-            if (!shown || marks_[pair] != Mark::open) continue;
+            if (marks_[pair] != Mark::open) continue;
+            rest.push_back(pair);
+            ways.emplace_back(-left_[pair], pair);
+        }
+        const Pairs all = rest;
+        std::sort(ways.begin(), ways.end());
+        bool shown = true;
+        for (auto way = ways.begin(); shown && way != ways.end(); ++way) {
+            const Index pair = way->second;
+            const auto place = std::find(rest.begin(), rest.end(), pair);
+            nodes_.push_back({.place = static_cast<Index>(place - rest.begin())});
+            rest.erase(place);
             set(pair, Mark::paid);
             shown = node(paid + costs_[pair], depth + 1);
             set(pair, Mark::excluded);
-            tried.push_back(pair);
         }
-        for (const Index pair : tried) set(pair, Mark::open);
+        for (const Index pair : all) set(pair, Mark::open);
         return shown;
     }
 
@@ -156,10 +185,11 @@ class CostTree {
     std::vector<Mark> marks_;
     std::vector<Index> open_, hits_;  // by core: how many of its pairs are so
     std::vector<char> is_used_;
-    std::vector<Node> nodes_;  // each before those below it
-    std::vector<Index> order_;
+    std::vector<Node> nodes_;   // each before those below it
+    std::vector<Index> order_;  // cores of which nothing is paid
     Weights weights_;
-    Bytes weight_ = 0;
+    Bytes weight_ = 0;         // of all
+    std::vector<Bytes> left_;  // by pair, of its cost, without what the weights ask
     std::int64_t steps_ = 0;
 };
 
@@ -180,8 +210,11 @@ CostProof::Attempt CostProof::attempt(const Place& place, const Pairs& apart, st
                                       Budget& budget) const {
     std::vector<Question::Pair> pairs;
     for (const Index k : apart) pairs.emplace_back(pairs_[k].first, pairs_[k].second);
-    const Question question = place.question.apart(pairs);
-    budget.count(std::int64_t{question.count()} * question.count() / 16 + count_of(pairs));
+    Bytes room = place.end;
+    for (const Range& range : place.question.reserved)
+        room -= std::max(std::min(range.end, place.end) - range.begin, Bytes{0});
+    const Question question = place.question.apart(pairs, lays_ ? 0 : std::max(room, Bytes{1}));
+    budget.count(std::int64_t{question.count()} * question.count() + count_of(pairs));
     Attempt made;
     Budget part(-1, most_work, &budget);
     ProofSearch search(question, made.steps, part);

@@ -5,8 +5,16 @@
 #include <set>
 
 #include "core/arithmetic.hpp"
+#include "core/bounds.hpp"
 
 namespace memstow::proof {
+namespace {
+
+// Looking for a heavy clique takes time with the square of the items.
+constexpr std::size_t kMostInClique = 512;
+constexpr std::int64_t kCliqueNodes = 2'000;
+
+}  // namespace
 
 Question::Question(std::vector<Item> all, std::vector<Range> ranges,
                    std::vector<std::vector<Range>> barred_ranges, std::vector<std::vector<Index>> moments,
@@ -55,7 +63,7 @@ void Question::find_rows_of() {
     }
 }
 
-Question Question::apart(const std::vector<Pair>& pairs) const {
+Question Question::apart(const std::vector<Pair>& pairs, Bytes above) const {
     Question all = *this;
     const auto tied = [&](Index i, Index j) {
         return std::any_of(ties[i].begin(), ties[i].end(), [&](const Tie& tie) { return tie.to == j; });
@@ -71,15 +79,18 @@ Question Question::apart(const std::vector<Pair>& pairs) const {
     std::erase_if(all.rows, [&](const std::vector<Index>& row) {
         return row.size() == 1 && !all.neighbours[row[0]].empty();
     });
-    // A row for each pair that is in none, the larger items first.
+    // A row for each pair that is in none, the larger items first, and before them those of the same pools.
     std::vector<search::IndexSet> together(items.size(), search::IndexSet(items.size()));
     for (const auto& [i, j] : pairs) {
         if (together[i].has(j) || all.apart(i, j) < 0) continue;
         search::IndexSet both = all.adjacent_[i];
         both &= all.adjacent_[j];
         std::vector<Index> sorted = both.list();
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [&](Index a, Index b) { return items[a].size > items[b].size; });
+        std::stable_sort(sorted.begin(), sorted.end(), [&, i = i](Index a, Index b) {
+            const bool first = items[a].barred == items[i].barred,
+                       second = items[b].barred == items[i].barred;
+            return first != second ? first : items[a].size > items[b].size;
+        });
         std::vector<Index> row = all.clique_from({i, j}, sorted);
         std::sort(row.begin(), row.end());
         search::IndexSet members(items.size());
@@ -87,8 +98,34 @@ Question Question::apart(const std::vector<Pair>& pairs) const {
         for (const Index k : row) together[k] |= members;
         all.rows.push_back(std::move(row));
     }
+    all.add_heavy_cliques(above);
     all.find_rows_of();
     return all;
+}
+
+// Of items that may be in the same pools.
+void Question::add_heavy_cliques(Bytes above) {
+    for (Index ranges = 0; ranges < count_of(barred); ++ranges) {
+        std::vector<Index> some;
+        for (Index i = 0; i < count(); ++i) {
+            if (items[i].barred == ranges) some.push_back(i);
+        }
+        if (some.size() > kMostInClique) continue;
+        std::vector<std::vector<std::uint64_t>> adjacent(some.size());
+        std::vector<Bytes> weights;
+        for (std::size_t a = 0; a < some.size(); ++a) {
+            weights.push_back(items[some[a]].size);
+            adjacent[a].resize((some.size() + 63) / 64);
+            for (std::size_t b = 0; b < some.size(); ++b) {
+                if (conflict(some[a], some[b])) adjacent[a][b / 64] |= std::uint64_t{1} << (b % 64);
+            }
+        }
+        std::vector<Index> row;
+        for (const Index v : heavy_clique(std::move(adjacent), std::move(weights), kCliqueNodes, above))
+            row.push_back(some[v]);
+        std::sort(row.begin(), row.end());
+        if (row.size() > 1) rows.push_back(std::move(row));
+    }
 }
 
 void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed) {

@@ -47,7 +47,8 @@ class Question {
 
     // The same with conflicts between those of these pairs that have none; which is a pair's place in the
     // list.
-    Question apart(const std::vector<Pair>& pairs) const;
+    // A clique that is larger than `above` shows most.
+    Question apart(const std::vector<Pair>& pairs, Bytes above) const;
 
     Index count() const { return count_of(items); }
     bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
@@ -86,6 +87,7 @@ class Question {
     void find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed);
     void add_cliques(const std::vector<Index>& some);
     std::vector<Index> clique_from(std::vector<Index> clique, const std::vector<Index>& sorted) const;
+    void add_heavy_cliques(Bytes above);
     void find_rows_of();
 
     static std::uint64_t key(Index i, Index j) {
