@@ -375,6 +375,7 @@ let steps_of known digest data =
           | 3L ->
               let height = amount () in
               Conclude (height, derivation ())
+          | 5L | 6L -> refuse "the proof is about reuse costs"
           | _ -> fail "an unknown kind of step"
         in
         incr step;

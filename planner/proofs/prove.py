@@ -34,6 +34,8 @@ from memstow.solvers.core import Budget, CostProof, ProofFile, ProofQuestion
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
+MOST_COSTS: Final = 100_000
+"""Of more pairs no least cost is looked for."""
 _LATEST: Final = LIMIT  # The checker reads no later times.
 _COST: Final = "reuse_cost"
 _WITHOUT_CORES: Final = 1_000_000
@@ -122,7 +124,9 @@ def not_about(problem: Problem) -> str | None:
     """Why nothing can be proven of a plan, unless it is that nothing fits."""
     if terms_with_proofs(problem):
         return None
-    return f"proofs are about {_peak_of(problem)} or `reuse_cost` as the first term, or that nothing fits"
+    several = "of several pools " if len(problem.pools) > 1 else ""
+    about = f"{several}proofs are about {_peak_of(problem)} or `reuse_cost`"
+    return f"{about} as the first term, or that nothing fits"
 
 
 def begins_with_peak(problem: Problem) -> bool:
@@ -315,7 +319,7 @@ class _Writer:
 
     def _costs(self, file: "ProofFile", wanted: Sequence[tuple[int, int]]) -> list[int]:
         """Write that layouts up to each height cost so much, or what of that can be shown."""
-        fixed, pairs = _costs_of(self._problem)
+        fixed, pairs = costs_of(self._problem)
         at = {index: number for number, index in enumerate(self._sized)}
         open_pairs = [
             (at[i], at[j], cost, number)
@@ -326,7 +330,8 @@ class _Writer:
         shown = list[int]()
         for height, cost in wanted:
             known = fixed
-            if cost > fixed and open_pairs and len(self._sized) <= MOST_BUFFERS:
+            is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
+            if cost > fixed and open_pairs and is_small:
                 asked = self._question(height, self._sized)
                 if asked is not None:
                     question, end = asked
@@ -343,7 +348,7 @@ def _finished(file: "ProofFile") -> int:
     return file.steps
 
 
-def _costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
+def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
     """What every layout pays, and the pairs that pay or not, as a proof numbers them, with their cost."""
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     costs = Counter[tuple[int, int]]()

@@ -1,4 +1,4 @@
-"""A proof in words: from its conclusion down to what each of its cases rests on.
+"""A proof in words: from its conclusions down to what each of their cases rests on.
 
 `check` says whether a proof is right; here one that was accepted is read again, in the form of
 docs/proofs.md, for people who want to see why.
@@ -8,16 +8,19 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Problem, end_of
 from memstow.planner.model.records import record
+from memstow.planner.proofs.prove import costs_of
 
 MOST_BYTES: Final = 16 << 20
 """Of a proof that is read as a whole."""
 MOST_STEPS: Final = 300
+_MOST_NAMED: Final = 20
 _HEADER: Final = len(b"memstow proof 1\n") + 32
-_LEMMA, _FORGET, _CONCLUDE, _SPACE = 1, 2, 3, 4
+_LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST = range(1, 7)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
+_PAID, _BRANCH, _WEIGHTS = range(3)
 
 
 @record
@@ -58,49 +61,121 @@ class _Stated:
     cases: tuple[_Case, ...]
 
 
+@record
+class _Core:
+    """Pairs of which every layout within a height pays one."""
+
+    pairs: tuple[int, ...]
+    height: int
+    case: _Case
+
+
+@record
+class _Cost:
+    """What every layout within a height pays at least, and the cores that show it."""
+
+    height: int
+    least: int | None
+    """None: there is no such layout."""
+    cores: tuple[int, ...]
+
+
 def walk_of(problem: Problem, path: "str | os.PathLike[str]") -> Walk | None:
     """The steps of a proof that was accepted; None where it is too long to be read, or concludes nothing."""
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         return None
-    conclusion, lemmas = _read(data)
-    if conclusion is None:
+    reader = _Reader(problem, _numbers(data))
+    reader.read()
+    words = _Words(problem, reader)
+    steps, waiting = [words.cost(cost) for cost in reader.costs], list[_Case]()
+    if reader.conclusion is not None:
+        height, case = reader.conclusion
+        steps.append(Step(f"No plan has a peak below {height + 1:,}: {words.why(case)}.", case.crowd))
+        waiting.append(case)
+    used = sorted({number for cost in reader.costs for number in cost.cores})
+    steps += [words.core(number) for number in used[: MOST_STEPS - len(steps)]]
+    waiting += [reader.cores[number].case for number in reversed(used)]
+    if not steps:
         return None
-    height, case = conclusion
-    words = _Words(problem)
-    steps = [Step(f"No plan has a peak below {height + 1:,}: {words.why(case)}.", case.crowd)]
-    seen, waiting = set[int](), [case]
+    count, seen = len(steps) + max(len(used) - MOST_STEPS, 0), set[int]()
     while waiting:
         case = waiting.pop()
         if case.closer != _BY_LEMMA or case.lemma in seen:
             continue
         seen.add(case.lemma)
-        stated = lemmas[case.lemma]
+        stated = reader.lemmas[case.lemma]
         if len(steps) < MOST_STEPS:
             steps.append(words.step(case.lemma, stated))
         waiting += reversed(stated.cases)
-    return Walk(tuple(steps), 1 + len(seen) - len(steps))
+    return Walk(tuple(steps), count + len(seen) - len(steps))
 
 
-def _read(data: bytes) -> tuple[tuple[int, _Case] | None, list[_Stated]]:
-    """The strongest conclusion, and all lemmas by their numbers."""
-    numbers = _numbers(data)
-    lemmas = list[_Stated]()
-    strongest: tuple[int, _Case] | None = None
-    for kind in numbers:
-        if kind == _LEMMA:
-            lemmas.append(_lemma(numbers, len(lemmas)))
-        elif kind == _CONCLUDE:
-            height = next(numbers)
-            case = _case(numbers, len(lemmas))
-            if strongest is None or height > strongest[0]:
-                strongest = height, case
-        elif kind in (_FORGET, _SPACE):
-            next(numbers)
-        else:
-            break
-    return strongest, lemmas
+class _Reader:
+    """The steps of a proof: its strongest conclusion, all lemmas and cores by their numbers, and costs."""
+
+    def __init__(self, problem: Problem, numbers: Iterator[int]) -> None:
+        self._numbers = numbers
+        self.fixed, self.pairs = costs_of(problem)
+        self.lemmas = list[_Stated]()
+        self.conclusion: tuple[int, _Case] | None = None
+        self.cores = list[_Core]()
+        self.costs = list[_Cost]()
+
+    def read(self) -> None:
+        """All steps."""
+        numbers, apart = self._numbers, tuple[int, ...]()
+        for kind in numbers:
+            if kind == _LEMMA:
+                self.lemmas.append(_lemma(numbers, len(self.lemmas)))
+            elif kind == _CONCLUDE:
+                height = next(numbers)
+                case = _case(numbers, len(self.lemmas))
+                if apart:
+                    self.cores.append(_Core(apart, height, case))
+                elif self.conclusion is None or height > self.conclusion[0]:
+                    self.conclusion = height, case
+            elif kind in (_FORGET, _SPACE):
+                next(numbers)
+            elif kind == _APART:
+                apart = tuple(_ascending(numbers))
+            elif kind == _COST:
+                height, cores = next(numbers), set[int]()
+                least = self._least(cores, self.fixed, frozenset())
+                self.costs.append(_Cost(height, least, tuple(sorted(cores))))
+            else:
+                break
+
+    def _least(self, cores: set[int], paid: int, excluded: frozenset[int]) -> int | None:
+        """What a node of a tree shows, and the cores that it uses."""
+        kind = next(self._numbers)
+        if kind == _PAID:
+            return paid
+        if kind == _WEIGHTS:
+            weights = _ascending(self._numbers, 1)
+            cores.update(weights)
+            return paid + sum(weight for (weight,) in weights.values())
+        number = next(self._numbers)
+        cores.add(number)
+        rest = [pair for pair in self.cores[number].pairs if pair not in excluded]
+        known = list[int]()
+        while rest:
+            pair = rest.pop(next(self._numbers))
+            below = self._least(cores, paid + self.pairs[pair][2], excluded)
+            known += [] if below is None else [below]
+            excluded |= {pair}
+        return min(known, default=None)
+
+
+def _ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
+    """A list of gaps, and so many numbers after each."""
+    some, following = dict[int, list[int]](), 0
+    for _ in range(next(numbers)):
+        one = following + next(numbers)
+        some[one] = [next(numbers) for _ in range(more)]
+        following = one + 1
+    return some
 
 
 def _numbers(data: bytes) -> Iterator[int]:
@@ -114,11 +189,7 @@ def _numbers(data: bytes) -> Iterator[int]:
 
 
 def _lemma(numbers: Iterator[int], made: int) -> _Stated:
-    buffers, following = list[int](), 0
-    for _ in range(next(numbers)):
-        buffers.append(following + next(numbers))
-        following = buffers[-1] + 1
-        next(numbers), next(numbers)
+    buffers = _ascending(numbers, 2)
     rule = next(numbers)
     about = () if rule == _DERIVED else (next(numbers), next(numbers))
     count = 1 if rule in (_DERIVED, _TWINS) else 2
@@ -135,18 +206,43 @@ def _case(numbers: Iterator[int], made: int) -> _Case:
     if kind == _EMPTY:
         return _Case(kind)
     begin, end = next(numbers), next(numbers)
-    crowd, following = list[int](), 0
-    for _ in range(next(numbers)):
-        crowd.append(following + next(numbers))
-        following = crowd[-1] + 1
-    return _Case(kind, begin=begin, end=end, crowd=tuple(crowd))
+    return _Case(kind, begin=begin, end=end, crowd=tuple(_ascending(numbers)))
 
 
 class _Words:
     """What steps say."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, reader: _Reader) -> None:
         self._buffers = problem.buffers
+        self._most = max(map(end_of, problem.pools))
+        self._reader = reader
+
+    def cost(self, cost: _Cost) -> Step:
+        """What a tree shows."""
+        cores = [self._reader.cores[number] for number in cost.cores]
+        pays = f"each pays for a pair of each of {len(cores):,} cores" if len(cores) > 1 else "by its core"
+        pays = pays if cores else "pairs that share memory in every plan cost as much"
+        what = f"No plan{self._within(cost.height)}"
+        if cost.least is None:
+            return Step(f"{what} exists: {pays}.", self._members(cores))
+        return Step(f"{what} has a reuse cost below {cost.least:,}: {pays}.", self._members(cores))
+
+    def core(self, number: int) -> Step:
+        """Why one of some pairs is paid."""
+        core = self._reader.cores[number]
+        pairs = [self._reader.pairs[pair] for pair in core.pairs]
+        names = [f"{self._buffers[i].id} and {self._buffers[j].id}" for i, j, _ in pairs[:_MOST_NAMED]]
+        more = [f"one of {len(pairs) - len(names):,} other pairs"] if len(pairs) > len(names) else []
+        paid = ", or ".join([*names, *more])
+        text = f"Core {number:,}: each plan{self._within(core.height)} pays for {paid}."
+        return Step(f"{text} If all are apart: {self.why(core.case)}.", self._members([core]))
+
+    def _within(self, height: int) -> str:
+        return "" if height >= self._most else f" with a peak of at most {height:,}"
+
+    def _members(self, cores: list[_Core]) -> tuple[int, ...]:
+        pairs = {pair for core in cores for pair in core.pairs}
+        return tuple(sorted({i for pair in pairs for i in self._reader.pairs[pair][:2]}))
 
     def why(self, case: _Case) -> str:
         """Why a case has no layout."""

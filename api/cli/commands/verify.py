@@ -361,7 +361,7 @@ def _print_json(verdict: "Verdict", proof: "CheckedProof | None" = None) -> None
     document = as_data(verdict)
     if proof is not None:
         said = {"verified": proof.verified, "says": proof.says, "bound": proof.bound, "sha256": proof.sha256}
-        document["proof"] = said
+        document["proof"] = {**said, "bounds": list(proof.bounds)}
     print(json.dumps(document, indent=2))
 
 

@@ -143,7 +143,7 @@ REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
     ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "its objective does not begin with `max_peak`"),
     ((), {"pools": [{"id": "memory", "banks": [{"size": 64}]}]}, "banks"),
-    ((), {"objective": ["reuse_cost"]}, "its objective does not begin with the peak"),
+    ((), {"objective": ["placement_cost"]}, "its objective does not begin with the peak or `reuse_cost`"),
 ]
 
 
@@ -344,11 +344,58 @@ def test_a_page_walks_through_a_proof(cli: Cli, three: Path, tmp_path: Path) -> 
 
 def test_of_another_term_of_one_pool_it_is_said_as_well(cli: Cli, three: Path) -> None:
     problem = json.loads(three.read_bytes())
-    problem |= {"pools": [{"id": "memory", "capacity": 200}], "objective": ["reuse_cost"]}
+    problem |= {"pools": [{"id": "memory", "capacity": 200}], "objective": ["placement_cost"]}
     three.write_text(json.dumps(problem))
     code, out, err = solve_and_prove(cli, three)
     assert (code, "proves" in out) == (Exit.DONE, False)
-    assert "plan.proof is not written: proofs are about the peak, or that nothing fits" in err
+    assert "plan.proof is not written: proofs are about the peak or `reuse_cost` as the first term" in err
+
+
+def tiles(*objective: str) -> dict[str, Any]:
+    """Three that live one after the other, of which two fit beside each other."""
+    costs = {("tile0", "tile1"): 5, ("tile1", "tile2"): 5, ("tile0", "tile2"): 1}
+    return {
+        "version": 1,
+        "pools": [{"id": "memory", "capacity": 10}],
+        "buffers": [{"id": f"tile{i}", "size": 4, "lifetime": [i, i + 1]} for i in range(3)],
+        "reuse_costs": [{"buffers": pair, "cost": cost} for pair, cost in costs.items()],
+        "objective": objective,
+    }
+
+
+def test_reuse_costs_are_proven_and_then_the_peak(cli: Cli, three: Path, tmp_path: Path) -> None:
+    three.write_text(json.dumps(tiles("reuse_cost", "peak")))
+    code, out, err = solve_and_prove(cli, three)
+    assert (code, err) == (Exit.DONE, "")
+    proven = "no plan has a reuse cost below 1, and no plan as good in that has a peak below 8"
+    assert f"plan.proof proves that {proven} (" in out
+    verdict = second(written(tmp_path), tmp_path)
+    assert (verdict.code, verdict.words) == (VERIFIED, "verified: reuse cost 1 is least, then peak 8")
+    verify = ("verify", three, tmp_path / "plan.json", "--strict", "--proof", tmp_path / "plan.proof")
+    ran = cli(*verify)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "verified: reuse cost 1 is least, then peak 8" in ran.out
+    assert json.loads(cli(*verify, "--json").out)["proof"]["bounds"] == [1, 8]
+    # In the other order all three share the same bytes.
+    three.write_text(json.dumps(tiles("peak", "reuse_cost")))
+    assert solve_and_prove(cli, three)[0] == Exit.DONE
+    assert second(written(tmp_path), tmp_path).words == "verified: peak 4 is least, then reuse cost 11"
+
+
+def test_of_a_reuse_cost_that_is_not_shown_it_is_said(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memstow.planner.proofs import prove
+
+    three.write_text(json.dumps(tiles("peak", "reuse_cost")))
+    monkeypatch.setattr(prove, "MOST_COSTS", 0)
+    code, out, err = solve_and_prove(cli, three)
+    assert code == Exit.DONE
+    assert "plan.proof proves that no plan has a peak below 4 (1 step" in out
+    assert "plan.proof proves only that no plan as good in that has a reuse cost below 0, not 11" in err
+    assert second(written(tmp_path), tmp_path).words == "verified: peak 4 is least"
+    verify = ("verify", three, tmp_path / "plan.json", "--strict", "--proof", tmp_path / "plan.proof")
+    assert cli(*verify).code != Exit.DONE
 
 
 def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
