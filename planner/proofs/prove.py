@@ -221,7 +221,7 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
 
 def _may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
     names = buffer.pools if buffer.pool is None else (buffer.pool,)
-    return any(pool.capacity is None for pool in problem.pools if names is None or pool.id in names)
+    return any(end_of(pool) == LIMIT for pool in problem.pools if names is None or pool.id in names)
 
 
 class _Writer:
@@ -414,12 +414,10 @@ class Space:
 
     def __init__(self, problem: Problem, height: int) -> None:
         self._pools = problem.pools
-        # Up to 2^62 those of several that have no capacity are left out.
-        with_all = len(problem.pools) == 1 or height < LIMIT
-        self._lengths = [
-            min(end_of(pool), height) if with_all or pool.capacity is not None else 0
-            for pool in problem.pools
-        ]
+        # Of several those without an end are left out.
+        lengths = (min(end_of(pool), height) for pool in problem.pools)
+        several = len(problem.pools) > 1
+        self._lengths = [0 if several and length == LIMIT else length for length in lengths]
         self._starts = [0]
         self._base = problem.pools[0].base or 0
         self.end = self._lengths[0]

@@ -13,7 +13,7 @@ constexpr std::int64_t kFirstEffort = 200'000;  // of one search; later ones may
 constexpr std::int64_t kShrinkEffort = 50'000;
 constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of steps
 constexpr std::int64_t kMostTreeSteps = 3'000'000'000;     // some tenths of a second
-constexpr int kDeepest = 400;                              // checkers read no tree that is much deeper
+constexpr int kDeepestTree = 400;                              // checkers read no tree that is much deeper
 
 // That to pay for a pair of each core takes so much: weights of the cores where that is enough, and a branch
 // for each pair of one of them where it is not.
@@ -127,7 +127,7 @@ class CostTree {
     }
 
     bool node(Bytes paid, int depth) {
-        if (depth > kDeepest || steps_ > kMostTreeSteps) return false;
+        if (depth > kDeepestTree || steps_ > kMostTreeSteps) return false;
         if (paid >= wanted_) return nodes_.emplace_back(), true;
         weigh();
         if (order_.empty()) return false;
