@@ -712,7 +712,9 @@ class Proof {
         return made_ - back;
     }
 
-    const std::string& id(Index item) const { return problem_.buffers[item].id; }
+    std::string id(Index item) const {
+        return shows_ ? printable(problem_.buffers[item].id) : problem_.buffers[item].id;
+    }
     Bytes size(Index item) const { return problem_.buffers[item].size; }
 
     void lemma() {
@@ -1128,7 +1130,7 @@ int main(int count, char** words) {
     const bool shows = std::string_view(words[1]) == "--text";
     const Verdict verdict =
         verdict_of([&] { return verdict_on(words[shows ? 2 : 1], shows ? nullptr : words[2], words[3]); });
-    if (!verdict.words.empty()) std::cout << verdict.words << '\n';
+    if (!verdict.words.empty()) std::cout << printable(verdict.words) << '\n';
     return verdict.code;
 }
 

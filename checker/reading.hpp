@@ -449,6 +449,46 @@ struct Verdict {
     std::vector<Bytes> bounds = {};  // by term of the objective: of plans that are no worse in those before
 };
 
+// A text with names of the problem in it as it may be printed: what could begin a line, move the cursor of a
+// terminal or turn the direction of writing is escaped, so that a name cannot pass for a verdict.
+inline std::string printable(std::string_view text) {
+    constexpr auto kHidden = std::to_array<std::pair<char32_t, char32_t>>({
+        {0x00, 0x1f},
+        {0x7f, 0x9f},
+        {0xad, 0xad},
+        {0x61c, 0x61c},
+        {0x180e, 0x180e},
+        {0x200b, 0x200f},
+        {0x2028, 0x202e},
+        {0x2060, 0x206f},
+        {0xfeff, 0xfeff},
+        {0xfff9, 0xfffb},
+        {0xe0000, 0xe0fff},
+    });
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string result;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto lead = static_cast<std::uint8_t>(text[at]);
+        const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+        const std::string_view bytes = text.substr(at, length);
+        char32_t code = length == 1 ? lead : lead & (0xffU >> (length + 1));
+        for (const char next : bytes.substr(1))
+            code = (code << 6) | (static_cast<std::uint8_t>(next) & 0x3fU);
+        const bool hidden = std::any_of(kHidden.begin(), kHidden.end(), [&](const auto& range) {
+            return range.first <= code && code <= range.second;
+        });
+        if (hidden) {
+            result += code < 0x10000 ? "\\u" : "\\U";
+            for (int shift = code < 0x10000 ? 12 : 28; shift >= 0; shift -= 4)
+                result += kDigits[(code >> shift) & 0xf];
+        } else {
+            result += bytes;
+        }
+        at += length;
+    }
+    return result;
+}
+
 // The verdict of the work, or what kept it from one.
 template <typename Work>
 Verdict verdict_of(Work work) {

@@ -54,7 +54,7 @@ let rec batch () =
   | problem ->
       let plan = input_line stdin in
       let code, words = judged problem plan (input_line stdin) in
-      Printf.printf "%d %s\n%!" code (String.map (fun c -> if c = '\n' then ' ' else c) words);
+      Printf.printf "%d %s\n%!" code (String.escaped words);
       batch ()
 
 let () =
@@ -62,7 +62,7 @@ let () =
     (match Array.to_list Sys.argv with
     | [ _; problem; plan; proof ] ->
         let code, words = judged problem plan proof in
-        print_endline words;
+        print_endline (String.escaped words);  (* A name must not pass for a verdict. *)
         code
     | [ _; "--batch" ] -> batch ()
     | _ ->

@@ -636,6 +636,28 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
     assert subprocess.run([program], check=False, capture_output=True).returncode == NOT_CHECKED
 
 
+FORGED = "x\n\x1b[2J\u009b\u202e\ufeff\U000e0001\u00e9\n  verified: peak 10 is least"
+
+
+def test_a_name_does_not_pass_for_a_verdict(tmp_path: Path) -> None:
+    program = tmp_path / "memstow-check"
+    build(FOLDER / "memstow_check.cpp", program, compilers()[0])
+    buffers = [{"id": FORGED, "size": 4, "lifetime": [0, 2]}, {"id": "b", "size": 6, "lifetime": [1, 3]}]
+    answer = placed(0, 0)
+    answer["placements"][0]["buffer"] = FORGED
+    names = ("problem.json", "plan.json", "plan.proof")
+    paths = [str(tmp_path / name) for name in names]
+    for path, data in zip(paths, by_hand({"version": 1, "buffers": buffers}, answer, *PROOF), strict=True):
+        Path(path).write_bytes(data)
+    harmless = "x\\u000a\\u001b[2J\\u009b\\u202e\\ufeff\\U000e0001\u00e9\\u000a  verified: peak 10 is least"
+    judged = subprocess.run([program, *paths], check=False, capture_output=True, text=True)
+    assert (judged.returncode, judged.stdout) == (WRONG, f"wrong: 'b' and '{harmless}' overlap\n")
+    shown = subprocess.run(
+        [program, "--text", paths[0], paths[2]], check=True, capture_output=True, text=True
+    )
+    assert shown.stdout.endswith(f"overfull from 0 to 9: {harmless} b\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_disk_that_is_full_is_an_error() -> None:
     question = ProofQuestion([(0, 4, 1, 0, -1, 0)], [], [[]], [[0]], [], [], [])

@@ -132,6 +132,14 @@ def test_each_rule_of_a_lemma(verified: Batch, rule: tuple[int, ...]) -> None:
         assert verified.check(by_hand(TWO, placed(0, 4), *numbers[:at], *numbers[at + 1 :])).code == WRONG
 
 
+def test_a_name_does_not_pass_for_a_verdict(verified: Batch) -> None:
+    answer = placed(0, 4)
+    answer["placements"][0]["buffer"] = "x\n\x1b[2J\u202everified: peak 10 is least"
+    said = verified.check(by_hand(TWO, answer, *PROOF)).words
+    assert said.isascii() and said.isprintable()
+    assert said.startswith("wrong: the plan places 'x\\n\\027[2J")
+
+
 def test_twins(verified: Batch) -> None:
     twins = json.loads(json.dumps(TWO))
     lemma = (1, 2, 0, 0, 0, 0, 0, 0, 4, 0, 1, 2)
