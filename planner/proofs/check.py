@@ -4,6 +4,7 @@ The module `_checker` is built from the checker's own source. It is given the by
 the plan as this package writes it, and judges both itself: nothing that memstow has read goes into it.
 """
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -76,6 +77,9 @@ def check_proof(
     """
     problem, name = read_problem(document, "json"), os.fspath(path)
     never: Callable[[], bool] = bool
+    if not os.path.isfile(name) and os.path.exists(name):
+        # Of a pipe or a device that has no end, or that nobody writes to, reading would never end.
+        raise OSError(errno.EINVAL, "a proof is read twice, so it has to be a file", name)
     with open(name, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     answer = check(document, write_plan(problem, plan), name, never if cancel is None else cancel.is_set)

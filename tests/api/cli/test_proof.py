@@ -290,6 +290,24 @@ def test_proofs_that_cannot_be_checked_are_refused(
     assert (ran.code, why in ran.err) == (Exit.USAGE, True), ran.err
 
 
+@pytest.mark.parametrize("command", ["verify", "view"])
+def test_a_pipe_is_no_proof_to_wait_for(cli: Cli, three: Path, tmp_path: Path, command: str) -> None:
+    assert solve_and_prove(cli, three)[0] == Exit.DONE
+    os.mkfifo(tmp_path / "pipe")
+    other_end = os.open(tmp_path / "pipe", os.O_RDWR)  # so that reading would not wait for one
+    os.write(other_end, (tmp_path / "plan.proof").read_bytes())
+    words = {
+        "verify": ("verify", three, tmp_path / "plan.json"),
+        "view": ("view", tmp_path / "plan.json", "--problem", three, "--output", tmp_path / "plan.html"),
+    }
+    try:
+        ran = cli(*words[command], "--proof", tmp_path / "pipe")
+    finally:
+        os.close(other_end)
+    assert ran.code == Exit.USAGE
+    assert "pipe: a proof is read twice, so it has to be a file" in ran.err
+
+
 def test_a_proof_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
     opb, pbp = tmp_path / "p.opb", tmp_path / "p.pbp"
     ran = cli("solve", three, "--opb", opb, "--pbp", pbp, "--proof", tmp_path / "plan.proof")
