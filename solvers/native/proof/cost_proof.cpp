@@ -13,7 +13,7 @@ constexpr std::int64_t kFirstEffort = 200'000;  // of one search; later ones may
 constexpr std::int64_t kShrinkEffort = 50'000;
 constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of steps
 constexpr std::int64_t kMostTreeSteps = 3'000'000'000;     // some tenths of a second
-constexpr int kDeepestTree = 400;                              // checkers read no tree that is much deeper
+constexpr int kDeepestTree = 400;                          // checkers read no tree that is much deeper
 
 // That to pay for a pair of each core takes so much: weights of the cores where that is enough, and a branch
 // for each pair of one of them where it is not.
