@@ -220,8 +220,8 @@ class _Words:
     def cost(self, cost: _Cost) -> Step:
         """What a tree shows."""
         cores = [self._reader.cores[number] for number in cost.cores]
-        pays = f"each pays for a pair of each of {len(cores):,} cores" if len(cores) > 1 else "by its core"
-        pays = pays if cores else "pairs that share memory in every plan cost as much"
+        which = f"each of {len(cores):,} cores" if len(cores) > 1 else "a core"
+        pays = f"each pays for a pair of {which}" if cores else "some pairs share memory in every plan"
         what = f"No plan{self._within(cost.height)}"
         if cost.least is None:
             return Step(f"{what} exists: {pays}.", self._members(cores))

@@ -15,7 +15,7 @@ from typing import Final
 from memstow.planner.formats.native import write_document
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.prove import why_not
-from tests.problems import random_problem
+from tests.problems import costly_problem, random_problem
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "checker"
@@ -110,6 +110,17 @@ def tiny_problem(rng: Random) -> Problem:
     while True:
         problem = random_problem(rng)
         problem = replace(problem, objective=("max_peak",) if len(problem.pools) > 1 else ("peak",))
+        if why_not(problem) is None:
+            return problem
+
+
+def tiny_costs(rng: Random) -> Problem:
+    """The same with little room and costs on most overlaps."""
+    while True:
+        problem = costly_problem(rng, 6)
+        peak = "max_peak" if len(problem.pools) > 1 else "peak"
+        terms = rng.choice((("reuse_cost",), ("reuse_cost", peak), (peak, "reuse_cost")))
+        problem = replace(problem, objective=terms)
         if why_not(problem) is None:
             return problem
 

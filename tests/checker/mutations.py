@@ -1,12 +1,14 @@
 """Attacks on the checker: proofs, plans and problems that were changed, so that what they claim may be false.
 
-`python -m tests.checker.mutations COUNT SEED` makes that many. What the checker calls verified is compared
-with brute force.
+`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs` after it of problems with reuse
+costs. What the checker calls verified is compared with brute force.
 """
 
 import json
+import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -20,6 +22,7 @@ from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.prove import prove_within
 from memstow.solvers.core import Budget
 from tests.checker.checkers import (
@@ -36,9 +39,10 @@ from tests.checker.checkers import (
     document_of,
     numbers_of,
     second,
+    tiny_costs,
     tiny_problem,
 )
-from tests.referee import best, breaks
+from tests.referee import best, breaks, cost
 
 _LARGE = (1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 32, (1 << 32) - 1, 1 << 31)
 
@@ -52,9 +56,11 @@ class Case:
     proof: list[int]
 
 
-def sample(rng: Random, folder: Path, needs_lemmas: bool) -> Case | None:
-    """A case of a tiny problem; None where it has no proof, or none with lemmas."""
-    problem = tiny_problem(rng)
+def sample(
+    rng: Random, folder: Path, needs_lemmas: bool, tiny: "Callable[[Random], Problem]" = tiny_problem
+) -> Case | None:
+    """A case of a tiny problem; None where it has no proof, or none with lemmas or cores."""
+    problem = tiny(rng)
     document, path = document_of(problem), folder / "sample.proof"
     answer = plan(problem, Options(deterministic=True, work_limit=200_000))
     if answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):
@@ -125,7 +131,9 @@ def _change_bytes(rng: Random, data: bytes) -> bytes:
 def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
     buffer = rng.choice(problem["buffers"])
     kind = rng.randrange(10)
-    if kind == 0:
+    if problem.get("reuse_costs") and rng.random() < 0.2:
+        _change_costs(rng, problem)
+    elif kind == 0:
         buffer["size"] = max(buffer["size"] + rng.choice((-1, 1)), 0)
     elif kind == 1:
         buffer["alignment"] = rng.randint(1, 4)
@@ -155,6 +163,19 @@ def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
         problem.setdefault(rng.choice(("exclusive", "conflicts")), []).append(names)
 
 
+def _change_costs(rng: Random, problem: dict[str, Any]) -> None:
+    costs = problem["reuse_costs"]
+    entry, kind = rng.choice(costs), rng.randrange(4)
+    if kind == 0:
+        entry["cost"] = max(entry["cost"] + rng.choice((-1, 1, 2)), 0)
+    elif kind == 1:
+        costs.remove(entry)
+    elif kind == 2:
+        costs.append(json.loads(json.dumps(entry)))
+    else:
+        problem["objective"] = rng.sample(("peak", "reuse_cost", "max_peak"), rng.randint(1, 2))
+
+
 def _change_plan(rng: Random, answer: dict[str, Any]) -> None:
     places = answer.get("placements", [])
     if not places or rng.random() < 0.1:
@@ -181,19 +202,21 @@ def _claim_plan(problem: dict[str, Any], answer: dict[str, Any], proof: list[int
 
 
 @cache
-def _least(document: bytes) -> int | None:
-    """By brute force: the least peak; None if nothing fits."""
-    problem = replace(read_problem(document, "json"), objective=("max_peak",))
+def _least(document: bytes, terms: tuple[str, ...]) -> tuple[int, ...] | None:
+    """By brute force: the least values of the terms; None if nothing fits."""
+    problem = replace(read_problem(document, "json"), objective=terms)
     status, vector = best(problem)
-    return None if status is Status.INFEASIBLE or vector is None else vector[0]
+    return None if status is Status.INFEASIBLE else vector
 
 
-def is_true(files: Files) -> bool:
-    """Whether the plan is right and none is better, or nothing fits, by brute force."""
+def is_true(files: Files, words: str = "peak 0") -> bool:
+    """Whether the plan is right and none is better in the terms named, or nothing fits, by brute force."""
     document, answer = files[0], json.loads(files[1])
+    named = re.findall(r"(peak|reuse cost) \d+", words)
+    terms = tuple("max_peak" if name == "peak" else "reuse_cost" for name in named)
     try:
         problem = read_problem(document, "json")
-        least = _least(document)
+        least = _least(document, terms)
     except InputError:
         # Two pins that clash are an error here; for the checker nothing fits then.
         return bool(answer["status"] == "infeasible")
@@ -201,27 +224,36 @@ def is_true(files: Files) -> bool:
         return least is None
     sizes = {buffer.id: buffer.size for buffer in problem.buffers}
     places = {place["buffer"]: (place["pool"], place["offset"]) for place in answer.get("placements", [])}
-    peak = max((offset + sizes[name] for name, (_, offset) in places.items() if sizes[name]), default=0)
-    return places.keys() == sizes.keys() and not breaks(problem, places) and peak == least
+    if places.keys() != sizes.keys() or breaks(problem, places):
+        return False
+    return cost(replace(problem, objective=terms), places) == least
 
 
-def campaign(checker: Batch, folder: Path, count: int, seed: int, referee_each: int = 10) -> "Counter[int]":
+def campaign(
+    checker: Batch,
+    folder: Path,
+    count: int,
+    seed: int,
+    referee_each: int = 10,
+    tiny: "Callable[[Random], Problem]" = tiny_problem,
+) -> "Counter[int]":
     """How often each exit code came; an AssertionError where one is wrong, or the checkers disagree."""
     codes = Counter[int]()
     rng, cases = Random(seed), list[Case]()
     while sum(codes.values()) < count:
         if len(cases) < 1 + sum(codes.values()) // 50:
-            case = sample(rng, folder, needs_lemmas=len(cases) % 3 > 0)
+            case = sample(rng, folder, len(cases) % 3 > 0, tiny)
             if case is None:
                 continue
             cases.append(case)
         files = mutant(rng, rng.choice(cases[-20:]))
         verdict = checker.check(files)
         codes[verdict.code] += 1
-        assert verdict.code != VERIFIED or is_true(files), (verdict, files)
+        assert verdict.code != VERIFIED or is_true(files, verdict.words), (verdict, files)
         if sum(codes.values()) % referee_each == 0 or verdict.code == VERIFIED:
             other = second(files, folder)
             assert (other.code, verdict.code) in _AGREE or other.code == verdict.code, (verdict, other, files)
+            assert verdict.code != VERIFIED or other.words == verdict.words, (verdict, other, files)
     return codes
 
 
@@ -231,12 +263,12 @@ _AGREE = {(1, 2), (2, 1)}
 
 def main(words: list[str]) -> int:
     """Make mutants, and print what became of them."""
-    count, seed = int(words[0]), int(words[1])
+    count, seed, tiny = int(words[0]), int(words[1]), tiny_costs if words[2:] else tiny_problem
     with TemporaryDirectory() as name:
         folder = Path(name)
         build(FOLDER.parent / "tests/checker/batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
         with batch(folder / "batch", folder) as checker:
-            print(campaign(checker, folder, count, seed))  # noqa: T201
+            print(campaign(checker, folder, count, seed, tiny=tiny))  # noqa: T201
     return 0
 
 

@@ -88,6 +88,8 @@ def is_known(problem: object) -> bool:
 def agreed(verified: Batch, fast: Batch, files: Files) -> int:
     """The code of both."""
     one, other = verified.check(files), fast.check(files)
+    if one.words == "not checked: the proof is about reuse costs":
+        return one.code
     with suppress(ValueError):
         if not is_known(json.loads(files[0])):
             assert one.code == NOT_CHECKED, files
