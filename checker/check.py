@@ -599,13 +599,13 @@ class Proof:
         if kind == 2:
             weights: list[tuple[int, int]] = []
             self.ascending(lambda number: weights.append((number, self.amount())), len(self.cores))
-            left = {k: prices[k] for k in range(len(prices)) if k not in excluded}
+            asked = Counter[int]()
             for number, weight in weights:
-                able = [k for k in self.core(number, height, paid) if k in left]
+                able = [k for k in self.core(number, height, paid) if k not in excluded]
                 require(bool(able), "a core of which nothing can be paid")
                 for k in able:
-                    left[k] -= weight
-                    require(left[k] >= 0, "more than a pair costs")
+                    asked[k] += weight
+                    require(asked[k] <= prices[k], "more than a pair costs")
             return sure + sum(weight for _, weight in weights)
         require(kind == 1, "an unknown node")
         least = inf

@@ -109,8 +109,8 @@ def with_proof(problem: Problem, plan: Plan, verdict: Verdict, proof: CheckedPro
         return verdict.violated(Violation(Code.PROOF, message))
     if plan.status is Status.INFEASIBLE and proof.verified:
         return verdict.standing((Subject.NOTHING_FITS, None), Standing.CHECKED, BY_PROOF)
-    for value, bound in zip(plan.objective, proof.bounds, strict=False):
-        if value.bound <= bound:
+    for term, value, bound in zip(problem.terms(), plan.objective, proof.bounds, strict=False):
+        if value.term == term and value.bound <= bound:
             verdict = verdict.standing((Subject.BOUND, value.term), Standing.CHECKED, BY_PROOF)
     if len(problem.pools) > 1:
         return verdict

@@ -163,3 +163,12 @@ def test_veripb_accepts_it(tmp_path: Path, seed: int) -> None:
     assert veripb(tmp_path, found)
     lines = found[1].splitlines()
     assert not veripb(tmp_path, (found[0], "\n".join([*lines[:2], "rup >= 1 ;", f"c {lines[1].split()[1]}"])))
+
+
+def test_of_another_first_term_nothing_is_said(tmp_path: Path) -> None:
+    problem = replace(puzzle(1, 4, 4, 3), objective=("reuse_cost", "peak"))
+    claim = TermValue(term="reuse_cost", value=5, bound=5, gap=0.0)
+    claimed = Plan(status=Status.OPTIMAL, objective=[claim])
+    paths = str(tmp_path / "p.opb"), str(tmp_path / "p.pbp")
+    assert refute_within(problem, claimed, *paths, Budget(-1.0, 3_000_000)) is None
+    assert list(tmp_path.iterdir()) == []

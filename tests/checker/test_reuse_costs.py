@@ -309,7 +309,7 @@ def test_cores_are_walked_through(tmp_path: Path) -> None:
         "No plan has a reuse cost below 1: each pays for a pair of a core.",
         "No plan with a peak of at most 7 has a reuse cost below 5: each pays for a pair of a core.",
         "Core 0: each plan pays for a and b, or a and c, or b and c. If all are apart: 3 buffers of 12 bytes "
-        "would share the 10 from 0 to 10.",
+        "would share the 8 from 0 to 8.",
         "Core 1: each plan with a peak of at most 7 pays for b and c. If all are apart: then a buffer has no "
         "place left.",
     ]

@@ -482,6 +482,17 @@ def test_a_job_keeps_a_proof_of_its_plan(client: TestClient, tmp_path: Path, opt
         problem_document(client.get(f"{path}/proof"), 404, "no_such_job")
 
 
+def test_a_proof_of_a_reuse_cost(client: TestClient, tmp_path: Path) -> None:
+    buffers = [{"id": name, "size": 4, "lifetime": [at, at + 1]} for at, name in enumerate("abc")]
+    costs = [{"buffers": [*pair], "cost": 1} for pair in ("ab", "bc", "ac")]
+    pools = [{"id": "memory", "capacity": 9}]
+    problem = {"version": 1, "pools": pools, "buffers": buffers, "reuse_costs": costs}
+    path = f"/v1/jobs/{proven(client, {**problem, 'objective': ['reuse_cost', 'peak']})}"
+    files = tuple(client.get(f"{path}/{part}").content for part in ("problem", "plan", "proof"))
+    verdict = second((files[0], files[1], files[2]), tmp_path)
+    assert (verdict.code, verdict.words) == (VERIFIED, "verified: reuse cost 1 is least, then peak 8")
+
+
 def test_a_proof_that_nothing_fits(client: TestClient, tmp_path: Path) -> None:
     path = f"/v1/jobs/{proven(client, {**PROBLEM, 'pools': [{'id': 'memory', 'capacity': 12287}]})}"
     files = tuple(client.get(f"{path}/{part}").content for part in ("problem", "plan", "proof"))

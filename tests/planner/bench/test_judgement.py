@@ -12,7 +12,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved
+from memstow.planner.model.problem import Buffer, Pool, Problem, Reserved, ReuseCost
 from memstow.planner.solve import engine
 from memstow.planner.solve.problem_plans import plan_for_judge
 from memstow.planner.verify import Violation, verify
@@ -126,6 +126,18 @@ def test_what_the_judge_cannot_count_is_checked_by_a_proof(capacity: int | None,
     problem = Problem(pools=(pool,), buffers=tuple(Buffer(id=name, size=3, lifetime=(0, 2)) for name in "ab"))
     plan = engine.plan(problem, QUICK)
     assert (plan.status, plan.prover) == (status, "exact")
+    assert checked_by(problem, plan, seconds=60.0) == "proof"
+
+
+def test_reuse_costs_that_the_judge_cannot_count_are_checked_by_a_proof() -> None:
+    problem = Problem(
+        pools=[Pool(id="m", capacity=5)],
+        buffers=[Buffer(id=name, size=2, lifetime=(at, at + 1)) for at, name in enumerate("abc")],
+        reuse_costs=[ReuseCost(buffers=pair, cost=1) for pair in (("a", "b"), ("b", "c"), ("a", "c"))],
+        objective=["reuse_cost", "peak"],
+    )
+    plan = engine.plan(problem, Options(deterministic=True))
+    assert (plan.status, [term.value for term in plan.objective]) == (Status.OPTIMAL, [1, 4])
     assert checked_by(problem, plan, seconds=60.0) == "proof"
 
 
