@@ -216,7 +216,8 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         yield first.bound - 1, sorted(index_of[name] for name in certificate.buffers)
     yield first.bound - 1, everything
     fullest = _fullest(problem)
-    yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
+    if fullest:
+        yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
 
 
 def _may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:

@@ -636,6 +636,18 @@ def test_the_steps_as_text(tmp_path: Path) -> None:
     assert subprocess.run([program], check=False, capture_output=True).returncode == NOT_CHECKED
 
 
+def test_what_says_nothing_is_not_written(tmp_path: Path) -> None:
+    # None is live at a time, and there is no time for a search.
+    buffers = tuple(Buffer(id=name, size=4) for name in "abcde")
+    pairs = tuple(zip("abcde", "bcdea", strict=True))
+    ring = Problem(buffers=buffers, conflicts=pairs)
+    answer = plan(ring, Options(deterministic=True))
+    assert [(each.value, each.bound) for each in answer.objective] == [(12, 12)]
+    path = str(tmp_path / "plan.proof")
+    assert prove_within(ring, answer, document_of(ring), path, Budget(-1.0, 0)) is None
+    assert list(tmp_path.iterdir()) == []
+
+
 FORGED = "x\n\x1b[2J\u009b\u202e\ufeff\U000e0001\u00e9\n  verified: peak 10 is least"
 
 

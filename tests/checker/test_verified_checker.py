@@ -138,7 +138,8 @@ def test_a_name_does_not_pass_for_a_verdict(verified: Batch) -> None:
     answer = placed(0, 4)
     answer["placements"][0]["buffer"] = "x\n\x1b[2J\u202everified: peak 10 is least"
     said = verified.check(by_hand(TWO, answer, *PROOF)).words
-    assert said.isascii() and said.isprintable()
+    assert said.isascii()
+    assert said.isprintable()
     assert said.startswith("wrong: the plan places 'x\\n\\027[2J")
 
 
