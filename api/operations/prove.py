@@ -1,5 +1,6 @@
 """The proof of the plan of a job: written within what is left of its limits, and checked before all else."""
 
+import errno
 import os
 import threading
 from dataclasses import replace
@@ -50,8 +51,13 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
             except FileNotFoundError:
                 return False  # A draft was renamed or removed meanwhile.
 
-        with cancelling(budget, cancel, is_too_large):
-            proof = prove_within(document, plan, request.problem, str(path), budget)
+        try:
+            with cancelling(budget, cancel, is_too_large):
+                proof = prove_within(document, plan, request.problem, str(path), budget)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            return nothing  # As one that is too large: another attempt would only fill the disk again.
         if proof is None or proof.size > request.most_bytes:
             return nothing
         try:
