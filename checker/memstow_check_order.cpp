@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,22 @@ using Indices = std::vector<Index>;
 constexpr Index kNone = std::numeric_limits<Index>::max();
 constexpr Bytes kMostBytes = Bytes{1} << 61;  // of all together: no sum overflows
 
+// The parts of a message are only put together where it is needed.
+template <typename... Part>
+std::string joined(const Part&... part) {
+    std::string all;
+    (all.append(part), ...);
+    return all;
+}
+template <typename... Part>
+void know(bool holds, const Part&... why) {
+    if (!holds) not_checked(joined(why...));
+}
+template <typename... Part>
+void must(bool holds, const Part&... why) {
+    if (!holds) wrong(joined(why...));
+}
+
 void sort_unique(Indices& some) {
     std::sort(some.begin(), some.end());
     some.erase(std::unique(some.begin(), some.end()), some.end());
@@ -40,25 +57,22 @@ void sort_unique(Indices& some) {
 
 bool has(const Indices& some, Index one) { return std::find(some.begin(), some.end(), one) != some.end(); }
 
-Bytes least_common_multiple(Bytes a, Bytes b) {
-    Bytes divisor = a, rest = b;
-    while (rest != 0) divisor = std::exchange(rest, divisor % rest);
-    if (a / divisor > kLimit / b) not_checked("an alignment is beyond 2^62");
-    return a / divisor * b;
-}
-
 // ---------------------------------------------------------------------------------------------------------------
 // The graph
+
+struct Range {
+    Bytes begin, end;
+};
 
 struct Pool {
     std::string id = "memory";
     Bytes end = kLimit, alignment = 1, base = 0;
-    std::vector<std::pair<Bytes, Bytes>> reserved;  // sorted, disjoint
+    std::vector<Range> reserved;  // sorted, disjoint
 
     // The bytes below an end that are not reserved.
     Bytes room(Bytes below) const {
         Bytes free = below;
-        for (const auto& [begin, last] : reserved) free -= std::max(std::min(last, below) - begin, Bytes{0});
+        for (const Range& one : reserved) free -= std::max(std::min(one.end, below) - one.begin, Bytes{0});
         return free;
     }
 };
@@ -70,17 +84,18 @@ struct Tensor {
     Bytes size = 0, alignment = 1;
     Kind kind = Kind::data;
     bool planned = true;
-    Index maker = kNone;  // of data and what lies elsewhere
+    Index maker = kNone;  // none of states, constants and inputs
     Indices readers;      // ascending, each once
     bool from_start = false, to_end = false;
-    Index of = kNone;  // the tensor that it lies in
-    Bytes offset = 0;  // there
+    Index of = kNone;  // the tensor that it lies in, and where
+    Bytes offset = 0;
+    bool viewed = false;  // it is a view or has one
 };
 
 struct Temporary {
     std::string id;
     Bytes size = 0, alignment = 1;
-    std::optional<std::pair<Bytes, Bytes>> phases;
+    std::optional<Range> phases;
 };
 
 struct Operator {
@@ -89,6 +104,8 @@ struct Operator {
     std::vector<Temporary> temporaries;
     std::vector<std::pair<Index, Index>> in_place;  // pairs of data, each once
     Bytes phases = 1;
+
+    Range phases_of(const Temporary& one) const { return one.phases.value_or(Range{0, phases}); }
 };
 
 class Graph {
@@ -97,29 +114,26 @@ class Graph {
         known_fields(document, "the graph",
                      {"version", "name", "pools", "tensors", "operators", "inputs", "outputs", "before",
                       "views", "order", "alternatives", "objective", "limits"});
-        if (const Json* version = document.find("version")) {
-            if (integer(*version, "the version") != 1) not_checked("the version is not 1");
-        }
-        if (const Json* others = document.find("alternatives")) {
-            if (!list_of(*others, "alternatives").empty()) not_checked("the graph has alternatives");
-        }
-        if (given(document, "limits", true) != nullptr) not_checked("the graph has limits");
-        read_pool(document.find("pools"));
-        for (const Json& one : member(document, "tensors")) read_tensor(one);
-        for (const Json& one : member(document, "operators")) read_operator(one);
-        for (const Json& one : member(document, "inputs")) tensors[tensor_of(one)].from_start = true;
-        for (const Json& one : member(document, "outputs")) tensors[tensor_of(one)].to_end = true;
+        const Json* version = document.find("version");
+        know(version == nullptr || integer(*version, "the version") == 1, "the version is not 1");
+        know(list(document, "alternatives").empty(), "the graph has alternatives");
+        know(given(document, "limits", true) == nullptr, "the graph has limits");
+        read_pool(list(document, "pools"));
+        for (const Json& one : list(document, "tensors")) read_tensor(one);
+        for (const Json& one : list(document, "operators")) read_operator(one);
+        for (const Json& one : list(document, "inputs")) tensors[tensor_of(one)].from_start = true;
+        for (const Json& one : list(document, "outputs")) tensors[tensor_of(one)].to_end = true;
         link();
-        for (const Json& one : member(document, "before")) {
-            const auto& pair = two_of(one, "before");
-            before[operator_of(pair[1])].push_back(operator_of(pair[0]));
+        for (const Json& one : list(document, "before")) {
+            const auto& names = pair_of(one, "before");
+            before[operator_of(names[1])].push_back(operator_of(names[0]));
         }
         for (Indices& some : before) sort_unique(some);
-        for (const Json& one : member(document, "views")) read_view(one);
+        for (const Json& one : list(document, "views")) read_view(one);
         check_views();
-        read_pairs(document);
+        for (Index v = 0; v < operators.size(); ++v) read_pairs(list(document, "operators")[v], operators[v]);
         read_objective(given(document, "objective", true));
-        if (ordered(Indices{}).size() < operators.size()) not_checked("operators wait for each other");
+        check_circles();
     }
     Graph(const Graph&) = delete;
 
@@ -127,174 +141,145 @@ class Graph {
     std::vector<Tensor> tensors;
     std::vector<Operator> operators;
     std::vector<Indices> before;  // by operator: who must run earlier
-    bool about_peaks = true;
-
-    // The operators, each after those before it, the least first; those in a circle are missing.
-    Indices ordered(Indices order) const {
-        std::vector<std::size_t> waits(operators.size());
-        std::vector<Indices> after(operators.size());
-        for (Index v = 0; v < operators.size(); ++v) {
-            waits[v] = before[v].size();
-            for (const Index u : before[v]) after[u].push_back(v);
-            if (waits[v] == 0) order.push_back(v);
-        }
-        std::make_heap(order.begin(), order.end(), std::greater<>());
-        Indices sorted;
-        while (!order.empty()) {
-            std::pop_heap(order.begin(), order.end(), std::greater<>());
-            const Index v = order.back();
-            order.pop_back();
-            sorted.push_back(v);
-            for (const Index w : after[v]) {
-                if (--waits[w] > 0) continue;
-                order.push_back(w);
-                std::push_heap(order.begin(), order.end(), std::greater<>());
-            }
-        }
-        return sorted;
-    }
+    bool about_peaks = true;      // the objective begins with the peak
 
     std::optional<Index> operator_named(const std::string& id) const {
         const auto known = operator_index_.find(id);
         return known == operator_index_.end() ? std::nullopt : std::optional(known->second);
     }
 
+    // The tensor that this one lies in and that is no view, and how far from its begin.
+    std::pair<Index, Bytes> root(Index tensor) const {
+        Bytes offset = 0;
+        for (; tensors[tensor].of != kNone; tensor = tensors[tensor].of) offset += tensors[tensor].offset;
+        return {tensor, offset};
+    }
+
   private:
     // A list that may be left out.
-    static const std::vector<Json>& member(const Json& object, std::string_view name) {
+    static const std::vector<Json>& list(const Json& object, std::string_view name) {
         static const std::vector<Json> nothing;
-        const Json* list = object.find(name);
-        return list == nullptr ? nothing : list_of(*list, std::string(name));
+        const Json* value = object.find(name);
+        return value == nullptr ? nothing : list_of(*value, std::string(name));
     }
-    static const std::vector<Json>& two_of(const Json& pair, const std::string& where) {
-        if (list_of(pair, where).size() != 2) not_checked(where + " has something that is no pair");
-        return pair.items;
+    static const std::vector<Json>& pair_of(const Json& value, const std::string& where) {
+        know(list_of(value, where).size() == 2, where, " has something that is no pair");
+        return value.items;
+    }
+    static const Json& field(const Json& object, std::string_view name, const std::string& where) {
+        const Json* value = given(object, name, true);
+        know(value != nullptr, where, " has no ", name);
+        return *value;
+    }
+    static Bytes amount(const Json& object, std::string_view name, Bytes otherwise, Bytes least = 0) {
+        const Json* value = given(object, name, least == 0);
+        return value == nullptr ? otherwise : bytes(*value, "the " + std::string(name), least);
     }
 
     Index tensor_of(const Json& name) const {
         const auto known = tensor_index_.find(text_of(name, "the name of a tensor"));
-        if (known == tensor_index_.end()) not_checked("there is no tensor '" + name.text + "'");
+        know(known != tensor_index_.end(), "there is no tensor '", name.text, "'");
         return known->second;
     }
     Index operator_of(const Json& name) const {
         const auto known = operator_named(text_of(name, "the name of an operator"));
-        if (!known) not_checked("there is no operator '" + name.text + "'");
+        know(known.has_value(), "there is no operator '", name.text, "'");
         return *known;
     }
 
-    const std::string& new_id(const Json& value, const std::string& what,
-                              std::unordered_set<std::string>& taken) const {
-        const Json* id = value.find("id");
-        if (id == nullptr) not_checked(what + " has no id");
-        if (!taken.insert(text_of(*id, "the id of " + what)).second)
-            not_checked("'" + id->text + "' is an id twice");
-        return id->text;
-    }
-
-    void read_pool(const Json* list) {
-        if (list == nullptr || list_of(*list, "pools").empty()) return;
-        if (list->items.size() > 1) not_checked("the graph has several pools");
-        const Json& value = list->items[0];
-        known_fields(value, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
-        const Json* id = value.find("id");
-        if (id == nullptr) not_checked("the pool has no id");
-        pool.id = text_of(*id, "the id of the pool");
-        if (const Json* size = given(value, "capacity", true)) pool.end = bytes(*size, "the capacity");
-        if (const Json* by = given(value, "alignment", false))
-            pool.alignment = bytes(*by, "the alignment", 1);
-        if (const Json* base = given(value, "base", true)) pool.base = bytes(*base, "the base");
-        std::vector<std::pair<Bytes, Bytes>> ranges;
-        for (const Json& one : member(value, "reserved")) {
+    void read_pool(const std::vector<Json>& pools) {
+        know(pools.size() < 2, "the graph has several pools");
+        if (pools.empty()) return;
+        known_fields(pools[0], "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
+        pool.id = text_of(field(pools[0], "id", "the pool"), "the id of the pool");
+        pool.end = amount(pools[0], "capacity", kLimit);
+        pool.alignment = amount(pools[0], "alignment", 1, 1);
+        pool.base = amount(pools[0], "base", 0);
+        std::vector<Range> ranges;
+        for (const Json& one : list(pools[0], "reserved")) {
             known_fields(one, "a reserved range", {"offset", "size"});
-            const Json *offset = one.find("offset"), *size = one.find("size");
-            if (offset == nullptr || size == nullptr)
-                not_checked("a reserved range lacks its offset or size");
-            const Bytes begin = bytes(*offset, "a reserved offset"),
-                        length = bytes(*size, "a reserved size", 1);
-            if (length > pool.end || begin > pool.end - length)
-                not_checked("a reserved range ends beyond the pool");
-            ranges.emplace_back(begin, begin + length);
+            const Bytes begin = bytes(field(one, "offset", "a reserved range"), "a reserved offset");
+            const Bytes size = bytes(field(one, "size", "a reserved range"), "a reserved size", 1);
+            know(size <= pool.end && begin <= pool.end - size, "a reserved range ends beyond the pool");
+            ranges.push_back({begin, begin + size});
         }
-        std::sort(ranges.begin(), ranges.end());
-        for (const auto& [begin, end] : ranges) {
-            if (pool.reserved.empty() || begin > pool.reserved.back().second)
-                pool.reserved.emplace_back(begin, end);
-            pool.reserved.back().second = std::max(pool.reserved.back().second, end);
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const Range& a, const Range& b) { return a.begin < b.begin; });
+        for (const Range& one : ranges) {
+            if (pool.reserved.empty() || one.begin > pool.reserved.back().end) pool.reserved.push_back(one);
+            pool.reserved.back().end = std::max(pool.reserved.back().end, one.end);
         }
     }
 
-    // Size, alignment and pools of a tensor or a temporary; whether pools are named.
+    // Id, size, alignment and pools of a tensor or a temporary; whether pools are named.
     template <typename One>
     bool read_place(const Json& value, One& one) {
-        const std::string of = " of '" + one.id + "'";
-        if (const Json* size = given(value, "size", true)) one.size = bytes(*size, "the size" + of);
-        if (const Json* by = given(value, "alignment", false))
-            one.alignment = bytes(*by, "the alignment" + of, 1);
-        one.alignment = least_common_multiple(one.alignment, pool.alignment);
+        one.id = text_of(field(value, "id", "a tensor"), "an id");
+        know(ids_.insert(one.id).second, "'", one.id, "' is an id twice");
+        one.size = amount(value, "size", 0);
+        one.alignment = amount(value, "alignment", 1, 1);
+        const Bytes times = one.alignment / std::gcd(one.alignment, pool.alignment);
+        know(pool.alignment <= kLimit / times, "the alignment of '", one.id, "' is beyond 2^62");
+        one.alignment = pool.alignment * times;
         const Json* allowed = given(value, "pools", true);
         if (allowed == nullptr) return false;
-        const auto& names = list_of(*allowed, "the pools" + of);
-        if (names.size() != 1 || text_of(names[0], "a pool" + of) != pool.id)
-            not_checked("the pools" + of + " are not the one that there is");
+        const auto& names = list_of(*allowed, "pools");
+        know(names.size() == 1 && text_of(names[0], "a pool") == pool.id, "'", one.id, "' has other pools");
         return true;
     }
 
     void add_bytes(Bytes size) {
-        if (size > kMostBytes - all_bytes_) not_checked("all bytes together are beyond 2^61");
+        know(size <= kMostBytes - all_bytes_, "all bytes together are beyond 2^61");
         all_bytes_ += size;
     }
 
-    static Bytes shape_bytes(const Json& shape, const Json& type, const std::string& of) {
-        static const std::unordered_map<std::string_view, Bytes> kBits{
-            {"int2", 2},        {"uint2", 2},    {"int4", 4},      {"uint4", 4},    {"float4", 4},
-            {"bool", 8},        {"int8", 8},     {"uint8", 8},     {"float8", 8},   {"int16", 16},
-            {"uint16", 16},     {"float16", 16}, {"bfloat16", 16}, {"int32", 32},   {"uint32", 32},
-            {"float32", 32},    {"int64", 64},   {"uint64", 64},   {"float64", 64}, {"complex64", 64},
-            {"complex128", 128}};
-        const auto known = kBits.find(text_of(type, "the type" + of));
-        if (known == kBits.end()) not_checked("the type" + of + " is unknown");
-        Bytes bits = known->second;
-        bool nothing = false;
-        for (const Json& value : list_of(shape, "the shape" + of)) {
-            const Bytes extent = bytes(value, "the shape" + of);
-            nothing = nothing || extent == 0;
-            if (extent != 0 && bits > kLimit / extent) not_checked("the shape" + of + " is too large");
-            bits *= std::max(extent, Bytes{1});
+    static Bytes bits_of(const std::string& type) {
+        const std::size_t length = type.find_first_of("0123456789");
+        if (type == "bool") return 8;
+        const std::string name = type.substr(0, length), bits = type.substr(std::min(length, type.size()));
+        for (const auto& [names, all] : {std::pair("int uint", "2 4 8 16 32 64"),
+                                         {"float", "4 8 16 32 64"},
+                                         {"bfloat", "16"},
+                                         {"complex", "64 128"}}) {
+            const auto among = [](const std::string& words, const std::string& word) {
+                return !word.empty() && (' ' + words + ' ').find(' ' + word + ' ') != std::string::npos;
+            };
+            if (among(names, name) && among(all, bits)) return std::stoi(bits);
         }
-        return nothing ? 0 : bits / 8 + (bits % 8 != 0 ? 1 : 0);
+        not_checked("the type '" + type + "' is unknown");
     }
 
     void read_tensor(const Json& value) {
         known_fields(value, "a tensor",
                      {"id", "size", "shape", "type", "kind", "alignment", "pools", "name"});
         Tensor one;
-        one.id = new_id(value, "a tensor", ids_);
-        const std::string of = " of '" + one.id + "'";
-        if (const Json* kind = given(value, "kind", false)) {
-            const std::string& name = text_of(*kind, "the kind" + of);
-            if (name == "constant")
-                one.kind = Kind::constant;
-            else if (name == "state")
-                one.kind = Kind::state;
-            else if (name == "external")
-                one.kind = Kind::external;
-            else if (name != "data")
-                not_checked("the kind" + of + " is unknown");
-        }
         const bool has_pools = read_place(value, one);
+        const Json* kind = given(value, "kind", false);
+        const std::string name = kind == nullptr ? "data" : text_of(*kind, "a kind");
+        one.kind = name == "state"      ? Kind::state
+                   : name == "constant" ? Kind::constant
+                   : name == "external" ? Kind::external
+                                        : Kind::data;
+        know(one.kind != Kind::data || name == "data", "the kind '", name, "' is unknown");
         one.planned =
             one.kind == Kind::data || one.kind == Kind::state || (one.kind == Kind::constant && has_pools);
         const Json *shape = given(value, "shape", true), *type = given(value, "type", true);
-        const bool sized = given(value, "size", true) != nullptr;
-        if (shape != nullptr && type != nullptr) {
-            const Bytes least = shape_bytes(*shape, *type, of);
-            if (sized && one.size < least) not_checked("the size" + of + " is less than its shape says");
+        const bool sized = given(value, "size", true) != nullptr,
+                   shaped = shape != nullptr && type != nullptr;
+        know(sized || shaped, "'", one.id, "' has no size");
+        if (shaped) {
+            Bytes bits = bits_of(text_of(*type, "a type"));
+            for (const Json& extent : list_of(*shape, "a shape")) {
+                const Bytes count = bytes(extent, "a shape");
+                know(count == 0 || bits <= kLimit / count, "the shape of '", one.id, "' is too large");
+                bits *= count;
+            }
+            const Bytes least = bits / 8 + (bits % 8 != 0 ? 1 : 0);
+            know(!sized || one.size >= least, "the size of '", one.id, "' is less than its shape says");
             if (!sized) one.size = least;
-        } else if (!sized) {
-            not_checked("'" + one.id + "' has no size");
         }
         if (one.planned) add_bytes(one.size);
-        if (tensors.size() >= kMost) not_checked("the graph has too many tensors");
+        know(tensors.size() < kMost, "the graph has too many tensors");
         tensor_index_.emplace(one.id, static_cast<Index>(tensors.size()));
         tensors.push_back(std::move(one));
     }
@@ -303,30 +288,29 @@ class Graph {
         known_fields(value, "an operator",
                      {"id", "type", "inputs", "outputs", "temporaries", "in_place", "cost", "window"});
         Operator one;
-        one.id = new_id(value, "an operator", operator_ids_);
-        for (const Json& name : member(value, "inputs")) one.inputs.push_back(tensor_of(name));
-        for (const Json& name : member(value, "outputs")) one.outputs.push_back(tensor_of(name));
+        one.id = text_of(field(value, "id", "an operator"), "the id of an operator");
+        for (const Json& name : list(value, "inputs")) one.inputs.push_back(tensor_of(name));
+        for (const Json& name : list(value, "outputs")) one.outputs.push_back(tensor_of(name));
         sort_unique(one.inputs);
-        for (const Json& inside : member(value, "temporaries")) {
+        for (const Json& inside : list(value, "temporaries")) {
             known_fields(inside, "a temporary", {"id", "size", "phases", "alignment", "pools"});
             Temporary temporary;
-            temporary.id = new_id(inside, "a temporary", ids_);
-            if (given(inside, "size", true) == nullptr) not_checked("'" + temporary.id + "' has no size");
             read_place(inside, temporary);
+            field(inside, "size", "a temporary");
             add_bytes(temporary.size);
             if (const Json* phases = given(inside, "phases", true)) {
-                const auto& pair = two_of(*phases, "the phases of '" + temporary.id + "'");
-                const Bytes begin = bytes(pair[0], "a phase"), end = bytes(pair[1], "a phase");
-                if (begin >= end) not_checked("'" + temporary.id + "' has no phase");
-                temporary.phases.emplace(begin, end);
-                one.phases = std::max(one.phases, end);
+                const auto& times = pair_of(*phases, "phases");
+                temporary.phases = Range{bytes(times[0], "a phase"), bytes(times[1], "a phase")};
+                know(temporary.phases->begin < temporary.phases->end, "'", temporary.id, "' has no phase");
+                one.phases = std::max(one.phases, temporary.phases->end);
             }
             one.temporaries.push_back(std::move(temporary));
         }
-        if (one.phases > kMostBytes - all_phases_) not_checked("the phases are beyond 2^61");
+        know(one.phases <= kMostBytes - all_phases_, "the phases are beyond 2^61");
         all_phases_ += one.phases;
-        if (operators.size() >= kMost) not_checked("the graph has too many operators");
-        operator_index_.emplace(one.id, static_cast<Index>(operators.size()));
+        know(operators.size() < kMost, "the graph has too many operators");
+        const auto number = static_cast<Index>(operators.size());
+        know(operator_index_.emplace(one.id, number).second, "'", one.id, "' is an id twice");
         operators.push_back(std::move(one));
     }
 
@@ -336,35 +320,30 @@ class Graph {
         std::vector<Index> writer(tensors.size(), kNone);  // of states: the latest
         std::vector<Indices> since(tensors.size());        // and who has only read it since
         for (Index v = 0; v < operators.size(); ++v) {
-            for (const Index t : operators[v].inputs) tensors[t].readers.push_back(v);
+            Indices used = operators[v].inputs;
+            for (const Index t : used) tensors[t].readers.push_back(v);
             for (const Index t : operators[v].outputs) {
                 Tensor& one = tensors[t];
+                used.push_back(t);
                 if (one.kind == Kind::state) continue;
-                if (one.maker != kNone || one.from_start || one.kind == Kind::constant)
-                    not_checked("'" + one.id + "' is made although it is there");
+                know(one.maker == kNone && !one.from_start && one.kind != Kind::constant, "'", one.id,
+                     "' is made although it is there");
                 one.maker = v;
             }
-            Indices states;
-            for (const auto* names : {&operators[v].inputs, &operators[v].outputs}) {
-                for (const Index t : *names) {
-                    if (tensors[t].kind == Kind::state) states.push_back(t);
-                }
-            }
-            sort_unique(states);
-            for (const Index t : states) {
+            sort_unique(used);
+            for (const Index t : used) {
+                if (tensors[t].kind != Kind::state) continue;
                 if (writer[t] != kNone) before[v].push_back(writer[t]);
-                if (!has(operators[v].outputs, t)) {
-                    since[t].push_back(v);
-                    continue;
-                }
-                before[v].insert(before[v].end(), since[t].begin(), since[t].end());
+                since[t].push_back(v);
+                if (!has(operators[v].outputs, t)) continue;
+                before[v].insert(before[v].end(), since[t].begin(), since[t].end() - 1);
                 since[t].clear();
                 writer[t] = v;
             }
         }
         for (const Tensor& one : tensors) {
-            if (one.kind == Kind::data && one.maker == kNone && !one.from_start)
-                not_checked("nobody makes '" + one.id + "'");
+            know(one.kind != Kind::data || one.maker != kNone || one.from_start, "nobody makes '", one.id,
+                 "'");
             for (const Index reader : one.readers) {
                 if (one.maker != kNone) before[reader].push_back(one.maker);
             }
@@ -373,78 +352,67 @@ class Graph {
 
     void read_view(const Json& value) {
         known_fields(value, "a view", {"tensor", "of", "offset"});
-        const Json *inner = value.find("tensor"), *outer = value.find("of");
-        if (inner == nullptr || outer == nullptr) not_checked("a view lacks a tensor");
-        Tensor& one = tensors[tensor_of(*inner)];
-        const Index of = tensor_of(*outer);
-        if (one.of != kNone) not_checked("'" + one.id + "' is a view twice");
+        Tensor& one = tensors[tensor_of(field(value, "tensor", "a view"))];
+        const Index of = tensor_of(field(value, "of", "a view"));
+        know(one.of == kNone, "'", one.id, "' is a view twice");
         one.of = of;
-        if (const Json* offset = given(value, "offset", false))
-            one.offset = bytes(*offset, "the offset of a view");
-        const Tensor& around = tensors[of];
-        if (one.kind != Kind::data || around.kind != Kind::data) not_checked("a view is not of data");
-        if (one.size > around.size || one.offset > around.size - one.size)
-            not_checked("'" + one.id + "' ends beyond what it is a view of");
+        if (const Json* offset = given(value, "offset", false)) one.offset = bytes(*offset, "the offset");
+        Tensor& around = tensors[of];
+        one.viewed = around.viewed = true;
+        know(one.kind == Kind::data && around.kind == Kind::data, "a view is not of data");
+        know(one.size <= around.size && one.offset <= around.size - one.size, "'", one.id,
+             "' ends beyond what it is a view of");
     }
 
-    // Each tensor of a group lives as long as another that it lies in, or one is made where the other is
-    // read.
+    // Of a view and what it lies in, one is made where the other is read, or both are there. So all that lies
+    // over a byte of a group lives without a gap.
     void check_views() const {
         struct Part {
             Index of;
-            Bytes begin, end;
+            Range range;
         };
         std::vector<Part> parts;  // what is written into its place
-        for (Index t = 0; t < tensors.size(); ++t) {
-            const Tensor& one = tensors[t];
+        for (const Tensor& one : tensors) {
             if (one.of == kNone) continue;
-            Index outer = t;
-            for (std::size_t k = 0; tensors[outer].of != kNone; ++k) {
-                if (k > tensors.size()) not_checked("views lie in each other");
-                outer = tensors[outer].of;
-            }
+            std::size_t steps = 0;
+            for (Index outer = one.of; outer != kNone; outer = tensors[outer].of)
+                know(++steps <= tensors.size(), "views lie in each other");
             const Tensor& around = tensors[one.of];
             const bool is_part = around.maker != kNone && has(one.readers, around.maker);
             const bool is_slice = one.maker != kNone && has(around.readers, one.maker);
-            if (!is_part && !is_slice && (one.maker != kNone || around.maker != kNone))
-                not_checked("neither of '" + one.id + "' and '" + around.id + "' is made from the other");
-            if (is_part && one.size > 0) parts.push_back({one.of, one.offset, one.offset + one.size});
+            know(is_part || is_slice || (one.maker == kNone && around.maker == kNone), "neither of '", one.id,
+                 "' and '", around.id, "' is made from the other");
+            if (is_part && one.size > 0) parts.push_back({one.of, {one.offset, one.offset + one.size}});
         }
         std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-            return a.of != b.of ? a.of < b.of : a.begin < b.begin;
+            return a.of != b.of ? a.of < b.of : a.range.begin < b.range.begin;
         });
         for (std::size_t k = 0; k < parts.size(); ++k) {
-            const Tensor& around = tensors[parts[k].of];
-            if (k > 0 && parts[k - 1].of == parts[k].of && parts[k - 1].end > parts[k].begin)
-                not_checked("parts of '" + around.id + "' overlap");
-            if (around.of != kNone && has(tensors[around.of].readers, around.maker))
-                not_checked("a part of '" + around.id + "', which is a slice, would be written over");
+            const Tensor& one = tensors[parts[k].of];
+            const bool meet =
+                k > 0 && parts[k - 1].of == parts[k].of && parts[k - 1].range.end > parts[k].range.begin;
+            const bool is_slice = one.of != kNone && has(tensors[one.of].readers, one.maker);
+            know(!meet && !is_slice, "parts of '", one.id, "' would be written over");
         }
     }
 
-    void read_pairs(const Json& document) {
-        std::vector<char> viewed(tensors.size());
-        for (Index t = 0; t < tensors.size(); ++t) {
-            if (tensors[t].of != kNone) viewed[t] = viewed[tensors[t].of] = 1;
-        }
-        const std::vector<Json>& list = member(document, "operators");
-        for (Index v = 0; v < operators.size(); ++v) {
-            for (const Json& value : member(list[v], "in_place")) {
-                const auto& pair = two_of(value, "in_place");
-                const Index source = tensor_of(pair[0]), target = tensor_of(pair[1]);
-                if (!has(operators[v].inputs, source) || !has(operators[v].outputs, target))
-                    not_checked("a pair in place is not of an input and an output");
-                for (const Index t : {source, target}) {
-                    const Kind kind = tensors[t].kind;
-                    if (viewed[t] != 0 || (kind != Kind::data && kind != Kind::external))
-                        not_checked("'" + tensors[t].id + "' cannot be in place");
-                }
-                auto& known = operators[v].in_place;
-                const auto entry = std::pair(source, target);
-                const bool is_data = tensors[source].kind == Kind::data && tensors[target].kind == Kind::data;
-                if (is_data && std::find(known.begin(), known.end(), entry) == known.end())
-                    known.push_back(entry);
+    void read_pairs(const Json& value, Operator& one) const {
+        for (const Json& names : list(value, "in_place")) {
+            const auto& ends = pair_of(names, "in_place");
+            const Index source = tensor_of(ends[0]), target = tensor_of(ends[1]);
+            know(has(one.inputs, source) && has(one.outputs, target),
+                 "a pair in place is not of an input and an output");
+            bool is_data = true;
+            for (const Index t : {source, target}) {
+                const bool elsewhere = tensors[t].kind == Kind::external;
+                know(!tensors[t].viewed && (elsewhere || tensors[t].kind == Kind::data), "'", tensors[t].id,
+                     "' cannot be in place");
+                is_data = is_data && !elsewhere;
             }
+            const auto entry = std::pair(source, target);
+            const bool known =
+                std::find(one.in_place.begin(), one.in_place.end(), entry) != one.in_place.end();
+            if (is_data && !known) one.in_place.push_back(entry);
         }
     }
 
@@ -455,118 +423,127 @@ class Graph {
         about_peaks = first == "max_peak" || first == "peak" || first == "peak:" + pool.id;
     }
 
+    void check_circles() const {
+        std::vector<std::size_t> waits(operators.size());
+        std::vector<Indices> after(operators.size());
+        Indices ready;
+        for (Index v = 0; v < operators.size(); ++v) {
+            waits[v] = before[v].size();
+            for (const Index u : before[v]) after[u].push_back(v);
+            if (waits[v] == 0) ready.push_back(v);
+        }
+        for (std::size_t k = 0; k < ready.size(); ++k) {
+            for (const Index w : after[ready[k]]) {
+                if (--waits[w] == 0) ready.push_back(w);
+            }
+        }
+        know(ready.size() == operators.size(), "operators wait for each other");
+    }
+
     static constexpr std::size_t kMost = 10'000'000;
     Bytes all_bytes_ = 0, all_phases_ = 0;
     std::unordered_map<std::string, Index> tensor_index_, operator_index_;
-    std::unordered_set<std::string> ids_, operator_ids_;
+    std::unordered_set<std::string> ids_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------
 // The plan: an order, and where everything lies
 
-struct Plan {
-    bool infeasible = false;
-    Bytes peak = 0;
-};
-
-class CheckedPlan {
+class Plan {
   public:
-    CheckedPlan(const Graph& graph, const Json& document) : graph_(graph) {
-        if (document.kind != Json::Kind::object) not_checked("the plan is no object");
+    Plan(const Graph& graph, const Json& document) : graph_(graph) {
+        know(document.kind == Json::Kind::object, "the plan is no object");
         const Json *status = document.find("status"), *places = document.find("placements");
-        if (status == nullptr) not_checked("the plan has no status");
+        know(status != nullptr, "the plan has no status");
         const std::string& state = text_of(*status, "the status");
-        plan.infeasible = state == "infeasible";
-        if (plan.infeasible) return;
-        if (state != "optimal" && state != "feasible")
-            not_checked("the status is '" + state + "': there is no plan");
-        if (places == nullptr) not_checked("the plan has no placements");
-        if (!graph.about_peaks) not_checked("the objective does not begin with the peak");
+        infeasible = state == "infeasible";
+        if (infeasible) return;
+        know(state == "optimal" || state == "feasible", "the status is '", state, "': there is no plan");
+        know(places != nullptr, "the plan has no placements");
+        know(graph.about_peaks, "the objective does not begin with the peak");
         read_order(given(document, "schedule", true));
         live();
         place(list_of(*places, "placements"));
         check_overlaps();
     }
 
-    Plan plan;
+    bool infeasible = false;
+    Bytes peak = 0;
 
   private:
     struct Buffer {
         const std::string* id;
         Bytes size, alignment;
-        Bytes begin, end;  // of its life; of what lives always, more than all
-        Index tensor;      // kNone: a temporary
+        Range life;
+        Index tensor;  // kNone: a temporary
         Bytes offset = -1;
     };
 
     void read_order(const Json* schedule) {
-        if (schedule == nullptr) {
-            for (Index v = 0; v < graph_.operators.size(); ++v) order_.push_back(v);
-        } else {
+        for (Index v = 0; schedule == nullptr && v < graph_.operators.size(); ++v) order_.push_back(v);
+        if (schedule != nullptr) {
             known_fields(*schedule, "the schedule", {"order", "alternatives", "stripes", "spills"});
             for (const std::string_view more : {"alternatives", "stripes", "spills"}) {
-                const Json* list = given(*schedule, more, true);
-                if (list != nullptr && !list_of(*list, "the schedule").empty())
-                    not_checked("the schedule does more than order");
+                const Json* some = given(*schedule, more, true);
+                know(some == nullptr || list_of(*some, "the schedule").empty(),
+                     "the schedule does more than order");
             }
             const Json* order = schedule->find("order");
-            if (order == nullptr) not_checked("the schedule has no order");
+            know(order != nullptr, "the schedule has no order");
             for (const Json& name : list_of(*order, "the order")) {
                 const auto v = graph_.operator_named(text_of(name, "the order"));
-                if (!v) wrong("the order has '" + name.text + "', which is no operator");
+                must(v.has_value(), "the order has '", name.text, "', which is no operator");
                 order_.push_back(*v);
             }
         }
         std::vector<char> done(graph_.operators.size());
         for (const Index v : order_) {
             const std::string& id = graph_.operators[v].id;
-            if (done[v] != 0) not_checked("'" + id + "' runs twice");
-            for (const Index u : graph_.before[v]) {
-                if (done[u] == 0) wrong("'" + id + "' runs before '" + graph_.operators[u].id + "'");
-            }
+            know(done[v] == 0, "'", id, "' runs twice");
+            for (const Index u : graph_.before[v])
+                must(done[u] != 0, "'", id, "' runs before '", graph_.operators[u].id, "'");
             done[v] = 1;
         }
-        if (order_.size() != graph_.operators.size()) wrong("an operator does not run");
+        must(order_.size() == graph_.operators.size(), "an operator does not run");
     }
 
     // "What is live when" of docs/graph.md.
     void live() {
-        std::vector<Bytes> begins(graph_.operators.size()), ends(graph_.operators.size());
+        std::vector<Range> runs(graph_.operators.size());
         Bytes clock = 1;
         for (const Index v : order_) {
-            begins[v] = clock;
-            clock += graph_.operators[v].phases;
-            ends[v] = clock;
+            runs[v] = {clock, clock + graph_.operators[v].phases};
+            clock = runs[v].end;
         }
         buffer_of_.assign(graph_.tensors.size(), kNone);
         for (Index t = 0; t < graph_.tensors.size(); ++t) {
             const Tensor& one = graph_.tensors[t];
             if (!one.planned) continue;
-            Bytes begin = one.maker == kNone ? 0 : begins[one.maker];
-            Bytes end = one.maker == kNone ? 1 : ends[one.maker];
-            for (const Index reader : one.readers) end = std::max(end, ends[reader]);
-            if (one.to_end) end = clock;
-            if (one.kind != Kind::data) begin = 0, end = clock;  // always
-            buffer_of_[t] = add({&one.id, one.size, one.alignment, begin, end, t});
+            Range life = one.maker == kNone ? Range{0, 1} : runs[one.maker];
+            for (const Index reader : one.readers) life.end = std::max(life.end, runs[reader].end);
+            if (one.to_end || one.kind != Kind::data) life.end = clock;  // of what lives always as well
+            buffer_of_[t] = add({&one.id, one.size, one.alignment, life, t});
         }
         for (const Index v : order_) {
-            for (const Temporary& one : graph_.operators[v].temporaries) {
-                const auto [first, last] =
-                    one.phases.value_or(std::pair(Bytes{0}, graph_.operators[v].phases));
-                add({&one.id, one.size, one.alignment, begins[v] + first, begins[v] + last, kNone});
+            const Operator& runner = graph_.operators[v];
+            for (const Temporary& one : runner.temporaries) {
+                const Range phases = runner.phases_of(one),
+                            life{runs[v].begin + phases.begin, runs[v].begin + phases.end};
+                add({&one.id, one.size, one.alignment, life, kNone});
             }
-            for (const auto& [source, target] : graph_.operators[v].in_place) {
-                const Buffer& from = buffers_[buffer_of_[source]];
-                if (from.end == ends[v] && !graph_.tensors[source].to_end)
+            for (const auto& [source, target] : runner.in_place) {
+                const bool dies = buffers_[buffer_of_[source]].life.end == runs[v].end;
+                if (dies && !graph_.tensors[source].to_end)
                     may_tie_.insert(key(buffer_of_[source], buffer_of_[target]));
             }
         }
     }
 
     Index add(Buffer one) {
+        const auto number = static_cast<Index>(buffers_.size());
+        number_.emplace(*one.id, number);
         buffers_.push_back(one);
-        number_.emplace(*one.id, static_cast<Index>(buffers_.size() - 1));
-        return static_cast<Index>(buffers_.size() - 1);
+        return number;
     }
 
     static std::uint64_t key(Index i, Index j) {
@@ -574,43 +551,34 @@ class CheckedPlan {
     }
 
     void place(const std::vector<Json>& places) {
+        const Pool& pool = graph_.pool;
         for (const Json& value : places) {
             known_fields(value, "a placement", {"buffer", "pool", "offset"});
-            const Json *id = value.find("buffer"), *pool = value.find("pool"), *offset = value.find("offset");
-            if (id == nullptr || pool == nullptr || offset == nullptr)
-                not_checked("a placement lacks a field");
+            const Json *id = value.find("buffer"), *in = value.find("pool"), *offset = value.find("offset");
+            know(id != nullptr && in != nullptr && offset != nullptr, "a placement lacks a field");
             const auto known = number_.find(text_of(*id, "the buffer of a placement"));
-            if (known == number_.end())
-                wrong("the plan places '" + id->text + "', which is not to be placed");
-            if (text_of(*pool, "the pool of a placement") != graph_.pool.id)
-                wrong("the plan names another pool");
+            must(known != number_.end(), "the plan places '", id->text, "', which has no place");
+            must(text_of(*in, "the pool of a placement") == pool.id, "the plan names another pool");
             Buffer& one = buffers_[known->second];
-            if (one.offset >= 0) wrong("the plan places '" + id->text + "' twice");
+            must(one.offset < 0, "the plan places '", id->text, "' twice");
             one.offset = bytes(*offset, "the offset of '" + id->text + "'");
         }
-        const Pool& pool = graph_.pool;
+        for (const Buffer& one : buffers_) must(one.offset >= 0, "the plan does not place '", *one.id, "'");
         for (const Buffer& one : buffers_) {
-            if (one.offset < 0) wrong("the plan does not place '" + *one.id + "'");
-            if (one.size > pool.end || one.offset > pool.end - one.size)
-                wrong("'" + *one.id + "' ends beyond the pool");
-            if ((pool.base % one.alignment + one.offset % one.alignment) % one.alignment != 0)
-                wrong("'" + *one.id + "' is not aligned");
+            must(one.size <= pool.end && one.offset <= pool.end - one.size, "'", *one.id,
+                 "' ends beyond the pool");
+            must((pool.base % one.alignment + one.offset % one.alignment) % one.alignment == 0, "'", *one.id,
+                 "' is not aligned");
             if (one.size == 0) continue;
-            for (const auto& [begin, end] : pool.reserved) {
-                if (begin < one.offset + one.size && one.offset < end)
-                    wrong("'" + *one.id + "' is in a reserved range");
-            }
-            plan.peak = std::max(plan.peak, one.offset + one.size);
-            if (one.tensor == kNone || graph_.tensors[one.tensor].of == kNone) continue;
-            const Tensor& view = graph_.tensors[one.tensor];
-            if (one.offset != buffers_[buffer_of_[view.of]].offset + view.offset)
-                wrong("'" + *one.id + "' is not where it is in what it is a view of");
+            for (const Range& range : pool.reserved)
+                must(one.offset + one.size <= range.begin || range.end <= one.offset, "'", *one.id,
+                     "' is in a reserved range");
+            peak = std::max(peak, one.offset + one.size);
+            if (one.tensor == kNone) continue;
+            const auto [outer, distance] = graph_.root(one.tensor);
+            must(one.offset == buffers_[buffer_of_[outer]].offset + distance, "'", *one.id,
+                 "' is not where it is in what it is a view of");
         }
-    }
-
-    Index outermost(Index tensor) const {
-        while (tensor != kNone && graph_.tensors[tensor].of != kNone) tensor = graph_.tensors[tensor].of;
-        return tensor;
     }
 
     void check_overlaps() const {
@@ -625,8 +593,10 @@ class CheckedPlan {
             for (std::size_t b = a + 1; b < by_offset.size(); ++b) {
                 const Buffer& other = buffers_[by_offset[b]];
                 if (other.offset >= one.offset + one.size) break;
-                if (one.end <= other.begin || other.end <= one.begin) continue;
-                if (one.tensor != kNone && outermost(one.tensor) == outermost(other.tensor)) continue;
+                if (one.life.end <= other.life.begin || other.life.end <= one.life.begin) continue;
+                if (one.tensor != kNone && other.tensor != kNone &&
+                    graph_.root(one.tensor).first == graph_.root(other.tensor).first)
+                    continue;
                 if (one.offset == other.offset && may_tie_.contains(key(by_offset[a], by_offset[b])))
                     continue;
                 wrong("'" + *one.id + "' and '" + *other.id + "' overlap");
@@ -635,9 +605,8 @@ class CheckedPlan {
     }
 
     const Graph& graph_;
-    Indices order_;
+    Indices order_, buffer_of_;  // by tensor
     std::vector<Buffer> buffers_;
-    Indices buffer_of_;  // by tensor
     std::unordered_map<std::string, Index> number_;
     std::unordered_set<std::uint64_t> may_tie_;
 };
@@ -739,9 +708,9 @@ struct Program {
 Bytes most_at_once(const Operator& one) {
     std::vector<std::pair<Bytes, Bytes>> changes;
     for (const Temporary& temporary : one.temporaries) {
-        const auto [begin, end] = temporary.phases.value_or(std::pair(Bytes{0}, one.phases));
-        changes.emplace_back(begin, temporary.size);
-        changes.emplace_back(end, -temporary.size);
+        const Range phases = one.phases_of(temporary);
+        changes.emplace_back(phases.begin, temporary.size);
+        changes.emplace_back(phases.end, -temporary.size);
     }
     std::sort(changes.begin(), changes.end());  // what ends at a moment is gone before what begins
     Bytes level = 0, most = 0;
@@ -756,14 +725,10 @@ Program program_of(const Graph& graph) {
     for (const Operator& one : graph.operators) program.extra.push_back(most_at_once(one));
     std::vector<std::vector<std::pair<Index, Bytes>>> groups(graph.tensors.size());  // by the outermost
     for (Index t = 0; t < graph.tensors.size(); ++t) {
-        Index outer = t;
-        Bytes begin = 0;
-        for (; graph.tensors[outer].of != kNone; outer = graph.tensors[outer].of)
-            begin += graph.tensors[outer].offset;
-        if (graph.tensors[t].kind == Kind::data)
-            groups[outer].emplace_back(t, begin);
-        else if (graph.tensors[t].planned)
-            program.base += graph.tensors[t].size;
+        const Tensor& one = graph.tensors[t];
+        const auto [outer, begin] = graph.root(t);
+        if (one.kind == Kind::data) groups[outer].emplace_back(t, begin);
+        if (one.planned && one.kind != Kind::data) program.base += one.size;
     }
     Indices storage_of(graph.tensors.size(), kNone);
     const auto add = [&](Bytes size, const Indices& over) {
@@ -812,49 +777,32 @@ Program program_of(const Graph& graph) {
     return program;
 }
 
-// The most that a set of these saves, no two of which share a storage: the set grows by the change that adds
-// the most, of one pair more, until none adds anything.
-Bytes most_saved(const std::vector<Pair>& pairs) {
-    std::vector<char> used(pairs.size());
-    std::unordered_map<Index, Bytes> from, to;  // the most on the way to a source, to a target
-    std::unordered_map<Index, std::size_t> came_from, came_to;
-    for (Bytes total = 0;;) {
-        from.clear(), to.clear(), came_from.clear(), came_to.clear();
-        for (const Pair& one : pairs) from[one.source] = 0;
-        for (std::size_t k = 0; k < pairs.size(); ++k) {
-            if (used[k] != 0) from.erase(pairs[k].source);
-        }
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (std::size_t k = 0; k < pairs.size(); ++k) {
-                const Pair& one = pairs[k];
-                if (used[k] == 0 && from.contains(one.source)) {
-                    const Bytes there = from[one.source] + one.bytes;
-                    if (to.contains(one.target) && to[one.target] >= there) continue;
-                    to[one.target] = there, came_to[one.target] = k, changed = true;
-                } else if (used[k] != 0 && to.contains(one.target)) {
-                    const Bytes there = to[one.target] - one.bytes;
-                    if (from.contains(one.source) && from[one.source] >= there) continue;
-                    from[one.source] = there, came_from[one.source] = k, changed = true;
-                }
+// The most that a set of these saves, no two of which share a storage: of each choice of targets, by one
+// source after the other; or the other way round, where there are fewer sources.
+Bytes most_saved(std::vector<Pair> pairs) {
+    Indices sources, targets;
+    for (const Pair& one : pairs) sources.push_back(one.source), targets.push_back(one.target);
+    sort_unique(sources), sort_unique(targets);
+    if (sources.size() < targets.size()) {
+        std::swap(sources, targets);
+        for (Pair& one : pairs) std::swap(one.source, one.target);
+    }
+    constexpr std::size_t kMostTargets = 12;
+    know(targets.size() <= kMostTargets, "an operator has too many pairs in place");
+    std::vector<Bytes> best(std::size_t{1} << targets.size(), 0);  // of pairs to no other targets than these
+    for (const Index source : sources) {
+        const std::vector<Bytes> before = best;
+        for (const Pair& one : pairs) {
+            if (one.source != source) continue;
+            const std::size_t bit = std::size_t{1}
+                                    << (std::lower_bound(targets.begin(), targets.end(), one.target) -
+                                        targets.begin());
+            for (std::size_t some = 0; some < best.size(); ++some) {
+                if ((some & bit) != 0) best[some] = std::max(best[some], before[some ^ bit] + one.bytes);
             }
         }
-        for (std::size_t k = 0; k < pairs.size(); ++k) {
-            if (used[k] != 0) to.erase(pairs[k].target);
-        }
-        const auto best = std::max_element(to.begin(), to.end(),
-                                           [](const auto& a, const auto& b) { return a.second < b.second; });
-        if (best == to.end() || best->second <= 0) return total;
-        total += best->second;
-        for (Index target = best->first;;) {
-            const std::size_t more = came_to[target];
-            used[more] = 1;
-            const auto back = came_from.find(pairs[more].source);
-            if (back == came_from.end()) break;
-            used[back->second] = 0;
-            target = pairs[back->second].target;
-        }
     }
+    return best.back();
 }
 
 // A set of operators: what is live after it, and who can run next.
@@ -1448,18 +1396,18 @@ class Proof {
 Verdict compared(const std::string& graph_text, const std::string* plan_text, std::streambuf& file) {
     const Graph graph(JsonReader(graph_text, "the graph").document());
     std::optional<Plan> plan;
-    if (plan_text != nullptr) plan = CheckedPlan(graph, JsonReader(*plan_text, "the plan").document()).plan;
+    if (plan_text != nullptr) plan.emplace(graph, JsonReader(*plan_text, "the plan").document());
     const auto digest = Sha256::of(graph_text);
     const std::optional<Bytes> refuted = Proof(graph, digest, file, plan_text == nullptr).checked();
     if (!plan) return {verified, "", refuted};
     const Bytes shown = refuted.value_or(-1);
     if (plan->infeasible) {
-        if (shown < graph.pool.room(graph.pool.end))
-            wrong("the plan says infeasible, but the proof does not show it");
+        must(shown >= graph.pool.room(graph.pool.end),
+             "the plan says infeasible, but the proof does not show it");
         return {verified, "verified: no order fits into " + std::to_string(graph.pool.end) + " bytes",
                 refuted};
     }
-    if (shown >= graph.pool.room(plan->peak)) wrong("the proof contradicts the plan");
+    must(shown < graph.pool.room(plan->peak), "the proof contradicts the plan");
     const std::string peak = std::to_string(plan->peak);
     if (plan->peak == 0 || shown >= graph.pool.room(plan->peak - 1))
         return {verified, "verified: peak " + peak + " is least of all orders and layouts", refuted};

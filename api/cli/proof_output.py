@@ -62,48 +62,63 @@ def _refused(why: str, option: options.Option = options.PROOF) -> InputError:
     return InputError.single("no_proof", option.spelling, why)
 
 
-def provable(document: "Problem | Graph", data: bytes, option: options.Option = options.PROOF) -> "Problem":
-    """The problem, just as these bytes say it: a checker reads nothing else. Errors name the option."""
-    from memstow.planner.formats import read_problem
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.prove import why_not
+def refuse_other_file(document: "Problem | Graph", data: bytes, option: options.Option) -> None:
+    """Report a document that is not just what these bytes say: a checker reads nothing else.
 
-    if not isinstance(document, Problem):
-        raise _refused(
-            "there are no proofs for graphs: leave it out, or `memstow convert` it to that of an order",
-            option,
-        )
+    A proof is about all orders of a graph, whichever it asks for.
+    """
+    from memstow.planner.formats import read_document, read_problem
+    from memstow.planner.model.problem import Problem
+
+    is_problem = isinstance(document, Problem)
     try:
-        same = read_problem(data, "json") == document
+        if isinstance(document, Problem):
+            same = read_problem(data, "json") == document
+        else:
+            in_file = read_document(data, "graph")
+            same = not isinstance(in_file, Problem) and replace(in_file, order=document.order) == document
     except InputError:
         same = False
     if not same:
+        what, form = ("problem", "") if is_problem else ("graph", " --output-format graph")
         raise _refused(
-            "a proof is about a problem in JSON, just as its file says it: write such a file with "
-            "`memstow convert`, with the capacity and the pools in it, and take that, or leave it out",
+            f"a proof is about a {what} in JSON, just as its file says it: write such a file with `memstow "
+            f"convert{form}`, with the capacity and the pools in it, and take that, or leave it out",
             option,
         )
+
+
+def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> None:
+    """Report a document, read from these bytes, of which the proofs that are wanted cannot be written."""
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.prove import why_not
+
+    option = options.OPB if args.proof is None else options.PROOF
+    refuse_other_file(document, data, option)
     why = why_not(document)
     if why is not None:
         raise _refused(f"{why}; leave it out", option)
-    return document
-
-
-def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> "Problem":
-    """The problem of which the proofs that are wanted can be written."""
-    problem = provable(document, data, options.OPB if args.proof is None else options.PROOF)
     if args.opb is not None:
         from memstow.planner.proofs.pseudo_boolean import why_not_veripb
 
-        why = why_not_veripb(problem)
+        why = (
+            why_not_veripb(document)
+            if isinstance(document, Problem)
+            else "there are no proofs for VeriPB of the orders of graphs"
+        )
         if why is not None:
             raise _refused(f"{why}; leave it out", options.OPB)
-    return problem
 
 
 def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: str) -> "CheckedProof":
-    """What the checker says of the proof in this file, of a problem that was read from these bytes."""
-    provable(document, data)
+    """What the checker says of the proof in this file, of a document that was read from these bytes."""
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.prove import why_not
+
+    refuse_other_file(document, data, options.PROOF)
+    why = why_not(document) if isinstance(document, Problem) else None
+    if why is not None:
+        raise _refused(f"{why}; leave it out")
     return _checked(plan, data, path)
 
 
@@ -117,9 +132,15 @@ def _checked(plan: "Plan", data: bytes, path: str) -> "CheckedProof":
 
 
 def write_proofs(
-    args: argparse.Namespace, problem: "Problem", plan: "Plan", data: bytes, options: "Options", began: float
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    plan: "Plan",
+    data: bytes,
+    options: "Options",
+    began: float,
 ) -> "tuple[Plan, list[str]]":
     """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
+    from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.prove import is_about_peaks, prove_within
     from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
@@ -131,17 +152,18 @@ def write_proofs(
         budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
     lines = list[str]()
     if args.proof is not None:
-        if plan.status in PLANNED and not is_about_peaks(problem):
+        if plan.status in PLANNED and not is_about_peaks(document):
             about = "proofs are about the peak"
-            if len(problem.pools) > 1:
+            if len(document.pools) > 1:
                 about = "of several pools proofs are about `max_peak`"
             print_error(f"{plain(args.proof)} is not written: {about}, or that nothing fits")
             return plan, lines
-        proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
+        proof = _run(lambda: prove_within(document, plan, data, args.proof, budget), budget)
         size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
         lines += _shown(plan, args.proof, None if proof is None else proof.bound, size)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
-    if args.pbp is not None:
+    if args.pbp is not None and isinstance(document, Problem):
+        problem = document
         refuted = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
         size = "" if refuted is None else _steps(refuted.steps)
         lines += _shown(plan, args.pbp, None if refuted is None else refuted.bound, size)

@@ -11,7 +11,7 @@ from dataclasses import fields
 from hashlib import file_digest, sha256
 from itertools import combinations, product
 from math import gcd, lcm
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
@@ -30,6 +30,9 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.model.records import record
 from memstow.solvers.core import Budget, write_proof
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
@@ -79,8 +82,12 @@ class Proof:
     """Of the file."""
 
 
-def why_not(problem: Problem) -> str | None:
+def why_not(problem: "Problem | Graph") -> str | None:
     """Why there is no proof about the problem, as users are told; None if there may be one."""
+    if not isinstance(problem, Problem):
+        from memstow.planner.proofs.prove_order import why_not_order
+
+        return why_not_order(problem)
     lacks = _without_a_rule(problem)
     return None if lacks is None else f"there are no proofs for such a problem yet: {lacks}"
 
@@ -106,8 +113,12 @@ def _without_a_rule(problem: Problem) -> str | None:
     return None
 
 
-def is_about_peaks(problem: Problem) -> bool:
+def is_about_peaks(problem: "Problem | Graph") -> bool:
     """Whether the first term of the objective is one that proofs are about."""
+    if not isinstance(problem, Problem):
+        from memstow.planner.proofs.prove_order import is_about_peak
+
+        return is_about_peak(problem)
     first = next(iter(problem.terms()), None)
     if len(problem.pools) > 1:
         return first == "max_peak"
@@ -128,18 +139,28 @@ def prove(
 ) -> Proof | None:
     """Write to `path` why no plan of the problem is better, or what of that can be shown within the seconds.
 
-    `document` is the file of the problem, in JSON, byte for byte. None, and no file, where nothing was shown.
-    Raises InputError for a problem that proofs have no rules for.
+    `document` is the file of the problem, or of the graph, in JSON, byte for byte. None, and no file, where
+    nothing was shown. Raises InputError for one that proofs have no rules for.
     """
+    if plan.schedule is not None:
+        from memstow.planner.proofs.prove_order import prove_order
+
+        return prove_order(document, plan, os.fspath(path), Budget(time_limit, -1))
     problem = read_provable(document)
     return prove_within(problem, plan, document, os.fspath(path), Budget(time_limit, -1))
 
 
-def prove_within(problem: Problem, plan: Plan, document: bytes, path: str, budget: Budget) -> Proof | None:
-    """The same of a problem that was read from the document, within the budget.
+def prove_within(
+    problem: "Problem | Graph", plan: Plan, document: bytes, path: str, budget: Budget
+) -> Proof | None:
+    """The same of a problem or a graph that was read from the document, within the budget.
 
     `why_not` has no objection.
     """
+    if not isinstance(problem, Problem):
+        from memstow.planner.proofs.prove_order import prove_order_within
+
+        return prove_order_within(problem, plan, document, path, budget)
     draft, target = draft_of(path), os.path.realpath(path)
     try:
         for number, (height, buffers) in enumerate(_claims(problem, plan)):

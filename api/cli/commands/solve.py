@@ -263,14 +263,15 @@ def run(args: argparse.Namespace) -> int:
     check_names(args, document)
     model = read_model(args, document, data)
     if proves:
-        return _solve_and_prove(args, provable_in(args, document, data), data, began)
+        provable_in(args, document, data)
+        return _solve_and_prove(args, document, data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)
 
 
-def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, began: float) -> int:
-    """Solve a problem that was read from these bytes from the time `began` on, and write a proof as well."""
+def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data: bytes, began: float) -> int:
+    """Solve what was read from these bytes from the time `began` on, and write a proof as well."""
     options, events = options_of(args, problem), list["Event"]()
     received: list[bytes | None] = []
     plan, interrupted = _planned(args, problem, options, events, len(data), began, received.append)
@@ -294,6 +295,7 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, 
         raise failure
     if shows:
         print(*shown, sep="\n", end="\n" if shown else "")
+        _tell_of_fronts(problem, plan)
     return _told(plan.status, interrupted)
 
 

@@ -3,16 +3,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdint>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/proof_files.hpp"
 #include "proof/proof_search.hpp"
 
 namespace memstow::bindings {
@@ -35,26 +32,12 @@ struct Written {
     std::int64_t nodes;
 };
 
-Written write_released(const std::string& path, const std::array<std::uint8_t, 32>& hash,
-                       const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget) {
-    const nb::gil_scoped_release release;
-    proof::ProofFile file(path, hash);
-    if (lays && height >= 0) file.lay(height);
-    proof::ProofSearch search(question, file, budget);
-    const proof::Outcome outcome = search.refute(end, height);
-    if (outcome == proof::Outcome::proven) file.finish();
-    return {outcome, file.steps(), search.nodes()};
-}
-
 Written write_proof(const std::string& path, const nb::bytes& digest,
                     const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes, Index>>& items,
                     const Ranges& reserved, const std::vector<Ranges>& barred,
                     const std::vector<std::vector<Index>>& moments, const Pairs& exempt, const Pairs& listed,
                     const std::vector<proof::Question::Group>& groups, Bytes end, Bytes height, bool lays,
                     Budget& budget) {
-    std::array<std::uint8_t, 32> hash{};
-    if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
-    std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
     std::vector<proof::Item> all;
     for (const auto& [name, size, modulus, residue, pin, ranges] : items)
         all.push_back({name, size, modulus, residue, pin, ranges});
@@ -62,13 +45,14 @@ Written write_proof(const std::string& path, const nb::bytes& digest,
     for (const Ranges& ranges : barred) all_barred.push_back(converted(ranges));
     const proof::Question question(std::move(all), converted(reserved), std::move(all_barred), moments,
                                    exempt, listed, groups);
-    try {
-        return write_released(path, hash, question, end, height, lays, budget);
-    } catch (const std::system_error& error) {
-        errno = error.code().value();
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
-        throw nb::python_error();
-    }
+    return write_about(path, digest, [&](const Digest& hash) -> Written {
+        proof::ProofFile file(path, hash);
+        if (lays && height >= 0) file.lay(height);
+        proof::ProofSearch search(question, file, budget);
+        const proof::Outcome outcome = search.refute(end, height);
+        if (outcome == proof::Outcome::proven) file.finish();
+        return {outcome, file.steps(), search.nodes()};
+    });
 }
 
 }  // namespace
