@@ -4,7 +4,6 @@ import argparse
 import os
 import threading
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -67,7 +66,7 @@ def refuse_other_file(document: "Problem | Graph", data: bytes, option: options.
 
     A proof is about all orders of a graph, whichever it asks for.
     """
-    from memstow.planner.formats import read_document, read_problem
+    from memstow.planner.formats import read_graph, read_problem
     from memstow.planner.model.problem import Problem
 
     is_problem = isinstance(document, Problem)
@@ -75,8 +74,7 @@ def refuse_other_file(document: "Problem | Graph", data: bytes, option: options.
         if isinstance(document, Problem):
             same = read_problem(data, "json") == document
         else:
-            in_file = read_document(data, "graph")
-            same = not isinstance(in_file, Problem) and replace(in_file, order=document.order) == document
+            same = replace(read_graph(data, "graph"), order=document.order) == document
     except InputError:
         same = False
     if not same:
@@ -141,13 +139,13 @@ def write_proofs(
 ) -> "tuple[Plan, list[str]]":
     """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
     from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.prove import is_about_peaks, prove_within
+    from memstow.planner.proofs.prove import is_about_peaks, prove_within, work_for_proof
     from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
     if options.deterministic:
         most = DEFAULT_WORK if options.work_limit is None else options.work_limit
-        budget = Budget(-1.0, max(most - plan.work, 0))
+        budget = Budget(-1.0, work_for_proof(document, most, plan.work))
     else:
         budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
     lines = list[str]()
@@ -178,21 +176,17 @@ def write_received(
     A service has the problem in bytes of its own. The plan that names the proof, and what the proof shows.
     """
     from memstow.planner.proofs.check import proof_about
-    from memstow.planner.proofs.prove import draft_of
+    from memstow.planner.proofs.proof_file import draft_of
 
     if proof is None:
         return plan, _shown(plan, args.proof, None, "")
     proof = proof_about(data, proof)
-    draft = draft_of(args.proof)
-    try:
+    with draft_of(args.proof) as draft:
         write_out(proof, draft)
         checked = _checked(plan, data, draft)
         if not checked.shows:
             raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
         os.replace(draft, os.path.realpath(args.proof))
-    finally:
-        with suppress(FileNotFoundError):
-            os.remove(draft)
     plan = replace(plan, proof_sha256=checked.sha256)
     return plan, _shown(plan, args.proof, checked.bound, f"{len(proof):,} bytes")
 

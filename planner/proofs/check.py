@@ -11,8 +11,7 @@ from enum import IntEnum
 from hashlib import file_digest, sha256
 from typing import Final
 
-from memstow.planner.formats import read_problem
-from memstow.planner.formats.native import write_document, write_plan
+from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
@@ -24,6 +23,7 @@ from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Vio
 BY_PROOF: Final = "its proof"
 _HEADER: Final = b"memstow proof 1\n"
 _ORDER_HEADER: Final = b"memstow order proof 1\n"
+_NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
 class Outcome(IntEnum):
@@ -79,10 +79,8 @@ def check_proof(
         digest = file_digest(file, "sha256").hexdigest()
         file.seek(0)
         is_about_orders = file.read(len(_ORDER_HEADER)) == _ORDER_HEADER
-    if is_about_orders:
-        answer = check_order(document, write_document(plan), name, stopped)
-    else:
-        answer = check(document, write_plan(read_problem(document, "json"), plan), name, stopped)
+    checker = check_order if is_about_orders else check
+    answer = checker(document, write_plan(_NO_PROBLEM, plan), name, stopped)
     if answer is None:
         raise StoppedError
     code, says, refuted = answer

@@ -7,8 +7,8 @@ names: they are tried before all.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
-from hashlib import file_digest, sha256
+from dataclasses import fields, replace
+from hashlib import sha256
 from itertools import combinations, product
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -28,7 +29,7 @@ from memstow.planner.model.problem import (
     merged,
     rigid_groups,
 )
-from memstow.planner.model.records import record
+from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.solvers.core import Budget, write_proof
 
 if TYPE_CHECKING:
@@ -69,17 +70,6 @@ _UNKNOWN: Final = {
     for kind in (Problem, Pool, Buffer)
 }
 """Fields that the checker refuses, and any that are added to problems."""
-
-
-@record
-class Proof:
-    """What a proof that was written shows: no plan has a peak below the bound."""
-
-    bound: int
-    steps: int
-    size: int
-    sha256: str
-    """Of the file."""
 
 
 def why_not(problem: "Problem | Graph") -> str | None:
@@ -161,25 +151,37 @@ def prove_within(
         from memstow.planner.proofs.prove_order import prove_order_within
 
         return prove_order_within(problem, plan, document, path, budget)
-    draft, target = draft_of(path), os.path.realpath(path)
-    try:
+    with draft_of(path) as draft:
         for number, (height, buffers) in enumerate(_claims(problem, plan)):
             if number and budget.spent and len(problem.buffers) > MOST_BUFFERS:
                 break  # Only to gather them would take long.
             proof = _attempt(problem, buffers, height, sha256(document).digest(), draft, budget)
             if proof is not None:
-                os.replace(draft, target)
+                os.replace(draft, os.path.realpath(path))
                 return proof
-    finally:
-        if os.path.exists(draft):
-            os.remove(draft)
     return None
 
 
-def draft_of(path: str) -> str:
-    """A file beside this one that nobody else has, for what is not finished."""
-    folder, name = os.path.split(os.path.realpath(path))
-    return os.path.join(folder, f".{name}.{os.urandom(6).hex()}.unfinished")
+_PROOF_SHARE: Final = 0.25
+
+
+def limits_before_proof(problem: "Problem | Graph", options: Options) -> Options:
+    """Options for a plan whose proof is wanted within the same time limit.
+
+    Other orders are tried until the time is over; then nothing would be left to prove what all of them need.
+    """
+    if isinstance(problem, Problem) or options.deterministic:
+        return options
+    return replace(options, time_limit=options.time_limit * (1 - _PROOF_SHARE))
+
+
+def work_for_proof(problem: "Problem | Graph", limit: int, used: int) -> int:
+    """Of a deterministic run, the work that a proof may take: what is left, of a graph at least a share more.
+
+    So plans are the same with and without a proof.
+    """
+    least = 0 if isinstance(problem, Problem) else int(limit * _PROOF_SHARE)
+    return max(limit - used, least)
 
 
 def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:
@@ -243,10 +245,7 @@ def _attempt(
     )
     if not written.proven:
         return None
-    with open(path, "rb") as file:
-        return Proof(
-            height + 1, written.steps, os.path.getsize(path), file_digest(file, "sha256").hexdigest()
-        )
+    return proof_in(path, height, written.steps)
 
 
 _Pairs = list[tuple[int, int]]

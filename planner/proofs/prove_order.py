@@ -6,9 +6,9 @@ operator on and from the last. `docs/order.md` says why that proves something.
 
 import os
 from dataclasses import replace
-from hashlib import file_digest, sha256
+from hashlib import sha256
 
-from memstow.planner.formats import read_document
+from memstow.planner.formats import read_graph
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.graph.schedules import allowed_order
@@ -17,7 +17,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import FREE, GIVEN, Graph, is_planned, phase_count, size_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import measure, parse_term
-from memstow.planner.proofs.prove import Proof, draft_of
+from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.solvers.core import Budget
 from memstow.solvers.orders import DEAD_SETS_MEMORY, MOST_BYTES, write_order_proof
 
@@ -64,21 +64,16 @@ def prove_order_within(graph: Graph, plan: Plan, document: bytes, path: str, bud
     if height is None:
         return None
     order = listed_order(graph) if plan.schedule is None else allowed_order(graph, plan.schedule.order)
-    draft, digest = draft_of(path), sha256(document).digest()
-    try:
+    digest = sha256(document).digest()
+    with draft_of(path) as draft:
         written = write_order_proof(
             order_instance(graph), order, height, draft, digest, DEAD_SETS_MEMORY, budget
         )
         if written.height is None:
             return None
-        with open(draft, "rb") as file:
-            sha = file_digest(file, "sha256").hexdigest()
-        size = os.path.getsize(draft)
+        proof = proof_in(draft, written.height, written.steps)
         os.replace(draft, os.path.realpath(path))
-    finally:
-        if os.path.exists(draft):
-            os.remove(draft)
-    return Proof(written.height + 1, written.steps, size, sha)
+    return proof
 
 
 def prove_order(document: bytes, plan: Plan, path: str, budget: Budget) -> Proof | None:
@@ -86,10 +81,7 @@ def prove_order(document: bytes, plan: Plan, path: str, budget: Budget) -> Proof
 
     Raises InputError for one that proofs have no rules for.
     """
-    graph = read_document(document, "graph")
-    if not isinstance(graph, Graph):
-        raise InputError.single("no_graph", "$", "the plan has a schedule, and this is no graph")
-    graph = replace(graph, order=FREE)
+    graph = replace(read_graph(document, "graph"), order=FREE)
     why = why_not_order(graph)
     if why is not None:
         raise InputError.single("no_proof", "$", why)

@@ -272,9 +272,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data: bytes, began: float) -> int:
     """Solve what was read from these bytes from the time `began` on, and write a proof as well."""
+    from memstow.planner.proofs.prove import limits_before_proof
+
     options, events = options_of(args, problem), list["Event"]()
     received: list[bytes | None] = []
-    plan, interrupted = _planned(args, problem, options, events, len(data), began, received.append)
+    # A lock holds for the options as they are, and a service does this itself.
+    searching = options if args.lock or server_of(args) else limits_before_proof(problem, options)
+    plan, interrupted = _planned(args, problem, searching, events, len(data), began, received.append)
     shown, failure = list[str](), None
     if not interrupted:
         # What a lock names has to be the same each time.
