@@ -17,9 +17,9 @@
 namespace memstow::order {
 namespace {
 
-constexpr std::int64_t kFirstTurn = 100'000;
-constexpr std::int64_t kStepsAtOnce = 20'000;  // between looks at the budget
-enum Kind : std::uint64_t { kEnd = 0, kEnds, kOperator, kSearch, kSet, kForget, kConclude };
+constexpr std::int64_t kFirstSearch = 100'000;
+constexpr std::int64_t kBetweenLooks = 20'000;  // between looks at the budget
+enum ProofStep : std::uint64_t { kEnd = 0, kEnds, kOperator, kSearch, kSet, kForget, kConclude };
 
 class Writer : private NumberFile {
   public:
@@ -29,7 +29,7 @@ class Writer : private NumberFile {
     using NumberFile::number;
     using NumberFile::number_of;
 
-    void step(Kind kind) {
+    void step(ProofStep kind) {
         ++steps_;
         number(kind);
     }
@@ -193,7 +193,7 @@ class Told {
 
     bool goes_on(std::int64_t steps) {
         steps_ += steps;
-        if (steps_ < kStepsAtOnce) return true;
+        if (steps_ < kBetweenLooks) return true;
         budget_.count(std::exchange(steps_, 0));
         return !budget_.spent();
     }
@@ -300,14 +300,14 @@ class Told {
 };
 
 // One direction.
-struct Way {
+struct Direction {
     const Graph* graph;
     bool backwards;
     Descent search;
 };
 
-bool write_search(const Graph& whole, const WithoutLate& core, const Way& way, Bytes height, Writer& writer,
-                  Budget& budget) {
+bool write_search(const Graph& whole, const WithoutLate& core, const Direction& way, Bytes height,
+                  Writer& writer, Budget& budget) {
     Told told(*way.graph, way.search, height, budget);
     if (!told.look()) return false;
     std::vector<Index> late;
@@ -329,13 +329,13 @@ bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::siz
     const Graph mirror = mirrored(core.graph);
     // The sets take half of what one direction may take, where all of them have commits.
     const Descent::Options options{memory / 4, std::numeric_limits<std::size_t>::max()};
-    std::array<Way, 2> ways{
-        Way{&core.graph, false, Descent(core.graph, options)},
-        Way{&mirror, true, Descent(mirror, options)},
+    std::array<Direction, 2> ways{
+        Direction{&core.graph, false, Descent(core.graph, options)},
+        Direction{&mirror, true, Descent(mirror, options)},
     };
-    for (std::int64_t turn = kFirstTurn;; turn *= 2) {
+    for (std::int64_t turn = kFirstSearch;; turn *= 2) {
         bool stuck = true;
-        for (Way& way : ways) {
+        for (Direction& way : ways) {
             if (budget.spent()) return false;
             if (!way.search.all_kept()) continue;
             const Answer answer = way.search.search(height, turn, budget);
