@@ -512,7 +512,8 @@ PROOF: Final = Option(
     "write to this file why no plan is better, for `memstow-check`",
     Text(),
     "FILE",
-    more=" ([proofs.md](proofs.md)). The problem is in JSON; what a service proves is checked",
+    more=" ([proofs.md](proofs.md)), of a graph for `memstow-check-order`. Both are in JSON; what a service "
+    "proves is checked",
 )
 OPB: Final = Option(
     "opb",

@@ -405,9 +405,9 @@ class ProofFile {
 
     // The greatest number of an ascending list of gaps is below the limit.
     template <typename Take>
-    void ascending(Number limit, std::string_view what, Take take) {
+    void ascending(Number limit, std::string_view what, Take take, Number least = 1) {
         const Number count = number();
-        if (count == 0 || count > limit) {
+        if (count < least || count > limit) {
             fail("a list of " + std::to_string(count) + ' ' + std::string(what) + 's');
         }
         Number at = 0;

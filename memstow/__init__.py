@@ -99,7 +99,8 @@ if TYPE_CHECKING:
     from memstow.planner.model.programs import Kept as Kept, Program as Program, Programs as Programs
     from memstow.planner.formats.programs_format import read_programs as read_programs
     from memstow.planner.proofs.check import CheckedProof as CheckedProof, check_proof as check_proof
-    from memstow.planner.proofs.prove import Proof as Proof, prove as prove
+    from memstow.planner.proofs.proof_file import Proof as Proof
+    from memstow.planner.proofs.prove import prove as prove
     from memstow.planner.proofs.pseudo_boolean import (
         PseudoBooleanProof as PseudoBooleanProof,
         write_pseudo_boolean as write_pseudo_boolean,
@@ -307,7 +308,8 @@ _HOMES: Final = {
     "memstow.planner.formats.programs_format": ("read_programs",),
     "memstow.planner.programs": ("joint_problem", "program_plans"),
     "memstow.planner.proofs.check": ("CheckedProof", "check_proof"),
-    "memstow.planner.proofs.prove": ("Proof", "prove"),
+    "memstow.planner.proofs.proof_file": ("Proof",),
+    "memstow.planner.proofs.prove": ("prove",),
     "memstow.planner.proofs.pseudo_boolean": ("PseudoBooleanProof", "write_pseudo_boolean"),
     "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
     "memstow.planner.shapes.symbolic_layout": (

@@ -413,3 +413,19 @@ def order_within(
     """An order within the limit, another for each seed; None where none was found in time."""
     order = _native.order_within(instance.native, limit, seed, budget)
     return array("q", order) if order or not instance.operator_count else None
+
+
+def write_order_proof(
+    instance: OrderInstance,
+    order: Sequence[int],
+    height: int,
+    path: str,
+    digest: bytes,
+    memory: int,
+    budget: _native.Budget,
+) -> _native.WrittenOrderProof:
+    """Write why no order keeps to the height, or to the greatest below for which that can be shown.
+
+    `order`: any one of the operators, best one that needs little; `digest`: of the graph's file.
+    """
+    return _native.write_order_proof(instance.native, list(order), height, path, digest, memory, budget)

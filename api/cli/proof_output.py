@@ -4,7 +4,6 @@ import argparse
 import os
 import threading
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -62,48 +61,62 @@ def _refused(why: str, option: options.Option = options.PROOF) -> InputError:
     return InputError.single("no_proof", option.spelling, why)
 
 
-def provable(document: "Problem | Graph", data: bytes, option: options.Option = options.PROOF) -> "Problem":
-    """The problem, just as these bytes say it: a checker reads nothing else. Errors name the option."""
-    from memstow.planner.formats import read_problem
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.prove import why_not
+def refuse_other_file(document: "Problem | Graph", data: bytes, option: options.Option) -> None:
+    """Report a document that is not just what these bytes say: a checker reads nothing else.
 
-    if not isinstance(document, Problem):
-        raise _refused(
-            "there are no proofs for graphs: leave it out, or `memstow convert` it to that of an order",
-            option,
-        )
+    A proof is about all orders of a graph, whichever it asks for.
+    """
+    from memstow.planner.formats import read_graph, read_problem
+    from memstow.planner.model.problem import Problem
+
+    is_problem = isinstance(document, Problem)
     try:
-        same = read_problem(data, "json") == document
+        if isinstance(document, Problem):
+            same = read_problem(data, "json") == document
+        else:
+            same = replace(read_graph(data, "graph"), order=document.order) == document
     except InputError:
         same = False
     if not same:
+        what, form = ("problem", "") if is_problem else ("graph", " --output-format graph")
         raise _refused(
-            "a proof is about a problem in JSON, just as its file says it: write such a file with "
-            "`memstow convert`, with the capacity and the pools in it, and take that, or leave it out",
+            f"a proof is about a {what} in JSON, just as its file says it: write such a file with `memstow "
+            f"convert{form}`, with the capacity and the pools in it, and take that, or leave it out",
             option,
         )
+
+
+def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> None:
+    """Report a document, read from these bytes, of which the proofs that are wanted cannot be written."""
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.prove import why_not
+
+    option = options.OPB if args.proof is None else options.PROOF
+    refuse_other_file(document, data, option)
     why = why_not(document)
     if why is not None:
         raise _refused(f"{why}; leave it out", option)
-    return document
-
-
-def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> "Problem":
-    """The problem of which the proofs that are wanted can be written."""
-    problem = provable(document, data, options.OPB if args.proof is None else options.PROOF)
     if args.opb is not None:
         from memstow.planner.proofs.pseudo_boolean import why_not_veripb
 
-        why = why_not_veripb(problem)
+        why = (
+            why_not_veripb(document)
+            if isinstance(document, Problem)
+            else "there are no proofs for VeriPB of the orders of graphs"
+        )
         if why is not None:
             raise _refused(f"{why}; leave it out", options.OPB)
-    return problem
 
 
 def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: str) -> "CheckedProof":
-    """What the checker says of the proof in this file, of a problem that was read from these bytes."""
-    provable(document, data)
+    """What the checker says of the proof in this file, of a document that was read from these bytes."""
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.prove import why_not
+
+    refuse_other_file(document, data, options.PROOF)
+    why = why_not(document) if isinstance(document, Problem) else None
+    if why is not None:
+        raise _refused(f"{why}; leave it out")
     return _checked(plan, data, path)
 
 
@@ -117,29 +130,36 @@ def _checked(plan: "Plan", data: bytes, path: str) -> "CheckedProof":
 
 
 def write_proofs(
-    args: argparse.Namespace, problem: "Problem", plan: "Plan", data: bytes, options: "Options", began: float
+    args: argparse.Namespace,
+    document: "Problem | Graph",
+    plan: "Plan",
+    data: bytes,
+    options: "Options",
+    began: float,
 ) -> "tuple[Plan, list[str]]":
     """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
-    from memstow.planner.proofs.prove import not_about, prove_within
+    from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
     from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
     if options.deterministic:
         most = DEFAULT_WORK if options.work_limit is None else options.work_limit
-        budget = Budget(-1.0, max(most - plan.work, 0))
+        budget = Budget(-1.0, work_for_proof(document, most, plan.work))
     else:
         budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
     lines = list[str]()
     if args.proof is not None:
-        why = not_about(problem)
+        why = not_about(document)
         if plan.status in PLANNED and why is not None:
             print_error(f"{plain(args.proof)} is not written: {why}")
             return plan, lines
-        proof = _run(lambda: prove_within(problem, plan, data, args.proof, budget), budget)
+        proof = _run(lambda: prove_within(document, plan, data, args.proof, budget), budget)
         size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
         lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
-    if args.pbp is not None:
+    if args.pbp is not None and isinstance(document, Problem):
+        problem = document
         refuted = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
         size = "" if refuted is None else _steps(refuted.steps)
         lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size)
@@ -154,21 +174,17 @@ def write_received(
     A service has the problem in bytes of its own. The plan that names the proof, and what the proof shows.
     """
     from memstow.planner.proofs.check import proof_about
-    from memstow.planner.proofs.prove import draft_of
+    from memstow.planner.proofs.proof_file import draft_of
 
     if proof is None:
         return plan, _shown(plan, args.proof, None, "")
     proof = proof_about(data, proof)
-    draft = draft_of(args.proof)
-    try:
+    with draft_of(args.proof) as draft:
         write_out(proof, draft)
         checked = _checked(plan, data, draft)
         if not checked.shows:
             raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
         os.replace(draft, os.path.realpath(args.proof))
-    finally:
-        with suppress(FileNotFoundError):
-            os.remove(draft)
     plan = replace(plan, proof_sha256=checked.sha256)
     return plan, _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")
 

@@ -126,6 +126,11 @@ def options_from_text(text: str, hint: bytes | None) -> Options:
     return parse_options(raw)
 
 
+def wants_proof(text: str) -> bool:
+    """Whether the job with these options is to prove its plan as well."""
+    return bool(json.loads(text).get(PROOF))
+
+
 def cache_key(problem: "Problem | Graph", options: Options, problem_digest: str) -> str:
     """Equal for requests that may share a plan.
 

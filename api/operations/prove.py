@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING
 from memstow.api.operations.encoding import document_from, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.request_types import ProveRequest, ProveResult
 from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import StoppedError, check_proof
 from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.solvers.core import Budget
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.planner.model.problem import Problem
 
 
 def against_proofs(document: "Problem | Graph") -> Issue | None:
     """What to say of a request for a proof of a document that there are none of."""
-    if not isinstance(document, Problem):
-        return Issue("no_proof", "query.proof", "there are no proofs for graphs; leave it out")
     why = why_not(document)
     if why is None:
         return None
@@ -36,8 +34,8 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
 
     document, plan = document_from(request.problem), plan_from_bytes(request.plan)
     issue = against_proofs(document)
-    if issue is not None or not isinstance(document, Problem):
-        raise InputError([] if issue is None else [issue])
+    if issue is not None:
+        raise InputError([issue])
     nothing = ProveResult(plan=request.plan, proof=None)
     budget = Budget(
         -1.0 if request.seconds is None else request.seconds, -1 if request.work is None else request.work

@@ -14,6 +14,7 @@ from memstow.api.operations.encoding import (
     options_from_text,
     plan_from_bytes,
     plan_to_bytes,
+    wants_proof,
 )
 from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
@@ -105,6 +106,10 @@ def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -
     """Solve with the whole time limit; better plans and events are reported on the way."""
     problem = document_from(request.problem)
     options = options_from_text(request.options, request.hint)
+    if wants_proof(request.options):
+        from memstow.planner.proofs.prove import limits_before_proof
+
+        options = limits_before_proof(problem, options)
     known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
     plan = solve_fully(
         problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel

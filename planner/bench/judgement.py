@@ -165,18 +165,23 @@ def checked_by(problem: Problem | Graph, plan: Plan, seconds: float) -> str | No
     if plan.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
     verdict = judge_plan(problem, plan)
-    if verdict.valid and verdict.unchecked and isinstance(problem, Problem):
+    if verdict.valid and verdict.unchecked:
+        from memstow.planner.graph.documents import problem_of
         from memstow.planner.proofs.check import check_proof, with_proof
         from memstow.planner.proofs.prove import prove_within, why_not
 
         if why_not(problem) is not None:
             return None
-        document = formats.write_problem(problem, "json")
+        if isinstance(problem, Problem):
+            document = formats.write_problem(problem, "json")
+        else:
+            document = formats.write_graph(problem)
         with TemporaryDirectory() as folder:
             path = os.path.join(folder, "plan.proof")
             if prove_within(problem, plan, document, path, Budget(seconds, -1)) is None:
                 return None
-            verdict = with_proof(problem, plan, verdict, check_proof(document, plan, path))
+            proof = check_proof(document, plan, path)
+            verdict = with_proof(problem_of(problem), plan, verdict, proof)
         return "proof" if verdict.valid and not verdict.unchecked else None
     return "judge" if verdict.valid and not verdict.unchecked else None
 

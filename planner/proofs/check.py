@@ -1,7 +1,7 @@
-"""What the checker that stands alone says of a proof, and what that means to the claims of a plan.
+"""What the checkers that stand alone say of a proof, and what that means to the claims of a plan.
 
-The module `_checker` is built from the checker's own source. It is given the bytes of the problem's file and
-the plan as this package writes it, and judges both itself: nothing that memstow has read goes into it.
+The module `_checker` is built from their own source. It is given the bytes of the file of the problem or the
+graph, and the plan as this package writes it, and judges both itself: nothing that memstow has read goes in.
 """
 
 import errno
@@ -12,17 +12,18 @@ from enum import IntEnum
 from hashlib import file_digest, sha256
 from typing import Final
 
-from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.records import record
-from memstow.planner.proofs._checker import check
+from memstow.planner.proofs._checker import check, check_order
 from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
 
 BY_PROOF: Final = "its proof"
 _HEADER: Final = b"memstow proof 1\n"
+_ORDER_HEADER: Final = b"memstow order proof 1\n"
+_NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
 class Outcome(IntEnum):
@@ -71,18 +72,21 @@ class StoppedError(Exception):
 def check_proof(
     document: bytes, plan: Plan, path: "str | os.PathLike[str]", cancel: threading.Event | None = None
 ) -> CheckedProof:
-    """What the checker says of a plan and a proof in a file; `document` is the file of the problem, in JSON.
+    """What the checker says of a plan and a proof in a file; `document` is that of the problem, or the graph.
 
     Raises OSError where the proof cannot be read, and StoppedError soon after `cancel` is set.
     """
-    problem, name = read_problem(document, "json"), os.fspath(path)
-    never: Callable[[], bool] = bool
+    name = os.fspath(path)
+    stopped: Callable[[], bool] = bool if cancel is None else cancel.is_set
     if not os.path.isfile(name) and os.path.exists(name):
         # Of a pipe or a device that has no end, or that nobody writes to, reading would never end.
         raise OSError(errno.EINVAL, "a proof is read twice, so it has to be a file", name)
     with open(name, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
-    answer = check(document, write_plan(problem, plan), name, never if cancel is None else cancel.is_set)
+        file.seek(0)
+        is_about_orders = file.read(len(_ORDER_HEADER)) == _ORDER_HEADER
+    checker = check_order if is_about_orders else check
+    answer = checker(document, write_plan(_NO_PROBLEM, plan), name, stopped)
     if answer is None:
         raise StoppedError
     code, says, least_peak, bounds = answer
@@ -90,8 +94,8 @@ def check_proof(
 
 
 def proof_about(document: bytes, proof: bytes) -> bytes:
-    """A proof as one about this file of the same problem: in it buffers have indices, not names."""
-    begin = len(_HEADER)
+    """A proof as one about this file of the same problem or graph: in it all have numbers, not names."""
+    begin = len(_ORDER_HEADER if proof.startswith(_ORDER_HEADER) else _HEADER)
     digest = sha256(document).digest()
     return proof[:begin] + digest + proof[begin + len(digest) :]
 

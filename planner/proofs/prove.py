@@ -8,15 +8,16 @@ certificate names: they are tried before all.
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
-from hashlib import file_digest, sha256
+from dataclasses import fields, replace
+from hashlib import sha256
 from itertools import combinations, product, takewhile
 from math import gcd, lcm
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -29,8 +30,11 @@ from memstow.planner.model.problem import (
     merged,
     rigid_groups,
 )
-from memstow.planner.model.records import record
+from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.solvers.core import Budget, CostProof, ProofFile, ProofQuestion
+
+if TYPE_CHECKING:
+    from memstow.planner.model.graph import Graph
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
@@ -74,22 +78,12 @@ _UNKNOWN: Final = {
 """Fields that the checker refuses, and any that are added to problems."""
 
 
-@record
-class Proof:
-    """What a proof that was written shows."""
-
-    bound: int
-    """No plan is below in the first term of the objective; if nothing fits, one more than no peak is."""
-    steps: int
-    size: int
-    sha256: str
-    """Of the file."""
-    bounds: tuple[int, ...] = ()
-    """By term of the objective: no plan is below that is no worse in the terms before it."""
-
-
-def why_not(problem: Problem) -> str | None:
+def why_not(problem: "Problem | Graph") -> str | None:
     """Why there is no proof about the problem, as users are told; None if there may be one."""
+    if not isinstance(problem, Problem):
+        from memstow.planner.proofs.prove_order import why_not_order
+
+        return why_not_order(problem)
     lacks = _without_a_rule(problem)
     return None if lacks is None else f"there are no proofs for such a problem yet: {lacks}"
 
@@ -115,21 +109,26 @@ def _without_a_rule(problem: Problem) -> str | None:
     return None
 
 
-def terms_with_proofs(problem: Problem) -> tuple[str, ...]:
+def terms_with_proofs(problem: "Problem | Graph") -> tuple[str, ...]:
     """The terms that the objective begins with and that proofs are about."""
+    if not isinstance(problem, Problem):
+        from memstow.planner.proofs.prove_order import is_about_peak
+
+        return problem.terms()[:1] if is_about_peak(problem) else ()
     return tuple(takewhile(lambda term: term == _COST or _is_peak(problem, term), problem.terms()))
 
 
-def not_about(problem: Problem) -> str | None:
+def not_about(problem: "Problem | Graph") -> str | None:
     """Why nothing can be proven of a plan, unless it is that nothing fits."""
     if terms_with_proofs(problem):
         return None
     several = "of several pools " if len(problem.pools) > 1 else ""
-    about = f"{several}proofs are about {_peak_of(problem)} or `reuse_cost`"
+    costs = " or `reuse_cost`" if isinstance(problem, Problem) else ""
+    about = f"{several}proofs are about {_peak_of(problem)}{costs}"
     return f"{about} as the first term, or that nothing fits"
 
 
-def begins_with_peak(problem: Problem) -> bool:
+def begins_with_peak(problem: "Problem | Graph") -> bool:
     """Whether the first term of the objective is the peak that proofs are about."""
     return terms_with_proofs(problem)[:1] not in ((), (_COST,))
 
@@ -140,7 +139,7 @@ def _is_peak(problem: Problem, term: str) -> bool:
     return term in ("peak", "max_peak", f"peak:{problem.pools[0].id}")
 
 
-def _peak_of(problem: Problem) -> str:
+def _peak_of(problem: "Problem | Graph") -> str:
     return "the peak" if len(problem.pools) == 1 else "`max_peak`"
 
 
@@ -158,38 +157,57 @@ def prove(
 ) -> Proof | None:
     """Write to `path` why no plan of the problem is better, or what of that can be shown within the seconds.
 
-    `document` is the file of the problem, in JSON, byte for byte. None, and no file, where nothing was shown.
-    Raises InputError for a problem that proofs have no rules for.
+    `document` is the file of the problem, or of the graph, in JSON, byte for byte. None, and no file, where
+    nothing was shown. Raises InputError for one that proofs have no rules for.
     """
+    if plan.schedule is not None:
+        from memstow.planner.proofs.prove_order import prove_order
+
+        return prove_order(document, plan, os.fspath(path), Budget(time_limit, -1))
     problem = read_provable(document)
     return prove_within(problem, plan, document, os.fspath(path), Budget(time_limit, -1))
 
 
-def prove_within(problem: Problem, plan: Plan, document: bytes, path: str, budget: Budget) -> Proof | None:
-    """The same of a problem that was read from the document, within the budget.
+def prove_within(
+    problem: "Problem | Graph", plan: Plan, document: bytes, path: str, budget: Budget
+) -> Proof | None:
+    """The same of a problem or a graph that was read from the document, within the budget.
 
     `why_not` has no objection.
     """
-    draft, target = draft_of(path), os.path.realpath(path)
-    try:
+    if not isinstance(problem, Problem):
+        from memstow.planner.proofs.prove_order import prove_order_within
+
+        return prove_order_within(problem, plan, document, path, budget)
+    with draft_of(path) as draft:
         written = _Writer(problem, plan, sha256(document).digest(), draft, budget).write()
         if written is None:
             return None
-        with open(draft, "rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-        bound, bounds, steps = written
-        proof = Proof(bound, steps, os.path.getsize(draft), digest, bounds)
-        os.replace(draft, target)
-    finally:
-        if os.path.exists(draft):
-            os.remove(draft)
+        proof = proof_in(draft, *written)
+        os.replace(draft, os.path.realpath(path))
     return proof
 
 
-def draft_of(path: str) -> str:
-    """A file beside this one that nobody else has, for what is not finished."""
-    folder, name = os.path.split(os.path.realpath(path))
-    return os.path.join(folder, f".{name}.{os.urandom(6).hex()}.unfinished")
+_PROOF_SHARE: Final = 0.25
+
+
+def limits_before_proof(problem: "Problem | Graph", options: Options) -> Options:
+    """Options for a plan whose proof is wanted within the same time limit.
+
+    Other orders are tried until the time is over; then nothing would be left to prove what all of them need.
+    """
+    if isinstance(problem, Problem) or options.deterministic:
+        return options
+    return replace(options, time_limit=options.time_limit * (1 - _PROOF_SHARE))
+
+
+def work_for_proof(problem: "Problem | Graph", limit: int, used: int) -> int:
+    """Of a deterministic run, the work that a proof may take: what is left, of a graph at least a share more.
+
+    So plans are the same with and without a proof.
+    """
+    least = 0 if isinstance(problem, Problem) else int(limit * _PROOF_SHARE)
+    return max(limit - used, least)
 
 
 def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:
@@ -234,8 +252,8 @@ class _Writer:
         self._several = len(problem.pools) > 1
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
 
-    def write(self) -> tuple[int, tuple[int, ...], int] | None:
-        """What is shown of the first term, and of each; and the steps. None: nothing."""
+    def write(self) -> tuple[int, int, tuple[int, ...]] | None:
+        """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
         terms = terms_with_proofs(self._problem) if self._plan.status in PLANNED else ()
         if terms[:1] == (_COST,):
             return self._costs_first(terms)
@@ -249,10 +267,10 @@ class _Writer:
             if _COST in terms:
                 peak, cost = self._plan.objective[0], self._plan.objective[terms.index(_COST)]
                 (bounds[terms.index(_COST)],) = self._costs(file, [(peak.value, cost.bound)])
-            return height + 1, tuple(bounds), _finished(file)
+            return height + 1, _finished(file), tuple(bounds)
         return None
 
-    def _costs_first(self, terms: tuple[str, ...]) -> tuple[int, tuple[int, ...], int] | None:
+    def _costs_first(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
         """Of all layouts that fit, the cost; then the peak of those that cost no more."""
         cost = self._plan.objective[0]
         most = max(map(end_of, self._problem.pools))
@@ -273,7 +291,7 @@ class _Writer:
         if last is not None:
             proven = proven or shown[-1] > cost.value
             bounds = [shown[0] if term == _COST else (height + 1 if proven else 0) for term in terms]
-        return (shown[0], tuple(bounds), _finished(file)) if any(bounds) or cost.value == 0 else None
+        return (shown[0], _finished(file), tuple(bounds)) if any(bounds) or cost.value == 0 else None
 
     def _question(self, height: int, kept: Sequence[int]) -> "tuple[ProofQuestion, int] | None":
         """These buffers up to a height, and the end of all addresses."""

@@ -19,14 +19,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Range, end_of
 from memstow.planner.model.records import record
-from memstow.planner.proofs.prove import (
-    Space,
-    begins_with_peak,
-    conflicts_of,
-    draft_of,
-    moments_of,
-    read_provable,
-)
+from memstow.planner.proofs.proof_file import draft_of
+from memstow.planner.proofs.prove import Space, begins_with_peak, conflicts_of, moments_of, read_provable
 from memstow.solvers.core import Budget
 
 MOST_PLACES: Final = 100_000
@@ -77,8 +71,8 @@ def refute_within(
     if height is None:
         return None
     encoding = Encoding(problem, height)
-    drafts = [draft_of(path) for path in (opb, pbp)]
-    try:
+    with ExitStack() as drafted:
+        drafts = [drafted.enter_context(draft_of(path)) for path in (opb, pbp)]
         with ExitStack() as files:
             of_problem, of_proof = (files.enter_context(open(path, "w", encoding="ascii")) for path in drafts)
             constraints = encoding.write(of_problem)
@@ -87,11 +81,7 @@ def refute_within(
             return None
         for draft, path in zip(drafts, (opb, pbp), strict=True):
             os.replace(draft, os.path.realpath(path))
-        return PseudoBooleanProof(height + 1, encoding.variables, constraints, steps)
-    finally:
-        for draft in drafts:
-            if os.path.exists(draft):
-                os.remove(draft)
+    return PseudoBooleanProof(height + 1, encoding.variables, constraints, steps)
 
 
 def _height_to_refute(problem: Problem, plan: Plan) -> int | None:

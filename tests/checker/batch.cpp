@@ -3,7 +3,11 @@
 #include <sstream>
 
 #define main checker_main
+#ifdef ORDERS
+#include "memstow_check_order.cpp"
+#else
 #include "memstow_check.cpp"
+#endif
 #undef main
 
 int main() {

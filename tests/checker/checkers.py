@@ -3,13 +3,13 @@
 import io
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Final
 
 from memstow.planner.formats.native import write_document
@@ -82,27 +82,34 @@ def batch(program: Path, folder: Path, *options: str) -> Iterator[Batch]:
         assert process.wait() == 0
 
 
-def _load() -> ModuleType:
-    spec = spec_from_file_location("memstow_second_checker", FOLDER / "check.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+class SecondChecker:
+    """A checker in Python, which was written from the page alone."""
+
+    def __init__(self, name: str) -> None:
+        spec = spec_from_file_location(f"memstow_{name.removesuffix('.py')}", FOLDER / name)
+        assert spec is not None
+        assert spec.loader is not None
+        self.module = module_from_spec(spec)
+        sys.modules[spec.name] = self.module
+        spec.loader.exec_module(self.module)
+
+    def check(self, files: Files, folder: Path) -> Verdict:
+        """What it says of these files."""
+        paths = [folder / name for name in ("second.json", "second.plan.json", "second.proof")]
+        for path, data in zip(paths, files, strict=True):
+            path.write_bytes(data)
+        said = io.StringIO()
+        with redirect_stdout(said):
+            code = self.module.main([str(path) for path in paths])
+        return Verdict(code, said.getvalue().strip())
 
 
-_SECOND: Final = _load()
+_SECOND: Final = SecondChecker("check.py")
 
 
 def second(files: Files, folder: Path) -> Verdict:
-    """What the other checker says, which was written from the page alone."""
-    paths = [folder / name for name in ("second.json", "second.plan.json", "second.proof")]
-    for path, data in zip(paths, files, strict=True):
-        path.write_bytes(data)
-    said = io.StringIO()
-    with redirect_stdout(said):
-        code = _SECOND.main([str(path) for path in paths])
-    return Verdict(code, said.getvalue().strip())
+    """What the second checker of layouts says."""
+    return _SECOND.check(files, folder)
 
 
 def tiny_problem(rng: Random) -> Problem:
@@ -151,3 +158,50 @@ def bytes_of(numbers: list[int]) -> bytes:
             value >>= 7
         data.append(value)
     return bytes(data)
+
+
+LARGE: Final = (
+    1 << 62,
+    (1 << 62) + 1,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 1,
+    1 << 32,
+    (1 << 32) - 1,
+    1 << 31,
+)
+
+
+def change_numbers(rng: Random, numbers: list[int]) -> None:
+    """Change, add or leave out one or some."""
+    at = rng.randrange(len(numbers))
+    kind = rng.randrange(6)
+    if kind == 0:
+        numbers[at] = max(numbers[at] + rng.choice((-2, -1, 1, 2)), 0)
+    elif kind == 1:
+        numbers[at] = rng.choice((rng.randrange(8), rng.choice(numbers), rng.choice(LARGE)))
+    elif kind == 2:
+        numbers.insert(at, rng.randrange(6))
+    elif kind == 3 and len(numbers) > 1:
+        del numbers[at]
+    elif kind == 4:
+        other = rng.randrange(len(numbers))
+        numbers[at], numbers[other] = numbers[other], numbers[at]
+    else:
+        end = min(at + rng.randint(1, 8), len(numbers))
+        numbers[at:at] = numbers[at:end]
+
+
+def change_bytes(rng: Random, data: bytes) -> bytes:
+    """Change, add or leave out some."""
+    changed, at = bytearray(data), rng.randrange(len(data))
+    kind = rng.randrange(4)
+    if kind == 0:
+        return bytes(changed[:at])
+    if kind == 1:
+        changed[at] ^= 1 << rng.randrange(8)
+    elif kind == 2:
+        changed[at:at] = rng.randbytes(rng.randint(1, 4))
+    else:
+        changed += changed[at:]
+    return bytes(changed)

@@ -35,6 +35,8 @@ from tests.checker.checkers import (
     batch,
     build,
     bytes_of,
+    change_bytes,
+    change_numbers,
     compilers,
     document_of,
     numbers_of,
@@ -43,8 +45,6 @@ from tests.checker.checkers import (
     tiny_problem,
 )
 from tests.referee import best, breaks, cost
-
-_LARGE = (1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 32, (1 << 32) - 1, 1 << 31)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def mutant(rng: Random, case: Case) -> Files:
     for _ in range(rng.choice((1, 1, 2, 3))):
         kind = rng.random()
         if kind < 0.5:
-            _change_numbers(rng, proof)
+            change_numbers(rng, proof)
         elif kind < 0.75:
             _change_problem(rng, problem)
         else:
@@ -91,41 +91,8 @@ def mutant(rng: Random, case: Case) -> Files:
     document = json.dumps(problem).encode()
     data = HEAD + sha256(document).digest() + bytes_of(proof)
     if rng.random() < 0.1:
-        data = _change_bytes(rng, data)
+        data = change_bytes(rng, data)
     return document, json.dumps(answer).encode(), data
-
-
-def _change_numbers(rng: Random, numbers: list[int]) -> None:
-    at = rng.randrange(len(numbers))
-    kind = rng.randrange(6)
-    if kind == 0:
-        numbers[at] = max(numbers[at] + rng.choice((-2, -1, 1, 2)), 0)
-    elif kind == 1:
-        numbers[at] = rng.choice((rng.randrange(8), rng.choice(numbers), rng.choice(_LARGE)))
-    elif kind == 2:
-        numbers.insert(at, rng.randrange(6))
-    elif kind == 3 and len(numbers) > 1:
-        del numbers[at]
-    elif kind == 4:
-        other = rng.randrange(len(numbers))
-        numbers[at], numbers[other] = numbers[other], numbers[at]
-    else:
-        end = min(at + rng.randint(1, 8), len(numbers))
-        numbers[at:at] = numbers[at:end]
-
-
-def _change_bytes(rng: Random, data: bytes) -> bytes:
-    changed, at = bytearray(data), rng.randrange(len(data))
-    kind = rng.randrange(4)
-    if kind == 0:
-        return bytes(changed[:at])
-    if kind == 1:
-        changed[at] ^= 1 << rng.randrange(8)
-    elif kind == 2:
-        changed[at:at] = rng.randbytes(rng.randint(1, 4))
-    else:
-        changed += changed[at:]
-    return bytes(changed)
 
 
 def _change_problem(rng: Random, problem: dict[str, Any]) -> None:

@@ -263,17 +263,22 @@ def run(args: argparse.Namespace) -> int:
     check_names(args, document)
     model = read_model(args, document, data)
     if proves:
-        return _solve_and_prove(args, provable_in(args, document, data), data, began)
+        provable_in(args, document, data)
+        return _solve_and_prove(args, document, data, began)
     size = len(data)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)
 
 
-def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, began: float) -> int:
-    """Solve a problem that was read from these bytes from the time `began` on, and write a proof as well."""
+def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data: bytes, began: float) -> int:
+    """Solve what was read from these bytes from the time `began` on, and write a proof as well."""
+    from memstow.planner.proofs.prove import limits_before_proof
+
     options, events = options_of(args, problem), list["Event"]()
     received: list[bytes | None] = []
-    plan, interrupted = _planned(args, problem, options, events, len(data), began, received.append)
+    # A lock holds for the options as they are, and a service does this itself.
+    searching = options if args.lock or server_of(args) else limits_before_proof(problem, options)
+    plan, interrupted = _planned(args, problem, searching, events, len(data), began, received.append)
     shown, failure = list[str](), None
     if not interrupted:
         # What a lock names has to be the same each time.
@@ -294,6 +299,7 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem", data: bytes, 
         raise failure
     if shows:
         print(*shown, sep="\n", end="\n" if shown else "")
+        _tell_of_fronts(problem, plan)
     return _told(plan.status, interrupted)
 
 

@@ -1,5 +1,5 @@
-// The checker of proofs as a module of Python: its source is that of the program that stands alone, and
-// nothing of memstow is linked with it.
+// The checkers of proofs as a module of Python: their source is that of the programs that stand alone, and
+// nothing of memstow is linked with them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
@@ -15,6 +15,7 @@
 
 #define MEMSTOW_CHECK_WITHIN
 #include "memstow_check.cpp"
+#include "memstow_check_order.cpp"
 
 namespace nb = nanobind;
 
@@ -41,10 +42,12 @@ class Asking : public std::filebuf {
     std::array<char, 8192> block_{};
 };
 
-std::optional<std::tuple<int, std::string, Bytes, std::vector<Bytes>>> check(
-    const nb::bytes& problem, const nb::bytes& plan, const std::string& path,
-    const std::function<bool()>& stopped) {
-    const std::string problem_text(problem.c_str(), problem.size()), plan_text(plan.c_str(), plan.size());
+using Answer = std::optional<std::tuple<int, std::string, Bytes, std::vector<Bytes>>>;
+
+template <typename Compared>
+Answer answer(Compared compared, const nb::bytes& document, const nb::bytes& plan, const std::string& path,
+              const std::function<bool()>& stopped) {
+    const std::string text(document.c_str(), document.size()), plan_text(plan.c_str(), plan.size());
     Asking file(stopped);
     if (file.open(path, std::ios::in | std::ios::binary) == nullptr) {
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
@@ -52,11 +55,21 @@ std::optional<std::tuple<int, std::string, Bytes, std::vector<Bytes>>> check(
     }
     const nb::gil_scoped_release release;
     try {
-        const Verdict verdict = verdict_of([&] { return compared(problem_text, &plan_text, file); });
+        const Verdict verdict = verdict_of([&] { return compared(text, &plan_text, file); });
         return std::tuple(static_cast<int>(verdict.code), verdict.words, verdict.least_peak, verdict.bounds);
     } catch (const Stopped&) {
         return std::nullopt;
     }
+}
+
+Answer check(const nb::bytes& problem, const nb::bytes& plan, const std::string& path,
+             const std::function<bool()>& stopped) {
+    return answer(compared, problem, plan, path, stopped);
+}
+
+Answer check_order(const nb::bytes& graph, const nb::bytes& plan, const std::string& path,
+                   const std::function<bool()>& stopped) {
+    return answer(orders::compared, graph, plan, path, stopped);
 }
 
 }  // namespace
@@ -68,4 +81,6 @@ NB_MODULE(_checker, m) {
           "that no layout is below, and by term of the objective what no plan is below that is no worse in "
           "those\n"
           "before; None where it was stopped.");
+    m.def("check_order", &check_order, nb::arg("graph"), nb::arg("plan"), nb::arg("path"), nb::arg("stopped"),
+          "The same of a graph, by memstow-check-order: of all orders and layouts.");
 }

@@ -1,22 +1,26 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/proof_files.hpp"
 #include "core/budget.hpp"
 #include "order/assemble.hpp"
 #include "order/bounds.hpp"
 #include "order/classics.hpp"
 #include "order/late.hpp"
 #include "order/least_peak.hpp"
+#include "order/order_proof.hpp"
 #include "order/state.hpp"
 
 namespace memstow::bindings {
@@ -117,6 +121,7 @@ Sets sets_of(const order::Instance& self, const order::Refuted& refuted) {
     for (Index v = 0; v < self.graph.size(); ++v) {
         if (!std::binary_search(core.kept.begin(), core.kept.end(), v)) result.late.push_back(v);
     }
+    order::Cut cut(graph);
     std::vector<order::Word> last(refuted.kept.empty() ? 0 : refuted.kept.front().words.size(), 0);
     for (const order::DeadSet& set : refuted.kept) {
         for (std::size_t k = 0; k < last.size(); ++k) last[k] ^= set.words[k];
@@ -128,7 +133,7 @@ Sets sets_of(const order::Instance& self, const order::Refuted& refuted) {
         std::vector<order::Word> more = set.commit;
         for (std::size_t k = 0; k < more.size(); ++k) more[k] &= ~set.words[k];
         result.commits.back() = numbers(more, core.kept);
-        result.chains.back() = order::prove_commit(graph, numbers(set.words, own), numbers(more, own));
+        result.chains.back() = order::prove_commit(graph, cut, numbers(set.words, own), numbers(more, own));
     }
     return result;
 }
@@ -137,6 +142,16 @@ std::vector<order::WayProof> prove_cut(const order::Instance& self, Index v) {
     if (v < 0 || v >= self.graph.size()) throw nb::index_error("there is no such operator");
     nb::gil_scoped_release release;
     return order::prove_cut(self.graph, v);
+}
+
+order::OrderProof write_order_proof(const order::Instance& self, const Order& order, Bytes height,
+                                    const std::string& path, const nb::bytes& digest, std::size_t memory,
+                                    Budget& budget) {
+    if (!order::is_order(self.graph, order)) throw nb::value_error("not an order of these operators");
+    const Digest hash = digest_of(digest);
+    return write_to(path, [&] {
+        return order::write_order_proof(self.graph, order, height, path, hash, memory, budget);
+    });
 }
 
 Order order_within(const order::Instance& self, Bytes limit, std::uint64_t seed, Budget& budget) {
@@ -176,6 +191,13 @@ void bind_proofs(nb::module_& m) {
         .def_ro("changes", &Sets::changes)
         .def_ro("commits", &Sets::commits)
         .def_ro("chains", &Sets::chains);
+    nb::class_<order::OrderProof>(m, "WrittenOrderProof", "What a proof about all orders shows.")
+        .def_ro("height", &order::OrderProof::height)
+        .def_ro("steps", &order::OrderProof::steps);
+    m.def("write_order_proof", &write_order_proof, nb::arg("instance"), nb::arg("order"), nb::arg("height"),
+          nb::arg("path"), nb::arg("digest"), nb::arg("memory"), nb::arg("budget"),
+          "Write why no order keeps to the height, or to the greatest below for which that can be shown; the "
+          "order\nis any one of the operators.");
     m.def("prove_cut", &prove_cut, nb::arg("instance"), nb::arg("operator"),
           "What proves the cut bound of an operator.");
     m.def("cut_bound", &cut_bound, nb::arg("instance"), nb::arg("order"), nb::arg("budget"),

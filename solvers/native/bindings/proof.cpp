@@ -3,19 +3,16 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/proof_files.hpp"
 #include "proof/cost_proof.hpp"
 #include "proof/proof_search.hpp"
 
@@ -48,29 +45,22 @@ proof::Question question_of(
 class NamedFile {
   public:
     NamedFile(std::string path, const nb::bytes& digest) : path_(std::move(path)) {
-        std::array<std::uint8_t, 32> hash{};
-        if (digest.size() != hash.size()) throw nb::value_error("a digest has 32 bytes");
-        std::copy_n(static_cast<const std::uint8_t*>(digest.data()), hash.size(), hash.begin());
-        write([&] { file_.emplace(path_, hash); });
+        const Digest hash = digest_of(digest);
+        write_to(path_, [&] { file_.emplace(path_, hash); });
     }
 
     bool refute(const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget) {
-        bool proven = false;
-        write([&] {
-            const nb::gil_scoped_release release;
+        return write_to(path_, [&] {
             if (lays && height >= 0) file_->lay(height);
             proof::ProofSearch search(question, *file_, budget);
-            proven = search.refute(end, height) == proof::Outcome::proven;
+            return search.refute(end, height) == proof::Outcome::proven;
         });
-        return proven;
     }
     Bytes cost(proof::CostProof& costs, Bytes height, Bytes cost) {
-        Bytes shown = 0;
-        write([&] { shown = costs.write(height, cost, *file_); });
-        return shown;
+        return write_to(path_, [&] { return costs.write(height, cost, *file_); });
     }
     void finish() {
-        write([&] {
+        write_to(path_, [&] {
             file_->finish();
             steps_ = file_->steps();
             file_.reset();
@@ -79,17 +69,6 @@ class NamedFile {
     std::uint64_t steps() const { return file_ ? file_->steps() : steps_; }
 
   private:
-    template <typename Act>
-    void write(Act act) {
-        try {
-            act();
-        } catch (const std::system_error& error) {
-            errno = error.code().value();
-            PyErr_SetFromErrnoWithFilename(PyExc_OSError, path_.c_str());
-            throw nb::python_error();
-        }
-    }
-
     std::string path_;
     std::optional<proof::ProofFile> file_;  // none once it is finished
     std::uint64_t steps_ = 0;

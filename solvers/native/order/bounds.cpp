@@ -9,9 +9,6 @@
 namespace memstow::order {
 namespace {
 
-// This many pairs have at most 18 sets that no pair can be added to (Moon and Moser).
-constexpr std::size_t kMostPairs = 8;
-
 bool certain(const Graph& graph, Index v, Index source, const std::vector<Side>& sides) {
     const Storage& storage = graph.storages[source];
     return std::all_of(storage.ends.begin(), storage.ends.end(),
@@ -184,12 +181,45 @@ std::vector<WayProof> prove_cut(const Graph& graph, Index v) {
     return result;
 }
 
-std::vector<Chain> prove_commit(const Graph& graph, const std::vector<Index>& done,
+CutProof::CutProof(const Graph& graph, Index v) : graph_(graph), v_(v), reach_(graph), cut_(graph) {
+    reach_.look_at(v);
+}
+
+std::vector<std::size_t> CutProof::possible_pairs() const {
+    std::vector<std::size_t> result;
+    const auto& pairs = graph_.in_place[v_];
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        if (possible(graph_, v_, pairs[k], reach_.sides())) result.push_back(k);
+    }
+    return result;
+}
+
+CutProof::Way CutProof::with(const std::vector<std::size_t>& open) {
+    Way way;
+    Credits credits;
+    for (const std::size_t k : open) {
+        const InPlace& pair = graph_.in_place[v_][k];
+        const auto same = std::find_if(credits.begin(), credits.end(),
+                                       [&](const Credit& c) { return c.pair.target == pair.target; });
+        if (same == credits.end()) {
+            credits.push_back({pair, certain(graph_, v_, pair.source, reach_.sides()), pair.bytes});
+            way.pairs.push_back(k);
+            continue;
+        }
+        // One of several: no chain may rest on which of them it is.
+        same->certain = true;
+        same->bytes = std::max(same->bytes, pair.bytes);
+    }
+    cut_.least({reach_.open(), reach_.sides(), v_, credits});
+    way.chains = cut_.chains();
+    return way;
+}
+
+std::vector<Chain> prove_commit(const Graph& graph, Cut& cut, const std::vector<Index>& done,
                                 const std::vector<Index>& more) {
     std::vector<Side> sides(graph.extra.size(), Side::outside);
     for (const Index v : done) sides[v] = Side::inside;
     for (const Index v : more) sides[v] = Side::open;
-    Cut cut(graph);
     cut.least({more, sides});
     return cut.chains();
 }

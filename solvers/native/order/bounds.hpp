@@ -11,6 +11,10 @@
 
 namespace memstow::order {
 
+// Choices between so many pairs are made one by one: they have at most 18 sets that no pair can be added to
+// (Moon and Moser).
+constexpr std::size_t kMostPairs = 8;
+
 // The most that is needed for the inputs and the outputs of one operator, and for what is live at both ends.
 struct Largest {
     Bytes bytes;
@@ -52,8 +56,29 @@ struct WayProof {
 };
 std::vector<WayProof> prove_cut(const Graph& graph, Index v);
 
+// The same for one choice after another of the pairs that it may save with.
+class CutProof {
+  public:
+    CutProof(const Graph& graph, Index v);
+
+    // By their places in the operator's list: those that save something in some order.
+    std::vector<std::size_t> possible_pairs() const;
+    struct Way {
+        std::vector<std::size_t> pairs;  // by credit: its pair
+        std::vector<Chain> chains;
+    };
+    // Where it saves with these alone, of each output with one of them.
+    Way with(const std::vector<std::size_t>& open);
+
+  private:
+    const Graph& graph_;
+    Index v_;
+    Reach reach_;
+    Cut cut_;
+};
+
 // What proves that no set between two has fewer live bytes than the larger one, which is `done` and `more`.
-std::vector<Chain> prove_commit(const Graph& graph, const std::vector<Index>& done,
+std::vector<Chain> prove_commit(const Graph& graph, Cut& cut, const std::vector<Index>& done,
                                 const std::vector<Index>& more);
 
 struct Bound {

@@ -28,8 +28,9 @@ std::size_t DeadSets::slot_of(std::span<const Word> set, Word hash) const {
     }
 }
 
-bool DeadSets::has(std::span<const Word> set, Word hash) const {
-    return slots_[slot_of(set, hash)].number != 0;
+std::size_t DeadSets::find(std::span<const Word> set, Word hash) const {
+    const Slot& slot = slots_[slot_of(set, hash)];
+    return slot.number == 0 ? kNone : slot.number - 1;
 }
 
 bool DeadSets::add(std::span<const Word> set, Word hash) {

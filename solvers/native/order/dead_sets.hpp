@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,10 @@ class DeadSets {
     // Sets of numbers below `size`; takes no more bytes than `most`.
     DeadSets(Index size, std::size_t most);
 
-    bool has(std::span<const Word> set, Word hash) const;
+    static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+    // The number of a set, in the order in which they were added; kNone where it is not there.
+    std::size_t find(std::span<const Word> set, Word hash) const;
+    bool has(std::span<const Word> set, Word hash) const { return find(set, hash) != kNone; }
     // False where there is no room for one more.
     bool add(std::span<const Word> set, Word hash);
     void clear();

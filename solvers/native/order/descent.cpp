@@ -141,14 +141,21 @@ bool Descent::back() {
     return false;
 }
 
-void Descent::bury(Frame& frame) {
+void Descent::bury(const Frame& frame) {
     if (!dead_.add(bits_, hash_)) ++forgotten_;
-    all_kept_ = all_kept_ && kept_.size() < options_.kept;
-    if (all_kept_) {
-        kept_.push_back({bits_, std::move(frame.commit)});
-    } else {
-        kept_ = {};
+    all_kept_ = all_kept_ && forgotten_ == 0 && dead_.count() <= options_.kept;
+    if (!all_kept_) {
+        commit_at_ = {};
+        commits_ = {};
+        return;
     }
+    commits_.insert(commits_.end(), frame.commit.begin(), frame.commit.end());
+    commit_at_.push_back(frame.commit.empty() ? 0 : commits_.size() / bits_.size());
+}
+
+std::span<const Word> Descent::commit_of(std::size_t k) const {
+    if (commit_at_[k] == 0) return {};
+    return std::span(commits_).subspan((commit_at_[k] - 1) * bits_.size(), bits_.size());
 }
 
 void Descent::start(Bytes limit) {
@@ -159,7 +166,8 @@ void Descent::start(Bytes limit) {
     least_blocked_ = kLimit;
     limit_ = limit;
     forgotten_ = 0;
-    kept_.clear();
+    commit_at_.clear();
+    commits_.clear();
     all_kept_ = options_.kept > 0;
 }
 

@@ -1,6 +1,7 @@
 // Is there an order that needs no more than a limit? A search from the first operator on.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/budget.hpp"
@@ -33,8 +34,14 @@ class Descent {
     // After none: no order needs less than this.
     Bytes least_blocked() const { return least_blocked_; }
     std::size_t dead_count() const { return dead_.count() + forgotten_; }
-    // The dead sets and their reasons; none where there were too many.
-    const std::vector<DeadSet>& kept() const { return kept_; }
+    // The dead sets, each after those that it leads to; where they must lead to (`commit_of`), if
+    // `all_kept`.
+    const DeadSets& dead() const { return dead_; }
+    // The hash of a set is that of its operators, each by its key, exclusively or.
+    Word key(Index v) const { return keys_[v]; }
+    bool all_kept() const { return all_kept_ && forgotten_ == 0; }
+    // The set that this one must lead to; empty where that may be any of the next.
+    std::span<const Word> commit_of(std::size_t k) const;
 
   private:
     struct Frame {
@@ -59,7 +66,7 @@ class Descent {
     void undo_to(std::size_t steps);
     bool back();
     void push();
-    void bury(Frame& frame);
+    void bury(const Frame& frame);
 
     Options options_;
     State state_;
@@ -77,7 +84,8 @@ class Descent {
     bool late_ = false;               // ended in the middle of a step: there is no way to go on
     std::size_t forgotten_ = 0;       // dead sets that had no room
     bool all_kept_ = true;
-    std::vector<DeadSet> kept_;
+    std::vector<std::uint32_t> commit_at_;  // by dead set: the number of its commit, from 1
+    std::vector<Word> commits_;
 };
 
 }  // namespace memstow::order

@@ -178,12 +178,22 @@ void Engine::grow_beam(Way& way, std::unique_lock<std::mutex>& lock) {
     take_core(std::move(order), way.backwards);
 }
 
+// All dead sets and where they must lead to; none where there are too many.
+std::vector<DeadSet> kept_of(const Descent& search) {
+    std::vector<DeadSet> sets;
+    for (std::size_t k = 0; search.all_kept() && k < search.dead().count(); ++k) {
+        const auto words = search.dead()[k], commit = search.commit_of(k);
+        sets.push_back({{words.begin(), words.end()}, {commit.begin(), commit.end()}});
+    }
+    return sets;
+}
+
 void Engine::take(Way& way, Answer answer) {
     if (answer == Answer::found) {
         take_core(way.search->order(), way.backwards);
     } else if (answer == Answer::none && way.search->least_blocked() > result_.bound) {
         const Bytes bound = std::min(way.search->least_blocked(), result_.peak);
-        result_.refuted = Refuted{bound - 1, way.backwards, way.search->dead_count(), way.search->kept()};
+        result_.refuted = Refuted{bound - 1, way.backwards, way.search->dead_count(), kept_of(*way.search)};
         raise(bound);
     }
 }

@@ -1,13 +1,8 @@
 #include "proof/proof_file.hpp"
 
-#include <cerrno>
-#include <string_view>
-#include <system_error>
-
 namespace memstow::proof {
 namespace {
 
-constexpr std::size_t kPending = std::size_t{1} << 16;
 enum Step : std::uint64_t {
     kEnd = 0,
     kLemma = 1,
@@ -20,42 +15,15 @@ enum Step : std::uint64_t {
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
 
-[[noreturn]] void fail() {
-    throw std::system_error(errno, std::generic_category(), "cannot write the proof");
-}
-
 }  // namespace
 
-ProofFile::ProofFile(const std::string& path, const std::array<std::uint8_t, 32>& digest)
-    : file_(std::fopen(path.c_str(), "wb")) {
-    if (file_ == nullptr) fail();
-    constexpr std::string_view kMagic = "memstow proof 1\n";
-    pending_.reserve(kPending + 16);
-    for (const char one : kMagic) pending_.push_back(static_cast<std::uint8_t>(one));
-    for (const std::uint8_t one : digest) pending_.push_back(one);
-}
-
-void ProofFile::number(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) pending_.push_back(static_cast<std::uint8_t>(value | 0x80));
-    pending_.push_back(static_cast<std::uint8_t>(value));
-    if (file_ != nullptr && pending_.size() >= kPending) flush();
-}
-
-void ProofFile::flush() {
-    if (std::fwrite(pending_.data(), 1, pending_.size(), file_.get()) != pending_.size()) fail();
-    pending_.clear();
-}
+ProofFile::ProofFile(const std::string& path, const Digest& digest)
+    : NumberFile(path, "memstow proof 1\n", digest) {}
 
 void ProofFile::lay(Bytes height) {
     ++steps_;
     number(kLay);
     number_of(height);
-}
-
-// As the gap to the one before.
-void ProofFile::ascending(std::uint64_t name, std::uint64_t& next) {
-    number(name - next);
-    next = name + 1;
 }
 
 std::uint64_t ProofFile::lemma(const std::vector<Bounds>& bounds, bool from_below, std::uint64_t item,
@@ -121,8 +89,7 @@ void ProofFile::cost(Bytes height, const std::vector<std::uint64_t>& tree) {
 }
 
 void ProofFile::append(const ProofFile& steps) {
-    pending_.insert(pending_.end(), steps.pending_.begin(), steps.pending_.end());
-    if (file_ != nullptr && pending_.size() >= kPending) flush();
+    NumberFile::append(steps);
     steps_ += steps.steps_;
     lemmas_ += steps.lemmas_;
 }
@@ -130,8 +97,7 @@ void ProofFile::append(const ProofFile& steps) {
 void ProofFile::finish() {
     number(kEnd);
     number(steps_);
-    flush();
-    if (std::fflush(file_.get()) != 0) fail();
+    NumberFile::finish();
 }
 
 }  // namespace memstow::proof

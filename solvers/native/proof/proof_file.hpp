@@ -1,14 +1,12 @@
 // Writes a proof, step by step, in the form of docs/proofs.md.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/instance.hpp"
+#include "core/number_file.hpp"
 
 namespace memstow::proof {
 
@@ -32,10 +30,10 @@ struct Derivation {
     std::vector<std::uint64_t> crowd;  // ascending
 };
 
-class ProofFile {
+class ProofFile : private NumberFile {
   public:
     // Of a problem with this digest. Throws std::system_error when the file cannot be written.
-    ProofFile(const std::string& path, const std::array<std::uint8_t, 32>& digest);
+    ProofFile(const std::string& path, const Digest& digest);
     // No file: steps that are kept until another one takes them.
     ProofFile() = default;
 
@@ -56,21 +54,11 @@ class ProofFile {
     void finish();
 
     std::uint64_t steps() const { return steps_; }
-    std::size_t kept_bytes() const { return pending_.size(); }
+    using NumberFile::kept_bytes;
 
   private:
-    void number(std::uint64_t value);
-    // An offset or a height of the question, which are not below 0.
-    void number_of(std::int64_t value) { number(static_cast<std::uint64_t>(value)); }
-    void ascending(std::uint64_t name, std::uint64_t& next);
     void derive(const Derivation& derivation);
-    void flush();
 
-    struct Close {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
-    std::unique_ptr<std::FILE, Close> file_;
-    std::vector<std::uint8_t> pending_;
     std::uint64_t steps_ = 0, lemmas_ = 0;
 };
 

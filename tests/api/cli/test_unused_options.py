@@ -131,7 +131,6 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
         (("graph.json", "places.csv"), ("--in-place",), "--in-place: it is for models"),
         (("symbolic.json", "plan.json"), ("--recheck",), "--recheck: it is not for problems with symbols"),
         (("symbolic.json", "plan.json"), ("--proof", "p"), "--proof: it is not for problems with symbols"),
-        (("graph.json", "plan.json"), ("--proof", "p"), "--proof: there are no proofs for graphs"),
         (("rows.csv", "plan.json"), ("--proof", "p"), "--proof: a proof is about a problem in JSON"),
         (("symbolic.json", "plan.json"), ("--order", "free"), "--order: it is not for problems with symbols"),
     ],

@@ -22,6 +22,7 @@ from memstow.planner.solve.engine import plan
 from tests.api.asking import events, has_plan, over
 from tests.api.http.conftest import hard, problem_document
 from tests.checker.checkers import VERIFIED, second
+from tests.checker.order_proofs import SECOND as ORDERS
 from tests.waiting import wait_for
 
 
@@ -499,6 +500,27 @@ def test_a_proof_that_nothing_fits(client: TestClient, tmp_path: Path) -> None:
     assert second((files[0], files[1], files[2]), tmp_path).code == VERIFIED
 
 
+def test_a_proof_about_all_orders_of_a_graph(client: TestClient, tmp_path: Path) -> None:
+    graph = {
+        "version": 1,
+        "tensors": [
+            {"id": name, "size": size} for name, size in (("x", 10), ("a", 100), ("b", 20), ("d", 60))
+        ],
+        "operators": [
+            {"id": "D", "inputs": ["x"], "outputs": ["d"]},
+            {"id": "A", "inputs": ["x"], "outputs": ["a"]},
+            {"id": "B", "inputs": ["a"], "outputs": ["b"]},
+        ],
+        "inputs": ["x"],
+        "outputs": ["b", "d"],
+        "order": "free",
+    }
+    path = f"/v1/jobs/{proven(client, graph)}"
+    document, answer, proof = (client.get(f"{path}/{part}").content for part in ("problem", "plan", "proof"))
+    says = ORDERS.check((document, answer, proof), tmp_path).words
+    assert says == "verified: peak 130 is least of all orders and layouts"
+
+
 def test_a_job_without_a_proof_says_why(client: TestClient) -> None:
     job = submit(client)["id"]
     over(client, job)
@@ -520,7 +542,7 @@ def test_a_proof_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
     ("problem", "code", "why"),
     [
         (TWO_POOLS, "no_proof", "its objective does not begin with `max_peak`"),
-        ({"version": 1, "tensors": [], "operators": [], "inputs": []}, "no_proof", "no proofs for graphs"),
+        ({"version": 1, "tensors": [], "operators": []}, "no_proof", "its operators run as they are listed"),
         (SYMBOLIC, "not_for_symbols", "not for problems with symbols"),
     ],
 )

@@ -32,6 +32,6 @@ def test_where_the_disk_has_no_room_for_a_proof_there_is_a_plan_without_one(
     def full(*_: object) -> None:
         raise OSError(shortage, os.strerror(shortage))
 
-    monkeypatch.setattr(proofs, "write_proof", full)
+    monkeypatch.setattr(proofs, "ProofFile", full)
     result = prove(request, threading.Event())
     assert (result.plan, result.proof) == (request.plan, None)

@@ -1,0 +1,1460 @@
+// memstow-check-order: reads a graph, a plan and a proof, and says whether the plan is right and its peak the
+// least of all orders and layouts.
+//
+// Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
+//
+// Written from docs/proofs.md alone ("Orders of graphs"), whose words it uses; it shares no code with
+// memstow. What it does not know in a graph it refuses. It keeps the graph and those dead sets that a proof
+// has not forgotten, nothing else.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "reading.hpp"
+
+namespace orders {
+namespace {
+
+using namespace checker;
+
+using Index = std::uint32_t;  // of a tensor, an operator or a storage
+using Indices = std::vector<Index>;
+
+constexpr Index kNone = std::numeric_limits<Index>::max();
+constexpr Bytes kMostBytes = Bytes{1} << 61;  // of all together: no sum overflows
+
+// The parts of a message are only put together where it is needed.
+template <typename... Part>
+std::string joined(const Part&... part) {
+    std::string all;
+    (all.append(part), ...);
+    return all;
+}
+template <typename... Part>
+void know(bool holds, const Part&... why) {
+    if (!holds) not_checked(joined(why...));
+}
+template <typename... Part>
+void must(bool holds, const Part&... why) {
+    if (!holds) wrong(joined(why...));
+}
+
+void sort_unique(Indices& some) {
+    std::sort(some.begin(), some.end());
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+}
+
+bool has(const Indices& some, Index one) { return std::find(some.begin(), some.end(), one) != some.end(); }
+
+// ---------------------------------------------------------------------------------------------------------------
+// The graph
+
+struct Range {
+    Bytes begin, end;
+};
+
+struct Pool {
+    std::string id = "memory";
+    Bytes end = kLimit, alignment = 1, base = 0;
+    std::vector<Range> reserved;  // sorted, disjoint
+
+    // The bytes below an end that are not reserved.
+    Bytes room(Bytes below) const {
+        Bytes free = below;
+        for (const Range& one : reserved) free -= std::max(std::min(one.end, below) - one.begin, Bytes{0});
+        return free;
+    }
+};
+
+enum class Kind { data, constant, state, external };
+
+struct Tensor {
+    std::string id;
+    Bytes size = 0, alignment = 1;
+    Kind kind = Kind::data;
+    bool planned = true;
+    Index maker = kNone;  // none of states, constants and inputs
+    Indices readers;      // ascending, each once
+    bool from_start = false, to_end = false;
+    Index of = kNone;  // the tensor that it lies in, and where
+    Bytes offset = 0;
+    bool viewed = false;  // it is a view or has one
+};
+
+struct Temporary {
+    std::string id;
+    Bytes size = 0, alignment = 1;
+    std::optional<Range> phases;
+};
+
+struct Operator {
+    std::string id;
+    Indices inputs, outputs;
+    std::vector<Temporary> temporaries;
+    std::vector<std::pair<Index, Index>> in_place;  // pairs of data, each once
+    Bytes phases = 1;
+
+    Range phases_of(const Temporary& one) const { return one.phases.value_or(Range{0, phases}); }
+};
+
+class Graph {
+  public:
+    explicit Graph(const Json& document) {
+        known_fields(document, "the graph",
+                     {"version", "name", "pools", "tensors", "operators", "inputs", "outputs", "before",
+                      "views", "order", "alternatives", "objective", "limits"});
+        const Json* version = document.find("version");
+        know(version == nullptr || integer(*version, "the version") == 1, "the version is not 1");
+        know(list(document, "alternatives").empty(), "the graph has alternatives");
+        know(given(document, "limits", true) == nullptr, "the graph has limits");
+        read_pool(list(document, "pools"));
+        for (const Json& one : list(document, "tensors")) read_tensor(one);
+        for (const Json& one : list(document, "operators")) read_operator(one);
+        for (const Json& one : list(document, "inputs")) tensors[tensor_of(one)].from_start = true;
+        for (const Json& one : list(document, "outputs")) tensors[tensor_of(one)].to_end = true;
+        link();
+        for (const Json& one : list(document, "before")) {
+            const auto& names = pair_of(one, "before");
+            before[operator_of(names[1])].push_back(operator_of(names[0]));
+        }
+        for (Indices& some : before) sort_unique(some);
+        for (const Json& one : list(document, "views")) read_view(one);
+        check_views();
+        for (Index v = 0; v < operators.size(); ++v) read_pairs(list(document, "operators")[v], operators[v]);
+        read_objective(given(document, "objective", true));
+        check_circles();
+    }
+    Graph(const Graph&) = delete;
+
+    Pool pool;
+    std::vector<Tensor> tensors;
+    std::vector<Operator> operators;
+    std::vector<Indices> before;  // by operator: who must run earlier
+    bool about_peaks = true;      // the objective begins with the peak
+
+    std::optional<Index> operator_named(const std::string& id) const {
+        const auto known = operator_index_.find(id);
+        return known == operator_index_.end() ? std::nullopt : std::optional(known->second);
+    }
+
+    // The tensor that this one lies in and that is no view, and how far from its begin.
+    std::pair<Index, Bytes> root(Index tensor) const {
+        Bytes offset = 0;
+        for (; tensors[tensor].of != kNone; tensor = tensors[tensor].of) offset += tensors[tensor].offset;
+        return {tensor, offset};
+    }
+
+  private:
+    // A list that may be left out.
+    static const std::vector<Json>& list(const Json& object, std::string_view name) {
+        static const std::vector<Json> nothing;
+        const Json* value = object.find(name);
+        return value == nullptr ? nothing : list_of(*value, std::string(name));
+    }
+    static const std::vector<Json>& pair_of(const Json& value, const std::string& where) {
+        know(list_of(value, where).size() == 2, where, " has something that is no pair");
+        return value.items;
+    }
+    static const Json& field(const Json& object, std::string_view name, const std::string& where) {
+        const Json* value = given(object, name, true);
+        know(value != nullptr, where, " has no ", name);
+        return *value;
+    }
+    static Bytes amount(const Json& object, std::string_view name, Bytes otherwise, Bytes least = 0) {
+        const Json* value = given(object, name, least == 0);
+        return value == nullptr ? otherwise : bytes(*value, "the " + std::string(name), least);
+    }
+
+    Index tensor_of(const Json& name) const {
+        const auto known = tensor_index_.find(text_of(name, "the name of a tensor"));
+        know(known != tensor_index_.end(), "there is no tensor '", name.text, "'");
+        return known->second;
+    }
+    Index operator_of(const Json& name) const {
+        const auto known = operator_named(text_of(name, "the name of an operator"));
+        know(known.has_value(), "there is no operator '", name.text, "'");
+        return *known;
+    }
+
+    void read_pool(const std::vector<Json>& pools) {
+        know(pools.size() < 2, "the graph has several pools");
+        if (pools.empty()) return;
+        known_fields(pools[0], "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
+        pool.id = text_of(field(pools[0], "id", "the pool"), "the id of the pool");
+        pool.end = amount(pools[0], "capacity", kLimit);
+        pool.alignment = amount(pools[0], "alignment", 1, 1);
+        pool.base = amount(pools[0], "base", 0);
+        std::vector<Range> ranges;
+        for (const Json& one : list(pools[0], "reserved")) {
+            known_fields(one, "a reserved range", {"offset", "size"});
+            const Bytes begin = bytes(field(one, "offset", "a reserved range"), "a reserved offset");
+            const Bytes size = bytes(field(one, "size", "a reserved range"), "a reserved size", 1);
+            know(size <= pool.end && begin <= pool.end - size, "a reserved range ends beyond the pool");
+            ranges.push_back({begin, begin + size});
+        }
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const Range& a, const Range& b) { return a.begin < b.begin; });
+        for (const Range& one : ranges) {
+            if (pool.reserved.empty() || one.begin > pool.reserved.back().end) pool.reserved.push_back(one);
+            pool.reserved.back().end = std::max(pool.reserved.back().end, one.end);
+        }
+    }
+
+    // Id, size, alignment and pools of a tensor or a temporary; whether pools are named.
+    template <typename One>
+    bool read_place(const Json& value, One& one) {
+        one.id = text_of(field(value, "id", "a tensor"), "an id");
+        know(ids_.insert(one.id).second, "'", one.id, "' is an id twice");
+        one.size = amount(value, "size", 0);
+        one.alignment = amount(value, "alignment", 1, 1);
+        const Bytes times = one.alignment / std::gcd(one.alignment, pool.alignment);
+        know(pool.alignment <= kLimit / times, "the alignment of '", one.id, "' is beyond 2^62");
+        one.alignment = pool.alignment * times;
+        const Json* allowed = given(value, "pools", true);
+        if (allowed == nullptr) return false;
+        const auto& names = list_of(*allowed, "pools");
+        know(names.size() == 1 && text_of(names[0], "a pool") == pool.id, "'", one.id, "' has other pools");
+        return true;
+    }
+
+    void add_bytes(Bytes size) {
+        know(size <= kMostBytes - all_bytes_, "all bytes together are beyond 2^61");
+        all_bytes_ += size;
+    }
+
+    static Bytes bits_of(const std::string& type) {
+        const std::size_t length = type.find_first_of("0123456789");
+        if (type == "bool") return 8;
+        const std::string name = type.substr(0, length), bits = type.substr(std::min(length, type.size()));
+        for (const auto& [names, all] : {std::pair("int uint", "2 4 8 16 32 64"),
+                                         {"float", "4 8 16 32 64"},
+                                         {"bfloat", "16"},
+                                         {"complex", "64 128"}}) {
+            const auto among = [](const std::string& words, const std::string& word) {
+                return !word.empty() && (' ' + words + ' ').find(' ' + word + ' ') != std::string::npos;
+            };
+            if (among(names, name) && among(all, bits)) return std::stoi(bits);
+        }
+        not_checked("the type '" + type + "' is unknown");
+    }
+
+    void read_tensor(const Json& value) {
+        known_fields(value, "a tensor",
+                     {"id", "size", "shape", "type", "kind", "alignment", "pools", "name"});
+        Tensor one;
+        const bool has_pools = read_place(value, one);
+        const Json* kind = given(value, "kind", false);
+        const std::string name = kind == nullptr ? "data" : text_of(*kind, "a kind");
+        one.kind = name == "state"      ? Kind::state
+                   : name == "constant" ? Kind::constant
+                   : name == "external" ? Kind::external
+                                        : Kind::data;
+        know(one.kind != Kind::data || name == "data", "the kind '", name, "' is unknown");
+        one.planned =
+            one.kind == Kind::data || one.kind == Kind::state || (one.kind == Kind::constant && has_pools);
+        const Json *shape = given(value, "shape", true), *type = given(value, "type", true);
+        const bool sized = given(value, "size", true) != nullptr,
+                   shaped = shape != nullptr && type != nullptr;
+        know(sized || shaped, "'", one.id, "' has no size");
+        if (shaped) {
+            Bytes bits = bits_of(text_of(*type, "a type"));
+            for (const Json& extent : list_of(*shape, "a shape")) {
+                const Bytes count = bytes(extent, "a shape");
+                know(count == 0 || bits <= kLimit / count, "the shape of '", one.id, "' is too large");
+                bits *= count;
+            }
+            const Bytes least = bits / 8 + (bits % 8 != 0 ? 1 : 0);
+            know(!sized || one.size >= least, "the size of '", one.id, "' is less than its shape says");
+            if (!sized) one.size = least;
+        }
+        if (one.planned) add_bytes(one.size);
+        know(tensors.size() < kMost, "the graph has too many tensors");
+        tensor_index_.emplace(one.id, static_cast<Index>(tensors.size()));
+        tensors.push_back(std::move(one));
+    }
+
+    void read_operator(const Json& value) {
+        known_fields(value, "an operator",
+                     {"id", "type", "inputs", "outputs", "temporaries", "in_place", "cost", "window"});
+        Operator one;
+        one.id = text_of(field(value, "id", "an operator"), "the id of an operator");
+        for (const Json& name : list(value, "inputs")) one.inputs.push_back(tensor_of(name));
+        for (const Json& name : list(value, "outputs")) one.outputs.push_back(tensor_of(name));
+        sort_unique(one.inputs);
+        for (const Json& inside : list(value, "temporaries")) {
+            known_fields(inside, "a temporary", {"id", "size", "phases", "alignment", "pools"});
+            Temporary temporary;
+            read_place(inside, temporary);
+            field(inside, "size", "a temporary");
+            add_bytes(temporary.size);
+            if (const Json* phases = given(inside, "phases", true)) {
+                const auto& times = pair_of(*phases, "phases");
+                temporary.phases = Range{bytes(times[0], "a phase"), bytes(times[1], "a phase")};
+                know(temporary.phases->begin < temporary.phases->end, "'", temporary.id, "' has no phase");
+                one.phases = std::max(one.phases, temporary.phases->end);
+            }
+            one.temporaries.push_back(std::move(temporary));
+        }
+        know(one.phases <= kMostBytes - all_phases_, "the phases are beyond 2^61");
+        all_phases_ += one.phases;
+        know(operators.size() < kMost, "the graph has too many operators");
+        const auto number = static_cast<Index>(operators.size());
+        know(operator_index_.emplace(one.id, number).second, "'", one.id, "' is an id twice");
+        operators.push_back(std::move(one));
+    }
+
+    // Who makes and who reads each tensor, and who waits for whom.
+    void link() {
+        before.resize(operators.size());
+        std::vector<Index> writer(tensors.size(), kNone);  // of states: the latest
+        std::vector<Indices> since(tensors.size());        // and who has only read it since
+        for (Index v = 0; v < operators.size(); ++v) {
+            Indices used = operators[v].inputs;
+            for (const Index t : used) tensors[t].readers.push_back(v);
+            for (const Index t : operators[v].outputs) {
+                Tensor& one = tensors[t];
+                used.push_back(t);
+                if (one.kind == Kind::state) continue;
+                know(one.maker == kNone && !one.from_start && one.kind != Kind::constant, "'", one.id,
+                     "' is made although it is there");
+                one.maker = v;
+            }
+            sort_unique(used);
+            for (const Index t : used) {
+                if (tensors[t].kind != Kind::state) continue;
+                if (writer[t] != kNone) before[v].push_back(writer[t]);
+                since[t].push_back(v);
+                if (!has(operators[v].outputs, t)) continue;
+                before[v].insert(before[v].end(), since[t].begin(), since[t].end() - 1);
+                since[t].clear();
+                writer[t] = v;
+            }
+        }
+        for (const Tensor& one : tensors) {
+            know(one.kind != Kind::data || one.maker != kNone || one.from_start, "nobody makes '", one.id,
+                 "'");
+            for (const Index reader : one.readers) {
+                if (one.maker != kNone) before[reader].push_back(one.maker);
+            }
+        }
+    }
+
+    void read_view(const Json& value) {
+        known_fields(value, "a view", {"tensor", "of", "offset"});
+        Tensor& one = tensors[tensor_of(field(value, "tensor", "a view"))];
+        const Index of = tensor_of(field(value, "of", "a view"));
+        know(one.of == kNone, "'", one.id, "' is a view twice");
+        one.of = of;
+        if (const Json* offset = given(value, "offset", false)) one.offset = bytes(*offset, "the offset");
+        Tensor& around = tensors[of];
+        one.viewed = around.viewed = true;
+        know(one.kind == Kind::data && around.kind == Kind::data, "a view is not of data");
+        know(one.size <= around.size && one.offset <= around.size - one.size, "'", one.id,
+             "' ends beyond what it is a view of");
+    }
+
+    // Of a view and what it lies in, one is made where the other is read, or both are there. So all that lies
+    // over a byte of a group lives without a gap.
+    void check_views() const {
+        struct Part {
+            Index of;
+            Range range;
+        };
+        std::vector<Part> parts;  // what is written into its place
+        for (const Tensor& one : tensors) {
+            if (one.of == kNone) continue;
+            std::size_t steps = 0;
+            for (Index outer = one.of; outer != kNone; outer = tensors[outer].of)
+                know(++steps <= tensors.size(), "views lie in each other");
+            const Tensor& around = tensors[one.of];
+            const bool is_part = around.maker != kNone && has(one.readers, around.maker);
+            const bool is_slice = one.maker != kNone && has(around.readers, one.maker);
+            know(is_part || is_slice || (one.maker == kNone && around.maker == kNone), "neither of '", one.id,
+                 "' and '", around.id, "' is made from the other");
+            if (is_part && one.size > 0) parts.push_back({one.of, {one.offset, one.offset + one.size}});
+        }
+        std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+            return a.of != b.of ? a.of < b.of : a.range.begin < b.range.begin;
+        });
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            const Tensor& one = tensors[parts[k].of];
+            const bool meet =
+                k > 0 && parts[k - 1].of == parts[k].of && parts[k - 1].range.end > parts[k].range.begin;
+            const bool is_slice = one.of != kNone && has(tensors[one.of].readers, one.maker);
+            know(!meet && !is_slice, "parts of '", one.id, "' would be written over");
+        }
+    }
+
+    void read_pairs(const Json& value, Operator& one) const {
+        for (const Json& names : list(value, "in_place")) {
+            const auto& ends = pair_of(names, "in_place");
+            const Index source = tensor_of(ends[0]), target = tensor_of(ends[1]);
+            know(has(one.inputs, source) && has(one.outputs, target),
+                 "a pair in place is not of an input and an output");
+            bool is_data = true;
+            for (const Index t : {source, target}) {
+                const bool elsewhere = tensors[t].kind == Kind::external;
+                know(!tensors[t].viewed && (elsewhere || tensors[t].kind == Kind::data), "'", tensors[t].id,
+                     "' cannot be in place");
+                is_data = is_data && !elsewhere;
+            }
+            const auto entry = std::pair(source, target);
+            const bool known =
+                std::find(one.in_place.begin(), one.in_place.end(), entry) != one.in_place.end();
+            if (is_data && !known) one.in_place.push_back(entry);
+        }
+    }
+
+    void read_objective(const Json* objective) {
+        if (objective == nullptr) return;
+        const auto& terms = list_of(*objective, "the objective");
+        const std::string first = terms.empty() ? "" : text_of(terms[0], "the objective");
+        about_peaks = first == "max_peak" || first == "peak" || first == "peak:" + pool.id;
+    }
+
+    void check_circles() const {
+        std::vector<std::size_t> waits(operators.size());
+        std::vector<Indices> after(operators.size());
+        Indices ready;
+        for (Index v = 0; v < operators.size(); ++v) {
+            waits[v] = before[v].size();
+            for (const Index u : before[v]) after[u].push_back(v);
+            if (waits[v] == 0) ready.push_back(v);
+        }
+        for (std::size_t k = 0; k < ready.size(); ++k) {
+            for (const Index w : after[ready[k]]) {
+                if (--waits[w] == 0) ready.push_back(w);
+            }
+        }
+        know(ready.size() == operators.size(), "operators wait for each other");
+    }
+
+    static constexpr std::size_t kMost = 10'000'000;
+    Bytes all_bytes_ = 0, all_phases_ = 0;
+    std::unordered_map<std::string, Index> tensor_index_, operator_index_;
+    std::unordered_set<std::string> ids_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// The plan: an order, and where everything lies
+
+class Plan {
+  public:
+    Plan(const Graph& graph, const Json& document) : graph_(graph) {
+        know(document.kind == Json::Kind::object, "the plan is no object");
+        const Json *status = document.find("status"), *places = document.find("placements");
+        know(status != nullptr, "the plan has no status");
+        const std::string& state = text_of(*status, "the status");
+        infeasible = state == "infeasible";
+        if (infeasible) return;
+        know(state == "optimal" || state == "feasible", "the status is '", state, "': there is no plan");
+        know(places != nullptr, "the plan has no placements");
+        know(graph.about_peaks, "the objective does not begin with the peak");
+        read_order(given(document, "schedule", true));
+        live();
+        place(list_of(*places, "placements"));
+        check_overlaps();
+    }
+
+    bool infeasible = false;
+    Bytes peak = 0;
+
+  private:
+    struct Buffer {
+        const std::string* id;
+        Bytes size, alignment;
+        Range life;
+        Index tensor;  // kNone: a temporary
+        Bytes offset = -1;
+    };
+
+    void read_order(const Json* schedule) {
+        for (Index v = 0; schedule == nullptr && v < graph_.operators.size(); ++v) order_.push_back(v);
+        if (schedule != nullptr) {
+            known_fields(*schedule, "the schedule", {"order", "alternatives", "stripes", "spills"});
+            for (const std::string_view more : {"alternatives", "stripes", "spills"}) {
+                const Json* some = given(*schedule, more, true);
+                know(some == nullptr || list_of(*some, "the schedule").empty(),
+                     "the schedule does more than order");
+            }
+            const Json* order = schedule->find("order");
+            know(order != nullptr, "the schedule has no order");
+            for (const Json& name : list_of(*order, "the order")) {
+                const auto v = graph_.operator_named(text_of(name, "the order"));
+                must(v.has_value(), "the order has '", name.text, "', which is no operator");
+                order_.push_back(*v);
+            }
+        }
+        std::vector<char> done(graph_.operators.size());
+        for (const Index v : order_) {
+            const std::string& id = graph_.operators[v].id;
+            know(done[v] == 0, "'", id, "' runs twice");
+            for (const Index u : graph_.before[v])
+                must(done[u] != 0, "'", id, "' runs before '", graph_.operators[u].id, "'");
+            done[v] = 1;
+        }
+        must(order_.size() == graph_.operators.size(), "an operator does not run");
+    }
+
+    // "What is live when" of docs/graph.md.
+    void live() {
+        std::vector<Range> runs(graph_.operators.size());
+        Bytes clock = 1;
+        for (const Index v : order_) {
+            runs[v] = {clock, clock + graph_.operators[v].phases};
+            clock = runs[v].end;
+        }
+        buffer_of_.assign(graph_.tensors.size(), kNone);
+        for (Index t = 0; t < graph_.tensors.size(); ++t) {
+            const Tensor& one = graph_.tensors[t];
+            if (!one.planned) continue;
+            Range life = one.maker == kNone ? Range{0, 1} : runs[one.maker];
+            for (const Index reader : one.readers) life.end = std::max(life.end, runs[reader].end);
+            if (one.to_end || one.kind != Kind::data) life.end = clock;  // of what lives always as well
+            buffer_of_[t] = add({&one.id, one.size, one.alignment, life, t});
+        }
+        for (const Index v : order_) {
+            const Operator& runner = graph_.operators[v];
+            for (const Temporary& one : runner.temporaries) {
+                const Range phases = runner.phases_of(one),
+                            life{runs[v].begin + phases.begin, runs[v].begin + phases.end};
+                add({&one.id, one.size, one.alignment, life, kNone});
+            }
+            for (const auto& [source, target] : runner.in_place) {
+                const bool dies = buffers_[buffer_of_[source]].life.end == runs[v].end;
+                if (dies && !graph_.tensors[source].to_end)
+                    may_tie_.insert(key(buffer_of_[source], buffer_of_[target]));
+            }
+        }
+    }
+
+    Index add(Buffer one) {
+        const auto number = static_cast<Index>(buffers_.size());
+        number_.emplace(*one.id, number);
+        buffers_.push_back(one);
+        return number;
+    }
+
+    static std::uint64_t key(Index i, Index j) {
+        return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
+    }
+
+    void place(const std::vector<Json>& places) {
+        const Pool& pool = graph_.pool;
+        for (const Json& value : places) {
+            known_fields(value, "a placement", {"buffer", "pool", "offset"});
+            const Json *id = value.find("buffer"), *in = value.find("pool"), *offset = value.find("offset");
+            know(id != nullptr && in != nullptr && offset != nullptr, "a placement lacks a field");
+            const auto known = number_.find(text_of(*id, "the buffer of a placement"));
+            must(known != number_.end(), "the plan places '", id->text, "', which has no place");
+            must(text_of(*in, "the pool of a placement") == pool.id, "the plan names another pool");
+            Buffer& one = buffers_[known->second];
+            must(one.offset < 0, "the plan places '", id->text, "' twice");
+            one.offset = bytes(*offset, "the offset of '" + id->text + "'");
+        }
+        for (const Buffer& one : buffers_) must(one.offset >= 0, "the plan does not place '", *one.id, "'");
+        for (const Buffer& one : buffers_) {
+            must(one.size <= pool.end && one.offset <= pool.end - one.size, "'", *one.id,
+                 "' ends beyond the pool");
+            must((pool.base % one.alignment + one.offset % one.alignment) % one.alignment == 0, "'", *one.id,
+                 "' is not aligned");
+            if (one.size == 0) continue;
+            for (const Range& range : pool.reserved)
+                must(one.offset + one.size <= range.begin || range.end <= one.offset, "'", *one.id,
+                     "' is in a reserved range");
+            peak = std::max(peak, one.offset + one.size);
+            if (one.tensor == kNone) continue;
+            const auto [outer, distance] = graph_.root(one.tensor);
+            must(one.offset == buffers_[buffer_of_[outer]].offset + distance, "'", *one.id,
+                 "' is not where it is in what it is a view of");
+        }
+    }
+
+    void check_overlaps() const {
+        Indices by_offset;
+        for (Index i = 0; i < buffers_.size(); ++i) {
+            if (buffers_[i].size > 0) by_offset.push_back(i);
+        }
+        std::sort(by_offset.begin(), by_offset.end(),
+                  [&](Index i, Index j) { return buffers_[i].offset < buffers_[j].offset; });
+        for (std::size_t a = 0; a < by_offset.size(); ++a) {
+            const Buffer& one = buffers_[by_offset[a]];
+            for (std::size_t b = a + 1; b < by_offset.size(); ++b) {
+                const Buffer& other = buffers_[by_offset[b]];
+                if (other.offset >= one.offset + one.size) break;
+                if (one.life.end <= other.life.begin || other.life.end <= one.life.begin) continue;
+                if (one.tensor != kNone && other.tensor != kNone &&
+                    graph_.root(one.tensor).first == graph_.root(other.tensor).first)
+                    continue;
+                if (one.offset == other.offset && may_tie_.contains(key(by_offset[a], by_offset[b])))
+                    continue;
+                wrong("'" + *one.id + "' and '" + *other.id + "' overlap");
+            }
+        }
+    }
+
+    const Graph& graph_;
+    Indices order_, buffer_of_;  // by tensor
+    std::vector<Buffer> buffers_;
+    std::unordered_map<std::string, Index> number_;
+    std::unordered_set<std::uint64_t> may_tie_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// What an order needs
+
+struct Storage {
+    Bytes size = 0;
+    Indices begins, ends;  // operators, ascending, each once
+    bool from_start = false, to_end = false;
+};
+
+struct Pair {
+    Index source, target;  // storages
+    Bytes bytes;
+};
+
+// Operators, and the storages that begin and end with them.
+struct Program {
+    Bytes base = 0;
+    std::vector<Bytes> extra;
+    std::vector<Storage> storages;
+    std::vector<Indices> before, after, begins_at, ends_at;  // by operator
+    std::vector<std::vector<Pair>> pairs;
+    std::vector<char> left_out;
+
+    std::size_t size() const { return extra.size(); }
+
+    // What follows from the rest.
+    void complete() {
+        for (auto* lists : {&after, &begins_at, &ends_at}) lists->assign(size(), {});
+        for (Index v = 0; v < size(); ++v) {
+            sort_unique(before[v]);
+            for (const Index u : before[v]) after[u].push_back(v);
+        }
+        for (Index s = 0; s < storages.size(); ++s) {
+            sort_unique(storages[s].begins);
+            sort_unique(storages[s].ends);
+            for (const Index v : storages[s].begins) begins_at[v].push_back(s);
+            for (const Index v : storages[s].ends) ends_at[v].push_back(s);
+        }
+    }
+
+    void turn() {
+        before = after;
+        for (Storage& one : storages) {
+            std::swap(one.begins, one.ends);
+            std::swap(one.from_start, one.to_end);
+        }
+        for (auto& some : pairs) {
+            for (Pair& one : some) std::swap(one.source, one.target);
+        }
+        complete();
+    }
+
+    // What comes after an operator, or before it, without those in between that are left out.
+    void nearest(Index v, const std::vector<Indices>& next, Indices& to, std::vector<Index>& seen) const {
+        Indices stack{v};
+        while (!stack.empty()) {
+            const Index at = stack.back();
+            stack.pop_back();
+            for (const Index w : next[at]) {
+                if (seen[w] == v) continue;
+                seen[w] = v;
+                (left_out[w] != 0 ? stack : to).push_back(w);
+            }
+        }
+    }
+
+    void leave_out(const Indices& some) {
+        left_out.assign(size(), 0);
+        for (const Index v : some) left_out[v] = 1;
+        std::vector<Indices> earlier(size());
+        std::vector<Index> seen(size(), kNone);
+        for (Index v = 0; v < size(); ++v) {
+            if (left_out[v] == 0) nearest(v, before, earlier[v], seen);
+        }
+        seen.assign(size(), kNone);
+        for (const Index v : some) {
+            Indices later;
+            nearest(v, after, later, seen);
+            for (const Index s : begins_at[v]) {
+                Indices& begins = storages[s].begins;
+                begins.insert(begins.end(), later.begin(), later.end());
+            }
+            pairs[v].clear();
+        }
+        const auto is_out = [&](Index v) { return left_out[v] != 0; };
+        for (Storage& one : storages) {
+            std::erase_if(one.begins, is_out);
+            std::erase_if(one.ends, is_out);
+        }
+        before = std::move(earlier);
+        complete();
+    }
+};
+
+Bytes most_at_once(const Operator& one) {
+    std::vector<std::pair<Bytes, Bytes>> changes;
+    for (const Temporary& temporary : one.temporaries) {
+        const Range phases = one.phases_of(temporary);
+        changes.emplace_back(phases.begin, temporary.size);
+        changes.emplace_back(phases.end, -temporary.size);
+    }
+    std::sort(changes.begin(), changes.end());  // what ends at a moment is gone before what begins
+    Bytes level = 0, most = 0;
+    for (const auto& [moment, change] : changes) most = std::max(most, level += change);
+    return most;
+}
+
+Program program_of(const Graph& graph) {
+    Program program;
+    program.before = graph.before;
+    program.left_out.assign(graph.operators.size(), 0);
+    for (const Operator& one : graph.operators) program.extra.push_back(most_at_once(one));
+    std::vector<std::vector<std::pair<Index, Bytes>>> groups(graph.tensors.size());  // by the outermost
+    for (Index t = 0; t < graph.tensors.size(); ++t) {
+        const Tensor& one = graph.tensors[t];
+        const auto [outer, begin] = graph.root(t);
+        if (one.kind == Kind::data) groups[outer].emplace_back(t, begin);
+        if (one.planned && one.kind != Kind::data) program.base += one.size;
+    }
+    Indices storage_of(graph.tensors.size(), kNone);
+    const auto add = [&](Bytes size, const Indices& over) {
+        Storage one;
+        one.size = size;
+        for (const Index t : over) {
+            const Tensor& tensor = graph.tensors[t];
+            if (tensor.maker != kNone) one.begins.push_back(tensor.maker);
+            one.ends.insert(one.ends.end(), tensor.readers.begin(), tensor.readers.end());
+            one.from_start = one.from_start || tensor.from_start;
+            one.to_end = one.to_end || tensor.to_end;
+        }
+        one.ends.insert(one.ends.end(), one.begins.begin(), one.begins.end());
+        program.storages.push_back(std::move(one));
+    };
+    for (Index t = 0; t < graph.tensors.size(); ++t) {
+        const auto& group = groups[t];
+        if (group.size() == 1) {
+            storage_of[t] = static_cast<Index>(program.storages.size());
+            add(graph.tensors[t].size, {t});
+        }
+        if (group.size() < 2) continue;
+        std::vector<Bytes> cuts;
+        for (const auto& [one, begin] : group) {
+            cuts.push_back(begin);
+            cuts.push_back(begin + graph.tensors[one].size);
+        }
+        std::sort(cuts.begin(), cuts.end());
+        cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+        for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
+            Indices over;
+            for (const auto& [one, begin] : group) {
+                if (begin <= cuts[k] && cuts[k + 1] <= begin + graph.tensors[one].size) over.push_back(one);
+            }
+            add(cuts[k + 1] - cuts[k], over);
+        }
+    }
+    for (const Operator& one : graph.operators) {
+        auto& pairs = program.pairs.emplace_back();
+        for (const auto& [from, to] : one.in_place) {
+            const Bytes least = std::min(graph.tensors[from].size, graph.tensors[to].size);
+            pairs.push_back({storage_of[from], storage_of[to], least});
+        }
+    }
+    program.complete();
+    return program;
+}
+
+// The most that a set of these saves, no two of which share a storage: of each choice of targets, by one
+// source after the other; or the other way round, where there are fewer sources.
+Bytes most_saved(std::vector<Pair> pairs) {
+    Indices sources, targets;
+    for (const Pair& one : pairs) sources.push_back(one.source), targets.push_back(one.target);
+    sort_unique(sources), sort_unique(targets);
+    if (sources.size() < targets.size()) {
+        std::swap(sources, targets);
+        for (Pair& one : pairs) std::swap(one.source, one.target);
+    }
+    constexpr std::size_t kMostTargets = 12;
+    know(targets.size() <= kMostTargets, "an operator has too many pairs in place");
+    std::vector<Bytes> best(std::size_t{1} << targets.size(), 0);  // of pairs to no other targets than these
+    for (const Index source : sources) {
+        const std::vector<Bytes> before = best;
+        for (const Pair& one : pairs) {
+            if (one.source != source) continue;
+            const std::size_t bit = std::size_t{1}
+                                    << (std::lower_bound(targets.begin(), targets.end(), one.target) -
+                                        targets.begin());
+            for (std::size_t some = 0; some < best.size(); ++some) {
+                if ((some & bit) != 0) best[some] = std::max(best[some], before[some ^ bit] + one.bytes);
+            }
+        }
+    }
+    return best.back();
+}
+
+// A set of operators: what is live after it, and who can run next.
+class State {
+  public:
+    explicit State(const Program& program)
+        : bits((program.size() + 63) / 64),
+          program_(program),
+          in_(program.size()),
+          place_(program.size(), kNone),
+          waits_(program.size()),
+          begun_(program.storages.size()),
+          left_(program.storages.size()) {
+        live = program.base;
+        std::uint64_t seed = 1;
+        for (Index v = 0; v < program.size(); ++v) {
+            seed = seed * 6364136223846793005U + 1442695040888963407U;
+            keys_.push_back((seed ^ (seed >> 29)) * 0x9e3779b97f4a7c15U);
+            waits_[v] = static_cast<Index>(program.before[v].size());
+            if (waits_[v] == 0) make_ready(v);
+            whole_ += program.left_out[v] == 0 ? 1U : 0U;
+        }
+        for (Index s = 0; s < program.storages.size(); ++s) {
+            const Storage& one = program.storages[s];
+            begun_[s] = one.from_start ? 1 : 0;
+            left_[s] = static_cast<Index>(one.ends.size()) + (one.to_end ? 1 : 0);
+            if (is_live(s)) live += one.size;
+        }
+    }
+
+    bool has(Index v) const { return in_[v] != 0; }
+    bool whole() const { return count_ == whole_; }
+    bool is_live(Index s) const { return begun_[s] > 0 && left_[s] > 0; }
+
+    struct Step {
+        Bytes needs, leaves;
+    };
+    // What an operator needs that runs next, and what is live then.
+    Step step(Index v) const {
+        Bytes begins = 0, change = 0;
+        for (const Index s : program_.begins_at[v]) {
+            if (begun_[s] > 0 || left_[s] == 0) continue;
+            begins += program_.storages[s].size;
+            change += program_.storages[s].size;
+        }
+        for (const Index s : program_.ends_at[v]) {
+            if (left_[s] == 1 && (begun_[s] > 0 || std::binary_search(program_.begins_at[v].begin(),
+                                                                      program_.begins_at[v].end(), s)))
+                change -= program_.storages[s].size;
+        }
+        return {live + begins + program_.extra[v] - saved(v), live + change};
+    }
+
+    // Takes an operator into the set, or out of it.
+    void toggle(Index v) {
+        const bool comes = in_[v] == 0;
+        for (const Index s : program_.begins_at[v]) change(s, begun_, comes ? 1 : kNone);
+        for (const Index s : program_.ends_at[v]) change(s, left_, comes ? kNone : 1);
+        in_[v] = comes ? 1 : 0;
+        comes ? ++count_ : --count_;
+        bits[v / 64] ^= std::uint64_t{1} << (v % 64);
+        hash ^= keys_[v];
+        if (comes && place_[v] != kNone) unready(v);
+        for (const Index w : program_.after[v]) {
+            if (comes && --waits_[w] == 0 && in_[w] == 0) make_ready(w);
+            if (!comes && waits_[w]++ == 0 && place_[w] != kNone) unready(w);
+        }
+        if (!comes && waits_[v] == 0) make_ready(v);
+    }
+
+    // Whether the set has all that comes before these, or lacks all that comes after.
+    bool closed_at(Index v) const {
+        if (has(v)) return waits_[v] == 0;
+        return std::none_of(program_.after[v].begin(), program_.after[v].end(),
+                            [&](Index w) { return has(w); });
+    }
+
+    // Runs what leaves no more than is live and needs no more than the height, as long as there is any.
+    void settle(Bytes height, Indices& ran) {
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t k = 0; k < ready.size();) {
+                const Index v = ready[k];
+                const Step next = step(v);
+                if (next.leaves > live || next.needs > height) {
+                    ++k;
+                    continue;
+                }
+                toggle(v);
+                ran.push_back(v);
+                changed = true;
+            }
+        }
+    }
+
+    Bytes live = 0;
+    Indices ready;                    // in no particular order
+    std::vector<std::uint64_t> bits;  // the set
+    std::uint64_t hash = 0;
+
+  private:
+    void change(Index s, Indices& counts, Index by) {
+        if (is_live(s)) live -= program_.storages[s].size;
+        counts[s] += by;
+        if (is_live(s)) live += program_.storages[s].size;
+    }
+
+    void make_ready(Index v) {
+        if (program_.left_out[v] != 0) return;
+        place_[v] = static_cast<Index>(ready.size());
+        ready.push_back(v);
+    }
+    void unready(Index v) {
+        ready[place_[v]] = ready.back();
+        place_[ready.back()] = place_[v];
+        place_[v] = kNone;
+        ready.pop_back();
+    }
+
+    Bytes saved(Index v) const {
+        const auto& pairs = program_.pairs[v];
+        if (pairs.empty()) return 0;
+        std::vector<Pair> had;
+        for (const Pair& one : pairs) {
+            if (left_[one.source] == 1 && begun_[one.target] == 0) had.push_back(one);
+        }
+        if (had.size() < 2) return had.empty() ? 0 : had[0].bytes;
+        return most_saved(had);
+    }
+
+    const Program& program_;
+    std::vector<char> in_;
+    Indices place_, waits_, begun_, left_;
+    std::vector<std::uint64_t> keys_;
+    std::size_t count_ = 0, whole_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// The proof
+
+// Sets of operators, by their contents and by their numbers.
+class KeptSets {
+  public:
+    explicit KeptSets(std::size_t words) : words_(words), heads_(1024, kNone) {}
+
+    bool has(const State& state) const {
+        for (Index at = heads_[state.hash & (heads_.size() - 1)]; at != kNone; at = sets_[at].next) {
+            if (is(at, state)) return true;
+        }
+        return false;
+    }
+
+    void add(Number number, const State& state) {
+        if (slots_.size() >= kNone - 1) not_checked("the proof keeps too many sets");
+        if (slots_.size() >= heads_.size()) grow();
+        Index at = free_;
+        if (at == kNone) {
+            at = static_cast<Index>(sets_.size());
+            sets_.emplace_back();
+            bits_.resize(bits_.size() + words_);
+        } else {
+            free_ = sets_[at].next;
+        }
+        Index& head = heads_[state.hash & (heads_.size() - 1)];
+        sets_[at] = {state.hash, head};
+        head = at;
+        std::copy(state.bits.begin(), state.bits.end(), place(at));
+        slots_.emplace(number, at);
+    }
+
+    // False where there is no such set.
+    bool forget(Number number) {
+        const auto known = slots_.find(number);
+        if (known == slots_.end()) return false;
+        const Index at = known->second;
+        Index* link = &heads_[sets_[at].hash & (heads_.size() - 1)];
+        while (*link != at) link = &sets_[*link].next;
+        *link = sets_[at].next;
+        sets_[at].next = free_;
+        free_ = at;
+        slots_.erase(known);
+        return true;
+    }
+
+  private:
+    struct Set {
+        std::uint64_t hash = 0;
+        Index next = kNone;
+    };
+    std::vector<std::uint64_t>::iterator place(Index at) {
+        return bits_.begin() + static_cast<std::ptrdiff_t>(at * words_);
+    }
+    bool is(Index at, const State& state) const {
+        return sets_[at].hash == state.hash &&
+               std::equal(state.bits.begin(), state.bits.end(),
+                          bits_.begin() + static_cast<std::ptrdiff_t>(at * words_));
+    }
+    void grow() {
+        heads_.assign(2 * heads_.size(), kNone);
+        for (const auto& [number, at] : slots_) {
+            Index& head = heads_[sets_[at].hash & (heads_.size() - 1)];
+            sets_[at].next = head;
+            head = at;
+        }
+    }
+
+    std::size_t words_;
+    Indices heads_;
+    std::vector<Set> sets_;
+    std::vector<std::uint64_t> bits_;
+    std::unordered_map<Number, Index> slots_;
+    Index free_ = kNone;
+};
+
+// All sets that have what is `inside`, and nothing of what is `outside`, while an operator may run.
+struct Between {
+    std::vector<char> inside, outside;
+    Index running = kNone;
+};
+
+class Proof {
+  public:
+    Proof(const Graph& graph, const std::array<std::uint8_t, 32>& digest, std::streambuf& file, bool shows)
+        : graph_(graph), whole_(program_of(graph)), digest_(digest), file_(file), shows_(shows) {}
+
+    // The greatest height that no order keeps to, if the proof shows one.
+    std::optional<Bytes> checked() {
+        file_.begin("memstow order proof 1\n", digest_);
+        for (;; ++file_.step) {
+            const Number kind = file_.number();
+            if (kind == 0) break;
+            if (kind == 1)
+                ends();
+            else if (kind == 2)
+                needed_by(operator_number());
+            else if (kind == 3)
+                search();
+            else if (kind == 4)
+                dead_set();
+            else if (kind == 5)
+                forget();
+            else if (kind == 6)
+                conclude();
+            else
+                fail("an unknown kind of step, " + std::to_string(kind));
+        }
+        file_.end();
+        return refuted_;
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& why) const { file_.fail(why); }
+    std::string id(Index v) const {
+        return shows_ ? printable(graph_.operators[v].id) : graph_.operators[v].id;
+    }
+
+    Index operator_number() {
+        const Number value = file_.number();
+        if (value >= whole_.size()) fail("there is no operator " + std::to_string(value));
+        return static_cast<Index>(value);
+    }
+
+    Indices operator_list(Number least) {
+        Indices some;
+        file_.ascending(
+            whole_.size(), "operator", [&](Number v) { some.push_back(static_cast<Index>(v)); }, least);
+        return some;
+    }
+
+    void show(std::string_view what, const Indices& some) const {
+        std::cout << what;
+        for (const Index v : some) std::cout << ' ' << id(v);
+    }
+
+    void no_order_within(Bytes height) {
+        if (shows_) std::cout << "no order keeps to " << height << " bytes\n";
+        if (height >= 0) refuted_ = std::max(refuted_.value_or(0), height);
+    }
+
+    // What is there before the first operator, or after the last.
+    void ends() {
+        Bytes start = whole_.base, end = whole_.base;
+        for (const Storage& one : whole_.storages) {
+            if (one.from_start) start += one.size;
+            if (one.to_end) end += one.size;
+        }
+        no_order_within(std::max(start, end) - 1);
+    }
+
+    // The sets after which an operator can run, and the pairs that may save something then.
+    void needed_by(Index v) {
+        Between between{std::vector<char>(whole_.size()), std::vector<char>(whole_.size()), v};
+        for (const bool later : {false, true}) {
+            auto& side = later ? between.outside : between.inside;
+            Indices stack{v};
+            while (!stack.empty()) {
+                const Index at = stack.back();
+                stack.pop_back();
+                for (const Index w : (later ? whole_.after : whole_.before)[at]) {
+                    if (side[w] == 0) side[w] = 1, stack.push_back(w);
+                }
+            }
+        }
+        between.outside[v] = 1;
+        Bytes always = whole_.base + whole_.extra[v];
+        for (const Storage& one : whole_.storages) {
+            if (always_live(one, between)) always += one.size;
+        }
+        Indices open;
+        for (Index k = 0; k < whole_.pairs[v].size(); ++k) {
+            const Storage& source = whole_.storages[whole_.pairs[v][k].source];
+            const bool kept =
+                source.to_end || std::any_of(source.ends.begin(), source.ends.end(),
+                                             [&](Index u) { return u != v && between.outside[u] != 0; });
+            if (!kept) open.push_back(k);
+        }
+        if (shows_) std::cout << id(v) << " needs " << always << " bytes\n";
+        no_order_within(least_of(v, between, always, open, 0) - 1);
+    }
+
+    // The least that the operator needs if it can save with these pairs alone.
+    Bytes least_of(Index v, const Between& between, Bytes always, const Indices& open, int depth) {
+        constexpr int kDeepest = 1000;
+        const auto& pairs = whole_.pairs[v];
+        const Number kind = file_.number();
+        if (kind == 1) {
+            const Number k = file_.number();
+            if (depth > kDeepest) fail("cases within cases, too deep");
+            if (k >= pairs.size() || !has(open, static_cast<Index>(k)))
+                fail("a pair that is not in question");
+            Indices others, with;
+            for (const Index other : open) {
+                if (other != k) others.push_back(other);
+                const bool meets =
+                    pairs[other].source == pairs[k].source || pairs[other].target == pairs[k].target;
+                if (other == k || !meets) with.push_back(other);
+            }
+            if (with.size() == open.size()) fail("a pair that shares no storage with another");
+            if (shows_) std::cout << "  without pair " << k << ":\n";
+            const Bytes without = least_of(v, between, always, others, depth + 1);
+            if (shows_) std::cout << "  with pair " << k << ":\n";
+            return std::min(without, least_of(v, between, always, with, depth + 1));
+        }
+        if (kind != 0) fail("an unknown case, " + std::to_string(kind));
+        std::unordered_map<Index, Bytes> granted;  // by target: the most that one of its pairs saves
+        std::unordered_map<Index, Index> how_many;
+        for (const Index k : open) {
+            Bytes& most = granted[pairs[k].target];
+            most = std::max(most, pairs[k].bytes);
+            ++how_many[pairs[k].target];
+        }
+        Bytes saved = 0;
+        for (const auto& [target, most] : granted) saved += most;
+        for (const Index k : open) {
+            if (how_many[pairs[k].target] > 1) granted.erase(pairs[k].target);
+        }
+        Indices usable;  // pairs that a chain may begin with
+        for (const Index k : open) {
+            if (granted.contains(pairs[k].target)) usable.push_back(k);
+        }
+        const Bytes chained = chains(whole_, between, v, usable);
+        if (shows_) std::cout << "  saves at most " << saved << ", chains have " << chained << '\n';
+        return always - saved + chained;
+    }
+
+    static bool always_live(const Storage& one, const Between& between) {
+        const auto begun = [&](Index v) { return between.inside[v] != 0 || v == between.running; };
+        return (one.from_start || std::any_of(one.begins.begin(), one.begins.end(), begun)) &&
+               never_ends(one, between);
+    }
+    static bool never_ends(const Storage& one, const Between& between) {
+        return one.to_end || std::any_of(one.ends.begin(), one.ends.end(),
+                                         [&](Index v) { return between.outside[v] != 0; });
+    }
+
+    // The bytes of chains: of each, some storage is live in each of the sets, or its pair saves nothing.
+    Bytes chains(const Program& program, const Between& between, Index v, const Indices& usable) {
+        Bytes total = 0;
+        used_.clear();
+        used_pairs_.clear();
+        known_.resize(program.size(), 0);
+        for (Number count = file_.number(); count > 0; --count) {
+            const Bytes amount = file_.amount();
+            const Number start = file_.number();
+            ++known_round_;
+            if (start > 0) {
+                if (start > program.size() + std::numeric_limits<Index>::max() ||
+                    !has(usable, static_cast<Index>(start - 1)))
+                    fail("a chain that begins with a pair that is not in question");
+                const Pair& pair = program.pairs[v][start - 1];
+                spend(used_pairs_[pair.target], amount, pair.bytes);
+                for (const Index u : program.storages[pair.source].ends) {
+                    if (u != v) know(program, between, u);
+                }
+            }
+            Number left = file_.number();
+            if (left == 0) fail("a chain without a storage");
+            for (; left > 0; --left) {
+                const Number number = file_.number();
+                if (number >= program.storages.size()) fail("there is no storage " + std::to_string(number));
+                const Storage& one = program.storages[number];
+                const auto begun = [&](Index u) {
+                    return between.inside[u] != 0 || u == between.running || known_[u] == known_round_;
+                };
+                if (!one.from_start && std::none_of(one.begins.begin(), one.begins.end(), begun))
+                    fail("storage " + std::to_string(number) + " of a chain need not have begun");
+                if (always_live(one, between)) fail("a storage of a chain is live anyway");
+                if (never_ends(one, between) != (left == 1))
+                    fail("the last storage of a chain is not the one that ends in none of the sets");
+                spend(used_[static_cast<Index>(number)], amount, one.size);
+                if (left == 1) continue;
+                for (const Index u : one.ends) know(program, between, u);
+            }
+            total += amount;
+        }
+        return total;
+    }
+
+    void spend(Bytes& used, Bytes amount, Bytes most) const {
+        if (amount == 0 || amount > most - used) fail("chains have no bytes, or more than there are");
+        used += amount;
+    }
+
+    // An operator is done, and so is all that comes before it.
+    void know(const Program& program, const Between& between, Index v) {
+        if (between.inside[v] != 0 || known_[v] == known_round_) return;
+        known_[v] = known_round_;
+        stack_.assign(1, v);
+        while (!stack_.empty()) {
+            const Index at = stack_.back();
+            stack_.pop_back();
+            for (const Index u : program.before[at]) {
+                if (between.inside[u] != 0 || known_[u] == known_round_) continue;
+                known_[u] = known_round_;
+                stack_.push_back(u);
+            }
+        }
+    }
+
+    // From here on sets are of these operators, at this height.
+    void search() {
+        state_.reset();
+        height_ = file_.amount();
+        const Number direction = file_.number();
+        if (direction > 1) fail("an unknown direction");
+        const Indices out = operator_list(0);
+        if (shows_) {
+            std::cout << "a search at height " << height_ << (direction == 1 ? ", backwards" : "");
+            show(out.empty() ? "" : ", without", out);
+            std::cout << '\n';
+        }
+        program_ = whole_;
+        if (!out.empty()) program_.leave_out(out);
+        if (direction == 1) program_.turn();
+        state_.emplace(program_);
+        kept_.emplace(state_->bits.size());
+        between_ = {std::vector<char>(program_.size()), std::vector<char>(program_.size()), kNone};
+        made_ = 0;
+    }
+
+    void dead_set() {
+        if (!state_) fail("a set before a search");
+        State& at = *state_;
+        const Indices changes = operator_list(0);
+        for (const Index v : changes) {
+            if (program_.left_out[v] != 0) fail("'" + id(v) + "' is left out");
+            at.toggle(v);
+        }
+        for (const Index v : changes) {
+            if (!at.closed_at(v)) fail("the set has '" + id(v) + "' and not all before it, or lacks it");
+        }
+        if (at.whole()) fail("a dead set of all operators");
+        if (shows_) {
+            show("dead set " + std::to_string(made_) + ": changes", changes);
+            std::cout << '\n';
+        }
+        const Number rule = file_.number();
+        if (rule == 0)
+            next();
+        else if (rule == 1)
+            commit();
+        else
+            fail("an unknown rule, " + std::to_string(rule));
+        kept_->add(made_++, at);
+    }
+
+    // Whether the set, when it has settled, is dead; it is as before then.
+    void expect_dead(const Indices& more) {
+        State& at = *state_;
+        ran_.clear();
+        for (const Index v : more) at.toggle(v), ran_.push_back(v);
+        at.settle(height_, ran_);
+        const bool is_dead = kept_->has(at);
+        for (; !ran_.empty(); ran_.pop_back()) at.toggle(ran_.back());
+        if (!is_dead) fail("a set leads to one that is not known to be dead");
+    }
+
+    void next() {
+        feasible_.clear();
+        for (const Index v : state_->ready) {
+            if (state_->step(v).needs <= height_) feasible_.push_back(v);
+        }
+        one_.resize(1);
+        for (const Index v : feasible_) {
+            one_[0] = v;
+            expect_dead(one_);
+        }
+    }
+
+    // To a larger set: no set in between has fewer live bytes.
+    void commit() {
+        State& at = *state_;
+        const Indices more = operator_list(1);
+        if (shows_) {
+            show("  commit to", more);
+            std::cout << '\n';
+        }
+        for (const Index v : more) {
+            if (at.has(v) || program_.left_out[v] != 0) fail("a commit to '" + id(v) + "', which is done");
+        }
+        for (Index v = 0; v < program_.size(); ++v) {
+            between_.inside[v] = at.has(v) ? 1 : 0;
+            between_.outside[v] = at.has(v) ? 0 : 1;
+        }
+        for (const Index v : more) between_.outside[v] = 0;
+        Indices touched;
+        for (const Index v : more) {
+            touched.insert(touched.end(), program_.begins_at[v].begin(), program_.begins_at[v].end());
+            touched.insert(touched.end(), program_.ends_at[v].begin(), program_.ends_at[v].end());
+        }
+        sort_unique(touched);
+        Bytes least = chains(program_, between_, kNone, {});
+        for (const Index s : touched) {
+            if (always_live(program_.storages[s], between_)) least += program_.storages[s].size;
+        }
+        for (const Index v : more) at.toggle(v);
+        bool closed = true;
+        for (const Index v : more) closed = closed && at.closed_at(v);
+        Bytes then = 0;
+        for (const Index s : touched) {
+            if (at.is_live(s)) then += program_.storages[s].size;
+        }
+        for (const Index v : more) at.toggle(v);
+        if (!closed) fail("a commit to a set that lacks what comes before one of its operators");
+        if (least < then) fail("a set on the way to a commit may have fewer live bytes");
+        expect_dead(more);
+    }
+
+    void forget() {
+        for (Number count = file_.number(); count > 0; --count) {
+            const Number back = file_.number();
+            if (!kept_ || back == 0 || back > made_ || !kept_->forget(made_ - back))
+                fail("there is no such set");
+            if (shows_) std::cout << "forget dead set " << made_ - back << '\n';
+        }
+    }
+
+    void conclude() {
+        if (!state_) fail("a conclusion before a search");
+        Indices members;
+        for (Index v = 0; v < program_.size(); ++v) {
+            if (state_->has(v)) members.push_back(v);
+        }
+        for (const Index v : members) state_->toggle(v);
+        expect_dead({});
+        for (const Index v : members) state_->toggle(v);
+        no_order_within(height_);
+    }
+
+    const Graph& graph_;
+    const Program whole_;
+    const std::array<std::uint8_t, 32>& digest_;
+    ProofFile file_;
+    const bool shows_;
+    std::optional<Bytes> refuted_;
+    // Of the search at hand:
+    Program program_;
+    Bytes height_ = 0;
+    std::optional<State> state_;
+    std::optional<KeptSets> kept_;
+    Between between_;
+    Number made_ = 0;
+    // To work with:
+    Indices ran_, feasible_, one_, stack_;
+    std::unordered_map<Index, Bytes> used_, used_pairs_;
+    std::vector<Number> known_;
+    Number known_round_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+
+// Without a plan the steps are printed.
+Verdict compared(const std::string& graph_text, const std::string* plan_text, std::streambuf& file) {
+    const Graph graph(JsonReader(graph_text, "the graph").document());
+    std::optional<Plan> plan;
+    if (plan_text != nullptr) plan.emplace(graph, JsonReader(*plan_text, "the plan").document());
+    const auto digest = Sha256::of(graph_text);
+    const std::optional<Bytes> refuted = Proof(graph, digest, file, plan_text == nullptr).checked();
+    if (!plan) return {verified, ""};
+    const Bytes shown = refuted.value_or(-1);
+    if (plan->infeasible) {
+        must(shown >= graph.pool.room(graph.pool.end),
+             "the plan says infeasible, but the proof does not show it");
+        return {verified, "verified: no order fits into " + std::to_string(graph.pool.end) + " bytes",
+                shown + 1};
+    }
+    must(shown < graph.pool.room(plan->peak), "the proof contradicts the plan");
+    const std::string peak = std::to_string(plan->peak);
+    if (plan->peak == 0 || shown >= graph.pool.room(plan->peak - 1))
+        return {verified,
+                "verified: peak " + peak + " is least of all orders and layouts",
+                plan->peak,
+                {plan->peak}};
+    return {weaker,
+            "the plan is right, but its peak " + peak + " is not proven least: only that in each order " +
+                std::to_string(shown + 1) + " bytes are live at once",
+            shown + 1,
+            {shown + 1}};
+}
+
+}  // namespace
+
+#ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own
+
+namespace {
+
+Verdict verdict_on(const char* graph_path, const char* plan_path, const char* proof_path) {
+    const std::string graph = content_of(graph_path);
+    const std::string plan = plan_path == nullptr ? "" : content_of(plan_path);
+    std::ifstream file(proof_path, std::ios::binary);
+    if (!file) not_checked(std::string("cannot read ") + proof_path);
+    return compared(graph, plan_path == nullptr ? nullptr : &plan, *file.rdbuf());
+}
+
+}  // namespace
+#endif
+}  // namespace orders
+
+#ifndef MEMSTOW_CHECK_WITHIN
+
+int main(int count, char** words) {
+    using namespace checker;
+    if (count != 4) {
+        std::cerr << "usage: memstow-check-order GRAPH PLAN PROOF\n"
+                     "       memstow-check-order --text GRAPH PROOF\n";
+        return unchecked;
+    }
+    const bool shows = std::string_view(words[1]) == "--text";
+    const Verdict verdict = verdict_of(
+        [&] { return orders::verdict_on(words[shows ? 2 : 1], shows ? nullptr : words[2], words[3]); });
+    if (!verdict.words.empty()) std::cout << printable(verdict.words) << '\n';
+    return verdict.code;
+}
+
+#endif

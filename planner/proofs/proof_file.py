@@ -1,0 +1,40 @@
+"""A proof in a file: what it shows, and where it is until it is whole."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import file_digest
+
+from memstow.planner.model.records import record
+
+
+@record
+class Proof:
+    """What a proof that was written shows."""
+
+    bound: int
+    """No plan is below in the first term of the objective; if nothing fits, one more than no peak is."""
+    steps: int
+    size: int
+    sha256: str
+    """Of the file."""
+    bounds: tuple[int, ...] = ()
+    """By term of the objective: no plan is below that is no worse in the terms before it."""
+
+
+def proof_in(path: str, bound: int, steps: int, bounds: tuple[int, ...]) -> Proof:
+    """The proof in this file."""
+    with open(path, "rb") as file:
+        return Proof(bound, steps, os.path.getsize(path), file_digest(file, "sha256").hexdigest(), bounds)
+
+
+@contextmanager
+def draft_of(path: str) -> Iterator[str]:
+    """A file beside this one that nobody else has, for what is not finished; it is gone afterwards."""
+    folder, name = os.path.split(os.path.realpath(path))
+    draft = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.unfinished")
+    try:
+        yield draft
+    finally:
+        if os.path.exists(draft):
+            os.remove(draft)

@@ -1,0 +1,26 @@
+// Writes why no order keeps to a height, in the form of docs/proofs.md ("Orders of graphs").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/budget.hpp"
+#include "core/number_file.hpp"
+#include "order/graph.hpp"
+
+namespace memstow::order {
+
+struct OrderProof {
+    std::optional<Bytes> height;  // the greatest that is shown to be too low; nothing was shown without
+    std::uint64_t steps = 0;
+};
+
+// Shows as much as it can, up to the height: by one operator, or by searches in both directions, in turns,
+// that take no more bytes than `memory`. `listed`: an order of the operators.
+OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& listed, Bytes height,
+                             const std::string& path, const Digest& digest, std::size_t memory,
+                             Budget& budget);
+
+}  // namespace memstow::order
