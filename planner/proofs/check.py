@@ -56,7 +56,7 @@ class CheckedProof:
 
     @property
     def verified(self) -> bool:
-        """Whether the plan is right, and no other is better."""
+        """Whether the plan is right, and no other is better in the first term; `bounds` says more."""
         return self.outcome is Outcome.VERIFIED
 
     @property

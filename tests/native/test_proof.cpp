@@ -4,6 +4,7 @@
 #include <random>
 
 #include "check.hpp"
+#include "proof/cost_proof.hpp"
 #include "proof/proof_search.hpp"
 
 using namespace memstow;
@@ -69,6 +70,40 @@ bool has_layout(const proof::Question& question, Bytes height, std::vector<Bytes
     return false;
 }
 
+// The least cost of a layout; nothing if there is none.
+std::optional<Bytes> least_cost(const proof::Question& question, const std::vector<proof::OpenPair>& pairs,
+                                Bytes height, std::vector<Bytes>& offsets) {
+    const Index i = count_of(offsets);
+    Bytes cost = 0;
+    if (i == question.count()) {
+        for (const proof::OpenPair& pair : pairs) {
+            const Bytes x = offsets[pair.first], y = offsets[pair.second];
+            const bool share =
+                x < y + question.items[pair.second].size && y < x + question.items[pair.first].size;
+            cost += share ? pair.cost : 0;
+        }
+        return cost;
+    }
+    std::optional<Bytes> least;
+    for (Bytes at = 0; at + question.items[i].size <= height; ++at) {
+        if (question.at_least(proof::kBottom, i, at) != at) continue;
+        bool fits = true;
+        for (Index j = 0; j < i; ++j) {
+            const bool apart =
+                offsets[j] + question.items[j].size <= at || at + question.items[i].size <= offsets[j];
+            fits = fits && (apart || !question.conflict(i, j));
+        }
+        for (const auto& tie : question.ties[i])
+            fits = fits && (tie.to > i || offsets[tie.to] == at + tie.distance);
+        if (!fits) continue;
+        offsets.push_back(at);
+        const auto found = least_cost(question, pairs, height, offsets);
+        offsets.pop_back();
+        if (found) least = std::min(least.value_or(*found), *found);
+    }
+    return least;
+}
+
 }  // namespace
 
 TEST(proofs_are_there_exactly_where_no_layout_is) {
@@ -108,4 +143,39 @@ TEST(positions_from_the_top_mirror_those_from_the_bottom) {
             }
         }
     }
+}
+
+TEST(costs_are_raised_to_the_least_that_a_layout_pays_and_written_in_full) {
+    const auto path =
+        std::filesystem::temp_directory_path() / ("memstow-test-" + std::to_string(std::random_device{}()));
+    std::mt19937_64 random(9);
+    int paid = 0;
+    for (int k = 0; k < 150; ++k) {
+        const proof::Question question = tiny_question(random).question();
+        std::vector<proof::OpenPair> pairs;
+        for (Index i = 0; i < question.count(); ++i) {
+            for (Index j = i + 1; j < question.count(); ++j) {
+                const auto& ties = question.ties[i];
+                const bool tied =
+                    std::any_of(ties.begin(), ties.end(), [&](const auto& tie) { return tie.to == j; });
+                if (!tied && random() % 4 != 0)
+                    pairs.push_back({i, j, 1 + static_cast<Bytes>(random() % 5), pairs.size()});
+            }
+        }
+        proof::CostProof costs(pairs, 2, false);
+        proof::ProofFile file(path.string(), {});
+        // The lowest heights that have a layout: what was shown of one is no bound for the next.
+        for (Bytes height = 1, tried = 0; height <= 14 && tried < 3; ++height) {
+            std::vector<Bytes> offsets;
+            const auto least = least_cost(question, pairs, height, offsets);
+            if (!least) continue;
+            ++tried;
+            Budget budget;
+            CHECK(costs.raise(question, height, height, *least + 2, budget) >= *least + 2);
+            CHECK(costs.write(height, *least + 2, file) == *least + 2);
+            paid += *least > 0 ? 1 : 0;
+        }
+    }
+    CHECK(paid > 20);
+    std::filesystem::remove(path);
 }

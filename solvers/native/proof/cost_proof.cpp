@@ -12,16 +12,22 @@ namespace {
 constexpr std::int64_t kFirstEffort = 200'000;  // of one search; later ones may take more
 constexpr std::int64_t kShrinkEffort = 50'000;
 constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of steps
-constexpr std::int64_t kMostTreeSteps = 3'000'000'000;     // some tenths of a second
-constexpr int kDeepestTree = 400;                          // checkers read no tree that is much deeper
+constexpr std::int64_t kMostTreeSteps = 500'000'000, kHurriedTreeSteps = 20'000'000;
+constexpr int kTries = 4;          // of less than what is wanted
+constexpr int kDeepestTree = 400;  // checkers read no tree that is much deeper
 
 // That to pay for a pair of each core takes so much: weights of the cores where that is enough, and a branch
 // for each pair of one of them where it is not.
 class CostTree {
   public:
     CostTree(const std::vector<const reuse::ElementSet*>& cores, const std::vector<Bytes>& costs,
-             Bytes wanted)
-        : cores_(cores), costs_(costs), wanted_(wanted), cores_of_(costs.size()), marks_(costs.size()) {
+             Bytes wanted, std::int64_t most_steps)
+        : cores_(cores),
+          costs_(costs),
+          wanted_(wanted),
+          most_steps_(most_steps),
+          cores_of_(costs.size()),
+          marks_(costs.size()) {
         for (Index k = 0; k < count_of(cores); ++k) {
             for (const Index pair : *cores[k]) cores_of_[pair].push_back(k);
             open_.push_back(count_of(*cores[k]));
@@ -127,7 +133,7 @@ class CostTree {
     }
 
     bool node(Bytes paid, int depth) {
-        if (depth > kDeepestTree || steps_ > kMostTreeSteps) return false;
+        if (depth > kDeepestTree || steps_ > most_steps_) return false;
         if (paid >= wanted_) return nodes_.emplace_back(), true;
         weigh();
         if (order_.empty()) return false;
@@ -181,6 +187,7 @@ class CostTree {
     const std::vector<const Pairs*>& cores_;
     const std::vector<Bytes>& costs_;
     Bytes wanted_;
+    std::int64_t most_steps_;
     std::vector<std::vector<Index>> cores_of_;  // by pair
     std::vector<Mark> marks_;
     std::vector<Index> open_, hits_;  // by core: how many of its pairs are so
@@ -303,7 +310,8 @@ Bytes CostProof::raise(const Question& question, Bytes end, Bytes height, Bytes 
             reuse::cheapest_hitting_set(sets, weights_, bound - fixed_, effort_, budget);
         budget.count(paid.steps);
         bound = std::max(bound, paid.bound + fixed_);
-        if (bound >= wanted || budget.spent()) return bound;
+        is_late_ = budget.spent();
+        if (bound >= wanted || is_late_) return bound;
         const Answer answer = find_cores(place, without(all, paid.chosen), budget);
         if (answer == Answer::layout && paid.bound == paid.cost) return bound;
         if (answer != Answer::cores) effort_ = times_more(effort_, 2);
@@ -312,16 +320,32 @@ Bytes CostProof::raise(const Question& question, Bytes end, Bytes height, Bytes 
 
 Bytes CostProof::write(Bytes height, Bytes cost, ProofFile& file) {
     const std::vector<const Pairs*> cores = cores_for(height);
-    CostTree tree(cores, weights_, cost - fixed_);
-    if (cost <= fixed_) return fixed_;
-    if (!tree.build()) {
-        const Bytes less = CostTree(cores, weights_, 0).root();
-        return write(height, fixed_ + less, file);
+    std::optional<CostTree> tree;
+    const auto shows = [&](Bytes wanted, std::int64_t most_steps) {
+        CostTree other(cores, weights_, wanted, most_steps);
+        if (!other.build()) return false;
+        cost = wanted + fixed_;
+        tree.emplace(std::move(other));
+        return true;
+    };
+    if (cost > fixed_ && !shows(cost - fixed_, is_late_ ? kHurriedTreeSteps : kMostTreeSteps)) {
+        // What weights alone show, or more.
+        Bytes low = CostTree(cores, weights_, 0, kHurriedTreeSteps).root(), high = cost - fixed_ - 1;
+        if (low > 0) shows(low, kHurriedTreeSteps);
+        for (int tries = 0; tries < kTries && low < high; ++tries) {
+            const Bytes middle = low + (high - low + 1) / 2;
+            if (shows(middle, kHurriedTreeSteps)) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
     }
+    if (!tree) return fixed_;
     std::vector<std::uint64_t> numbers;
     for (Core& core : cores_) {
         if (core.height < height) continue;
-        if (tree.uses(count_of(numbers)) && !core.number) {
+        if (tree->uses(count_of(numbers)) && !core.number) {
             if (lays_ && laid_ != core.height) file.lay(core.height);
             laid_ = core.height;
             std::vector<std::uint64_t> names;
@@ -332,7 +356,7 @@ Bytes CostProof::write(Bytes height, Bytes cost, ProofFile& file) {
         }
         numbers.push_back(core.number.value_or(0));
     }
-    file.cost(height, tree.numbers(numbers));
+    file.cost(height, tree->numbers(numbers));
     return cost;
 }
 

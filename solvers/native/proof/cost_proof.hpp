@@ -71,6 +71,7 @@ class CostProof {
     bool lays_;
     std::vector<Core> cores_;
     std::int64_t effort_;
+    bool is_late_ = false;  // no time is left to look for a large tree
     std::uint64_t written_ = 0;
     Bytes laid_ = -1;
 };

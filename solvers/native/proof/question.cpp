@@ -13,6 +13,8 @@ namespace {
 // Looking for a heavy clique takes time with the square of the items.
 constexpr std::size_t kMostInClique = 512;
 constexpr std::int64_t kCliqueNodes = 2'000;
+// Looks at items of all rows for pairs; pairs after that have a row of their own.
+constexpr std::int64_t kMostRowSteps = 20'000'000;
 
 }  // namespace
 
@@ -81,8 +83,13 @@ Question Question::apart(const std::vector<Pair>& pairs, Bytes above) const {
     });
     // A row for each pair that is in none, the larger items first, and before them those of the same pools.
     std::vector<search::IndexSet> together(items.size(), search::IndexSet(items.size()));
+    std::int64_t steps = 0;
     for (const auto& [i, j] : pairs) {
         if (together[i].has(j) || all.apart(i, j) < 0) continue;
+        if (steps > kMostRowSteps) {
+            all.rows.push_back({std::min(i, j), std::max(i, j)});
+            continue;
+        }
         search::IndexSet both = all.adjacent_[i];
         both &= all.adjacent_[j];
         std::vector<Index> sorted = both.list();
@@ -92,6 +99,7 @@ Question Question::apart(const std::vector<Pair>& pairs, Bytes above) const {
             return first != second ? first : items[a].size > items[b].size;
         });
         std::vector<Index> row = all.clique_from({i, j}, sorted);
+        steps += count() + std::int64_t{count_of(sorted)} * count_of(row);
         std::sort(row.begin(), row.end());
         search::IndexSet members(items.size());
         for (const Index k : row) members.add(k);
