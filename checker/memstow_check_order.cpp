@@ -1163,7 +1163,7 @@ class Proof {
         for (const Index k : open) {
             if (granted.contains(pairs[k].target)) usable.push_back(k);
         }
-        const Bytes chained = chains(whole_, between, v, usable);
+        const Bytes chained = chains(whole_, between, pairs, usable);
         if (shows_) std::cout << "  saves at most " << saved << ", chains have " << chained << '\n';
         return always - saved + chained;
     }
@@ -1179,7 +1179,8 @@ class Proof {
     }
 
     // The bytes of chains: of each, some storage is live in each of the sets, or its pair saves nothing.
-    Bytes chains(const Program& program, const Between& between, Index v, const Indices& usable) {
+    Bytes chains(const Program& program, const Between& between, const std::vector<Pair>& pairs,
+                 const Indices& usable) {
         Bytes total = 0;
         used_.clear();
         used_pairs_.clear();
@@ -1189,13 +1190,12 @@ class Proof {
             const Number start = file_.number();
             ++known_round_;
             if (start > 0) {
-                if (start > program.size() + std::numeric_limits<Index>::max() ||
-                    !has(usable, static_cast<Index>(start - 1)))
+                if (start > pairs.size() || !has(usable, static_cast<Index>(start - 1)))
                     fail("a chain that begins with a pair that is not in question");
-                const Pair& pair = program.pairs[v][start - 1];
+                const Pair& pair = pairs[start - 1];
                 spend(used_pairs_[pair.target], amount, pair.bytes);
                 for (const Index u : program.storages[pair.source].ends) {
-                    if (u != v) know(program, between, u);
+                    if (u != between.running) know(program, between, u);
                 }
             }
             Number left = file_.number();
@@ -1334,7 +1334,7 @@ class Proof {
             touched.insert(touched.end(), program_.ends_at[v].begin(), program_.ends_at[v].end());
         }
         sort_unique(touched);
-        Bytes least = chains(program_, between_, kNone, {});
+        Bytes least = chains(program_, between_, {}, {});
         for (const Index s : touched) {
             if (always_live(program_.storages[s], between_)) least += program_.storages[s].size;
         }

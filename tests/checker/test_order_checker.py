@@ -220,6 +220,8 @@ def test_a_chain_that_begins_with_a_pair(checker: Batch, tmp_path: Path) -> None
         (EXAMPLE, (2, 1, 0, 1, 10, 0, 0, 0, 1), "a chain without a storage"),
         (EXAMPLE, (2, 1, 0, 1, 10, 0, 1, 6, 0, 1), "there is no storage 6"),
         (EXAMPLE, (2, 1, 0, 1, 10, 1, 1, 0, 0, 1), "a pair that is not in question"),
+        (CHOICE, (2, 0, 0, 1, 1, (1 << 32) + 1, 1, 1, 0, 1), "a pair that is not in question"),
+        (CHOICE, (2, 0, 1, (1 << 32), 0, 0, 0, 0, 0, 1), "a pair that is not in question"),
         (CHOICE, (2, 0, 1, 2, 0, 0, 0, 0, 0, 1), "a pair that is not in question"),
         (CHOICE, (2, 0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1), "a pair that shares no storage with another"),
         (EXAMPLE, (4, 0, 0, 0, 1), "a set before a search"),

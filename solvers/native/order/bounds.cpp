@@ -1,6 +1,7 @@
 #include "order/bounds.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -222,6 +223,13 @@ std::vector<Chain> prove_commit(const Graph& graph, Cut& cut, const std::vector<
     for (const Index v : more) sides[v] = Side::open;
     cut.least({more, sides});
     return cut.chains();
+}
+
+Budget third_of(const Budget& budget) {
+    const bool is_endless = budget.work_limit() == std::numeric_limits<std::int64_t>::max();
+    const std::int64_t work = std::max<std::int64_t>(0, budget.work_limit() - budget.work()) / 3;
+    return Budget(budget.seconds_left() < 0 ? -1 : budget.seconds_left() / 3, is_endless ? -1 : work,
+                  &budget);
 }
 
 Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& budget,

@@ -87,6 +87,9 @@ struct Bound {
     bool complete;  // no operator has a greater one
 };
 
+// A part of what is left, for cut bounds: one that is not the best is one as well.
+Budget third_of(const Budget& budget);
+
 // The greatest cut bound of all operators. By operator, `needs` is what it needs in some order: no less than
 // its bound. Work counts arcs. `on_bound` hears each better one.
 Bound cut_bound(const Graph& graph, const std::vector<Bytes>& needs, Budget& budget,

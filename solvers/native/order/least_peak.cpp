@@ -122,12 +122,7 @@ void Engine::begin(const std::vector<Index>& listed) {
     std::vector<Index> back = least_peak_first(mirrored(whole_), &budget_);
     std::reverse(back.begin(), back.end());
     try_order(back);
-    // At most a part of what is left: a bound that is not the best is one as well.
-    Budget share(budget_.seconds_left() < 0 ? -1 : budget_.seconds_left() / 3,
-                 budget_.work_limit() == std::numeric_limits<std::int64_t>::max()
-                     ? -1
-                     : std::max<std::int64_t>(0, (budget_.work_limit() - budget_.work()) / 3),
-                 &budget_);
+    Budget share = third_of(budget_);
     const Bound cut = cut_bound(whole_, needs, share, [&](Bytes bytes) { raise(bytes); });
     budget_.count(share.work());
     result_.cut = cut.op;

@@ -363,7 +363,9 @@ OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& liste
             needs[v] = state.step(v).needs;
             state.run(v);
         }
-        cut = cut_bound(graph, needs, budget, [](Bytes) {});
+        Budget share = third_of(budget);
+        cut = cut_bound(graph, needs, share, [](Bytes) {});
+        budget.count(share.work());
     }
     const Bytes shown = std::max(ends, cut.bytes) - 1;
     if (shown < height) {
