@@ -19,7 +19,19 @@ from typing import TYPE_CHECKING, Any, Final
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
-from memstow.api.options import CHANGES, READABLE, Amount, Choice, Duration, Flag, Option, Real, Text, Whole
+from memstow.api.options import (
+    CHANGES,
+    READABLE,
+    Amount,
+    Choice,
+    Duration,
+    Flag,
+    Format,
+    Option,
+    Real,
+    Text,
+    Whole,
+)
 from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 
@@ -63,7 +75,7 @@ def resume_hint() -> Iterator[None]:
 _OUTPUT: Final = Option("output", "folder of the results", Text(), "DIR", default="bench", short="-o")
 _RESUME: Final = Option("resume", "continue an earlier run: skip what already has a result", Flag())
 _FORMAT: Final = Option(
-    "format", "format of the problems", Choice(READABLE), otherwise="detected from the content"
+    "format", "format of the problems", Format(READABLE), otherwise="detected from the content"
 )
 _SOLVERS: Final = Option(
     "solvers",
@@ -442,11 +454,14 @@ def _each_once(requests: "list[SolverRequest]") -> "list[SolverRequest]":
 
 def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
     from memstow.planner.bench.task import SolverRequest
-    from memstow.planner.model.errors import MissingBackEndError
+    from memstow.planner.model.errors import InputError, MissingBackEndError
     from memstow.planner.solve.portfolio import solver_by_name
-    from memstow.solvers.registry import BACK_ENDS
+    from memstow.solvers.registry import BACK_ENDS, is_ours
 
     solver_by_name(name)
+    if not is_ours(name) and args.executor != "local":
+        message = f"{name!r} is a plug-in, and plug-ins run on this machine only; leave out --executor"
+        raise InputError.single("bad_solvers", "--solvers", message)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
