@@ -95,10 +95,12 @@ _ORDERS: Final = Option(
 )
 _EXTERNAL: Final = Option(
     "external",
-    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted",
+    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted; or the name "
+    "of a model or program that the bench knows",
     Text(),
     "'NAME=COMMAND'",
     is_repeated=True,
+    more=" ([bench.md](bench.md#other-solvers))",
 )
 _INTERLEAVE: Final = Option(
     "interleave",
@@ -481,11 +483,14 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
     # Slow to import, while this module is imported whenever help is printed.
     from shutil import which
 
+    from memstow.planner.bench.rivals import RIVALS
     from memstow.planner.bench.task import SolverRequest
     from memstow.planner.model.errors import InputError
     from memstow.solvers.registry import names
 
     name, equals, command = text.partition("=")
+    if name in RIVALS and "{input" not in command:
+        return _rival(name, command if equals else None, args, local)
     try:
         parts = shlex.split(command)
         command.encode()  # it is recorded, so it must be valid text
@@ -495,7 +500,8 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
         raise InputError.single(
             "bad_external",
             "--external",
-            f"{text!r} does not have the form 'name=command {{input}} {{output}}'",
+            f"{text!r} does not have the form 'name=command {{input}} {{output}}', and is none of "
+            f"{', '.join(RIVALS)}",
         )
     if name in ("auto", *names()):
         raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
@@ -506,6 +512,30 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
     if local and which(parts[0]) is None:
         raise InputError.single("bad_external", "--external", f"{parts[0]!r} is not an executable program")
     return SolverRequest(name, _run_options(args), tuple(parts), os.getcwd(), args.repeat_for)
+
+
+def _rival(name: str, program: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
+    """One of the solvers that the bench knows by name; `program`: where it is, if the user has built it."""
+    from shutil import which
+
+    from memstow.planner.bench.rivals import RIVALS, command_of, how_to_get
+    from memstow.planner.bench.task import SolverRequest
+    from memstow.planner.model.errors import InputError, MissingBackEndError
+
+    if (program is None) != (not RIVALS[name].program):
+        message = (
+            f"say where the program is: {name}=PATH" if program is None else f"{name} is no program of yours"
+        )
+        raise InputError.single("bad_external", "--external", message)
+    missing = how_to_get(name) if local else None
+    if missing is not None:
+        raise MissingBackEndError(f"{name!r} needs {missing}")
+    if program is not None:
+        program = os.path.abspath(program) if os.sep in program else program
+        if local and which(program) is None:
+            raise InputError.single("bad_external", "--external", f"{program!r} is not an executable program")
+    command = tuple(command_of(name, program))
+    return SolverRequest(name, _run_options(args), command, os.getcwd(), args.repeat_for)
 
 
 def _run_options(args: argparse.Namespace) -> "RunOptions":
