@@ -45,9 +45,12 @@ _SCATTER: Final = Option(
 )
 _FIGURES: Final = Option(
     "figures",
-    "format of the figures; ``pdf`` also writes them as PDF, for papers",
-    Choice(("svg", "pdf")),
+    "format of the figures; for papers ``pdf`` writes them as PDF as well, ``pgf`` for LaTeX with pgfplots",
+    Choice(("svg", "pdf", "pgf")),
     default="svg",
+)
+_AGAINST: Final = Option(
+    "against", "compare each solver with this one", Text(), "SOLVER", otherwise="each two of them"
 )
 _PROBLEMS: Final = Option(
     "problems",
@@ -111,7 +114,7 @@ The same results give the same files. Needs matplotlib (extra: bench).""",
         examples="""
 memstow bench report results
 memstow bench report results --update-best --best best_known.json
-memstow bench report results --figures pdf --output paper
+memstow bench report results --figures pgf --against exact --output paper
 memstow bench report results --interactive --pictures 20
 memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
 """,
@@ -119,7 +122,7 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
     parser.add_argument("folder", metavar="DIR", help="folder with the results, or a results.jsonl")
     add_options(parser, _REPORT, _TITLE, _BEST, _UPDATE_BEST)
     add_option(parser, _SCATTER, type=_two_solvers)
-    add_options(parser, _FIGURES)
+    add_options(parser, _FIGURES, _AGAINST)
     add_option(parser, _PROBLEMS, default=[])
     add_options(parser, _INTERACTIVE, _PICTURES)
     parser.set_defaults(run=_run_report)
@@ -148,7 +151,7 @@ def _run_report(args: argparse.Namespace) -> int:
         replace_file(output / file, _page_of_run(problem, plan, run))
         pages.append(file)
 
-    with naming_option("pair", "--scatter"):
+    with naming_option("pair", "--scatter"), naming_option("against", "--against"):
         texts = report(
             bench,
             args.title or f"memstow bench: {folder.resolve().name}",
@@ -156,10 +159,15 @@ def _run_report(args: argparse.Namespace) -> int:
             pair=args.scatter,
             memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
             viewer=viewer if args.interactive else None,
+            against=args.against,
         )
     written = {name: text.encode() for name, text in texts.items()}
     if args.figures == "pdf":
         written |= figures(bench, args.scatter)
+    elif args.figures == "pgf":
+        from memstow.planner.bench.report_pgf import pgf_figures
+
+        written |= pgf_figures(bench)
     for name, data in written.items():
         replace_file(output / name, data)
         print(plain(str(output / name)))
