@@ -87,9 +87,14 @@ def command_of(name: str, program: str | None) -> list[str]:
     return [program, *RIVALS[name].program]
 
 
+def is_model(command: Sequence[str]) -> bool:
+    """Whether the command is one that is called from here."""
+    return _MODULE in command
+
+
 def version_in(command: Sequence[str]) -> str | None:
     """The versions of the packages of a model; None where the command is none of a model with such."""
-    if _MODULE not in command:
+    if not is_model(command):
         return None
     name = command[list(command).index(_MODULE) + 1]
     return " ".join(f"{package} {_version(package)}" for package in RIVALS[name].needs) or None

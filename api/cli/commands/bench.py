@@ -1,4 +1,4 @@
-"""`memstow bench`: run many solvers on many problems; report the results, compare them, list public sets."""
+"""`memstow bench`: run solvers on problems; report, compare and repeat the results; list public sets."""
 
 import argparse
 import os
@@ -10,8 +10,8 @@ from memstow.api.cli.commands.bench_run import instances_of
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import naming_option
-from memstow.api.cli.terminal import Exit
-from memstow.api.options import Choice, Flag, Option, Real, Text, Whole
+from memstow.api.cli.terminal import Exit, print_error
+from memstow.api.options import Choice, Flag, Option, Pair, Real, Text, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_PICTURES = 10_000
 SETS_VARIABLE = "MEMSTOW_SETS"
+_MOST_DIFFERING: Final = 20
 
 _REPORT: Final = Option(
     "output", "folder to write to", Text(), "DIR", otherwise="that of the results", short="-o"
@@ -95,6 +96,24 @@ _SIGNIFICANCE: Final = Option(
     "significance", "significance level of the tests", Real(0, 1), "P", default=0.05
 )
 _COMPARISON_JSON: Final = Option("json", "print the comparison as JSON", Flag())
+_BUNDLE: Final = Option(
+    "output", "file to write", Text(), "FILE", otherwise="``bundle.tar.gz`` beside the results", short="-o"
+)
+_ALLOW_MISSING: Final = Option(
+    "allow_missing", "leave out problems that are not where they were, and their runs", Flag()
+)
+_RERUN: Final = Option(
+    "output", "folder of the results, in ``old`` and ``new``", Text(), "DIR", default="rerun", short="-o"
+)
+_PROGRAM: Final = Option(
+    "program",
+    "where an external program of the bundle is on this machine; without it its runs are left out",
+    Pair("a solver and its program", "minimalloc=build/minimalloc", is_number=False),
+    "NAME=PATH",
+    is_repeated=True,
+)
+_JOBS: Final = Option("jobs", "number of runs at the same time", Whole(1, 4096), "N", default=1)
+_RESUME: Final = Option("resume", "continue an interrupted run", Flag())
 _FOLDER: Final = Option(
     "folder", "folder that contains the sets", Text(), "DIR", otherwise=f"``{SETS_VARIABLE}``, or none"
 )
@@ -278,6 +297,104 @@ def _run_compare(args: argparse.Namespace) -> int:
     return Exit.WORSE if comparison.worse(deciding) else Exit.DONE
 
 
+def _add_bundle(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "bundle",
+        "write all that another machine needs to repeat a bench into one file",
+        details="""
+The file has the results, the commands, the problems, and a manifest with versions, machines, seeds and
+checksums.""",
+        examples="""
+memstow bench bundle results
+memstow bench bundle results --problems moved/instances --allow-missing --output bench.tar.gz
+""",
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder with the results")
+    add_options(parser, _BUNDLE)
+    add_option(parser, _PROBLEMS, default=[])
+    add_options(parser, _ALLOW_MISSING)
+    parser.set_defaults(run=_run_bundle)
+
+
+def _run_bundle(args: argparse.Namespace) -> int:
+    """Write the bundle."""
+    from memstow.planner.bench.bundle import write_bundle
+    from memstow.planner.show.formatting import count, human, plain
+
+    folder = Path(args.folder)
+    data, missing = write_bundle(folder, _sources(args.problems, folder), args.allow_missing)
+    path = folder / "bundle.tar.gz" if args.output is None else Path(args.output)
+    replace_file(path, data)
+    print(f"{plain(str(path))}: {human(len(data))}")
+    if missing:
+        print(f"{count(len(missing))} problems are not in it")
+    return Exit.DONE
+
+
+def _add_rerun(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "rerun",
+        "repeat the runs of a bundle here, and compare",
+        details="""
+Says what differs between the machines, repeats the runs with the same problems, options and seeds, and
+compares them.
+Commands that the bundle holds are not run: --program says which program is meant.
+Exit code 5: a deterministic run gave something else, or something is worse as for `bench compare`.""",
+        examples="""
+memstow bench rerun bundle.tar.gz
+memstow bench rerun bundle.tar.gz --program minimalloc=build/minimalloc --jobs 2 --output again --resume
+""",
+    )
+    parser.add_argument("bundle", metavar="FILE", help="the bundle")
+    add_options(parser, _RERUN)
+    add_option(parser, _PROGRAM, default=[])
+    add_options(parser, _JOBS, _RESUME)
+    parser.set_defaults(run=_run_rerun)
+
+
+@bench_run.resume_hint()
+def _run_rerun(args: argparse.Namespace) -> int:
+    """Repeat the runs, print how they ended, and compare."""
+    import gc
+
+    from memstow.planner.bench.bundle import compared, read_bundle, repetition
+    from memstow.planner.bench.compare import DECIDING, NAMES, Strictness, compare, comparison_text
+    from memstow.planner.bench.journal import read
+    from memstow.planner.bench.record import RESULTS
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.show.formatting import count, plain
+
+    gc.enable()
+    bundle = read_bundle(Path(args.bundle))
+    programs = {name: os.path.abspath(path) if os.sep in path else path for name, path in args.program}
+    repeated = repetition(bundle, os.getcwd(), programs)
+    for note in (*bundle.differences(), *repeated.left_out):
+        print_error(plain(f"note: {note}", most=1000))
+    if not repeated.tasks:
+        raise InputError.single("nothing_to_repeat", args.bundle, "no run of it can be repeated here")
+    old, new = (Path(args.output) / name for name in ("old", "new"))
+    old.mkdir(parents=True, exist_ok=True)
+    replace_file(old / RESULTS, bundle.files[RESULTS])
+    code = bench_run.repeat(args, repeated.tasks, new)
+    if code != Exit.DONE:
+        return code
+    before, after = read(old), read(new)
+    comparison = compare(before, after, Strictness(), NAMES)
+    print(f"\n{comparison_text(comparison, DECIDING)}")
+    exact = compared(before, after)
+    if exact.equal or exact.differing:
+        total = exact.equal + len(exact.differing)
+        print(f"{count(exact.equal)} of {count(total)} deterministic runs gave the same, place by place")
+    for line in exact.differing[:_MOST_DIFFERING]:
+        print(plain(f"differs: {line}", most=400))
+    lost = comparison.worse(DECIDING) and not repeated.left_out
+    return Exit.WORSE if exact.differing or lost or comparison.contradictions else Exit.DONE
+
+
 def _two_solvers(text: str) -> tuple[str, str]:
     """The names of two solvers, from `A,B`."""
     first, comma, second = text.partition(",")
@@ -379,4 +496,6 @@ memstow bench sets
     bench_run.add(kinds)
     _add_report(kinds)
     _add_compare(kinds)
+    _add_bundle(kinds)
+    _add_rerun(kinds)
     _add_sets(kinds)

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from memstow.planner.bench.instances import Generated, Instances
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import Tally
-    from memstow.planner.bench.task import RunOptions, SolverRequest
+    from memstow.planner.bench.task import RunOptions, SolverRequest, Task
 
 # By the codes of issues.
 _HINTS: Final = {
@@ -221,7 +221,6 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import Side, run_interleaved
     from memstow.planner.bench.run import run as run_all
-    from memstow.planner.show.formatting import plain
 
     # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
@@ -257,6 +256,28 @@ def run(args: argparse.Namespace) -> int:
 
         call = Interruptible(work)
         tally = call.run(progress)
+    code = _told(tally, folders, journals, call.interrupted)
+    return _compare_both(*folders) if interleaved and code == Exit.DONE else code
+
+
+def repeat(args: argparse.Namespace, tasks: "Sequence[Task]", folder: Path) -> int:
+    """Do these runs with results in the folder, and print how they ended."""
+    from memstow.planner.bench.executors import Local
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import run_tasks
+
+    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    with closing(Journal(folder, args.resume)) as journal, closing(Local(args.jobs)) as executor:
+        hear = progress.hear if progress else lambda _tally: None
+        call = Interruptible(lambda cancel: run_tasks(tasks, executor, journal, cancel, hear))
+        tally = call.run(progress)
+    return _told(tally, [folder], [journal], call.interrupted)
+
+
+def _told(tally: "Tally", folders: "Sequence[Path]", journals: "Sequence[Journal]", interrupted: bool) -> int:
+    """Print how the runs ended; the exit code."""
+    from memstow.planner.show.formatting import plain
+
     for note in tally.notes:
         print_error(plain(note))
     if tally.same:
@@ -264,15 +285,15 @@ def run(args: argparse.Namespace) -> int:
     if tally.lost:
         print_error(f"{tally.lost:,} runs were lost; --resume runs them again")
     for folder, journal in zip(folders, journals, strict=True):
-        if interleaved:
+        if len(folders) > 1:
             print(f"{plain(str(folder))}:")
         _print_endings(journal)
-    if call.interrupted:
+    if interrupted:
         print_error("interrupted: the results so far are saved; --resume continues")
         return Exit.INTERRUPTED
     if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
         return Exit.USAGE
-    return _compare_both(*folders) if interleaved else Exit.DONE
+    return Exit.DONE
 
 
 def _note_invocation(folder: "Path", args: argparse.Namespace) -> None:
