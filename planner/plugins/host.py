@@ -8,6 +8,7 @@ group and its parent, and is ended with it.
 
 import contextlib
 import os
+import resource
 import select
 import signal
 import sys
@@ -27,6 +28,7 @@ from memstow.planner.processes.process import end_children
 
 _LOOK_MILLISECONDS: Final = 20
 _LONGEST: Final = 1000
+_LARGEST_FILE: Final = 1 << 30
 _LONGEST_TRACE: Final = 20_000
 # Offers are sent this often, however many there are.
 _OFFER_SECONDS: Final = 0.1
@@ -40,6 +42,8 @@ def main(arguments: list[str]) -> NoReturn:
     if process:
         os.close(int(pipe))
         _wait(process)
+    # One that never stops writing would fill the disk.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
     # What it reads is nothing: requests come by the number of standard input.
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     serve(kind, place, Sender(int(pipe)))

@@ -1,6 +1,10 @@
 """Solvers of other packages: their plans are judged, and whatever else they do stays with their process."""
 
+import os
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +21,7 @@ from memstow.planner.plugins.installed import find, installed, names
 from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
 from tests.plugins import Plugins
 from tests.processes import wait_ended
+from tests.waiting import wait_for
 
 THREE = Problem(
     buffers=[
@@ -225,6 +230,54 @@ def test_nothing_that_it_has_started_is_left(
     assert len(started) == 3
     for process in started:
         wait_ended(process)
+
+
+def test_it_ends_with_the_process_that_wanted_its_plan(plugins: Plugins, tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    # No thread of it hears anything: it is the process above that does.
+    plugins.solver(
+        "deaf", f"open({str(told)!r}, 'w').write(f'{{os.getpid()}} '); ctypes.PyDLL(None).sleep(600)"
+    )
+    code = """
+import memstow
+problem = memstow.Problem(buffers=[memstow.Buffer(id="a", size=1, lifetime=(0, 1))])
+memstow.plan(problem, memstow.Options(solver="deaf", time_limit=600.0))
+"""
+    process = subprocess.Popen([sys.executable, "-c", code])
+    wait_for(lambda: told.exists() and told.read_text().endswith(" "), "the solver to begin")
+    process.kill()
+    process.wait()
+    wait_ended(int(told.read_text()))
+
+
+def test_one_that_starts_more_and_more_is_ended(plugins: Plugins) -> None:
+    plugins.solver(
+        "many",
+        """
+        for _ in range(40):
+            if os.fork() == 0:
+                os.setsid()
+                while True:
+                    if os.fork(): os._exit(0)
+                    time.sleep(0.01)
+        time.sleep(600)
+        """,
+    )
+    solved("many", seconds=3.0)
+    name = str(plugins.folder).encode()
+    # Each lives for a moment, so that one look may miss all of them.
+    looks = [
+        wait_for(lambda: not any(name in each for each in _environments()), "their end") for _ in range(50)
+    ]
+    assert all(looks)
+
+
+def _environments() -> Iterator[bytes]:
+    """Of all other processes that have one that can be read."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        if int(path.parent.name) != os.getpid():
+            with suppress(OSError):
+                yield path.read_bytes()
 
 
 def test_a_fork_that_returns_as_well_does_no_harm(plugins: Plugins) -> None:
