@@ -1,6 +1,7 @@
 """The kit for authors finds what is wrong with plug-ins, and its brute force agrees with the referee."""
 
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -126,6 +127,21 @@ def test_the_examples_pass_their_own_tests(
         test()
     for name in (file.stem, *(path.stem for path in plugins.folder.glob("*.py"))):
         sys.modules.pop(name, None)
+
+
+def test_the_page_tries_the_examples_out_as_it_says(
+    plugins: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (TEMPLATES["solver"].parents[1] / "docs" / "plugins.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (entry,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    assert entry in (TEMPLATES["solver"] / "pyproject.toml").read_text()
+    names = {}
+    for kind, module, name in (("solver", "memstow_shuffle", "Shuffle"), ("format", "memstow_rows", "Rows")):
+        plugins.template(kind)
+        names[name] = getattr(importlib.import_module(module), name)
+        monkeypatch.delitem(sys.modules, module)
+    exec(code, names)
 
 
 class Lines:
