@@ -4,6 +4,7 @@ Of the same curves as the pictures of a report. Each file is two panels and a le
 the text.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -22,6 +23,7 @@ from memstow.planner.bench.report_tables import latex_text
 # As the dashes of the pictures: colours alone are not told apart in grey.
 _DASHES: Final = ("solid", "dashed", "dash dot", "dotted")
 _DIGITS: Final = 6
+_MOST_TICKS: Final = 6
 _HEAD: Final = r"% needs \usepackage{pgfplots} and \pgfplotsset{compat=1.16}"
 
 
@@ -38,14 +40,16 @@ def pgf_figures(bench: Bench) -> dict[str, bytes]:
     seconds = r"xmode=log, xlabel={seconds}, ymin=0, ymax=100"
     share = r"ymin=0, ymax=1.02, ylabel={share of all runs}"
     counted = r"xlabel={runs}, xmin=0, ymode=log, ylabel={seconds}"
+    shares = profiles(bench)
+    speed = max((curve.x[-1] for curve in shares.right if curve.x), default=1.0)
     figures = (
         (
             "profiles",
-            profiles(bench),
+            shares,
             Panel("Value", rf"{share}, xlabel={{per cent above the best known}}, xmin=0", steps=True),
             Panel(
                 "Time to proof",
-                rf"{share}, xmode=log, log basis x=2, log ticks with fixed point, xmin=1, "
+                rf"{share}, xmode=log, log ticks with fixed point, xmin=1, xtick={{{_powers(speed)}}}, "
                 "xlabel={times the fastest}",
                 steps=True,
             ),
@@ -67,6 +71,12 @@ def pgf_figures(bench: Bench) -> dict[str, bytes]:
         f"report-{name}.pgf": "\n".join(_figure(bench.solvers, curves, panels)).encode() + b"\n"
         for name, curves, *panels in figures
     }
+
+
+def _powers(last: float) -> str:
+    """The powers of two up to there, few of them."""
+    highest = max(1, math.ceil(math.log2(last)))
+    return ",".join(str(2**power) for power in range(0, highest + 1, -(-highest // _MOST_TICKS)))
 
 
 def _figure(solvers: Sequence[str], curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
@@ -93,6 +103,10 @@ def _axis(number: int, panel: Panel, curves: Sequence[Curve], legend: Sequence[s
         rf"grid=major, tick align=outside, {more}{panel.options}]"
     )
     last = max((curve.x[-1] for curve in curves if curve.x), default=None)
+    if last is None:
+        # An axis without a plot has no range, and no legend.
+        yield r"\addplot[draw=none, forget plot] coordinates {(1,0.1) (2,1)};"
+        yield r"\node at (rel axis cs:0.5,0.5) {there is none};"
     for place_of, curve in enumerate(curves):
         yield from _curve(place_of, curve, panel, last)
         if legend:
