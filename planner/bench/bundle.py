@@ -34,6 +34,7 @@ from memstow.planner.bench.record import (
     RecordError,
     commands,
     from_line,
+    to_line,
 )
 from memstow.planner.bench.report_text import machine_text
 from memstow.planner.bench.task import InstanceSource, RunOptions, SolverRequest, Task
@@ -249,6 +250,8 @@ class Repetition:
     """The runs that can be repeated here, and why some cannot."""
 
     tasks: tuple[Task, ...]
+    results: bytes
+    """The lines of the runs that they repeat."""
     left_out: tuple[str, ...]
 
 
@@ -256,6 +259,7 @@ def repetition(bundle: Bundle, folder: str, programs: Mapping[str, str]) -> Repe
     """The runs of a bundle as tasks; `programs`: where external programs are here, by names of solvers."""
     sources = bundle.sources()
     tasks: list[Task] = []
+    lines: list[str] = []
     reasons: Counter[str] = Counter()
     for record in bundle.records:
         source = sources.get(record.instance.content)
@@ -267,8 +271,9 @@ def repetition(bundle: Bundle, folder: str, programs: Mapping[str, str]) -> Repe
             reasons[why] += 1
         else:
             tasks.append(Task(source, record.instance.content, request, record.seed))
+            lines.append(f"{to_line(record)}\n")
     left_out = tuple(f"{count(many)} runs are left out: {why}" for why, many in sorted(reasons.items()))
-    return Repetition(tuple(tasks), left_out)
+    return Repetition(tuple(tasks), "".join(lines).encode(), left_out)
 
 
 def _request(record: Record, folder: str, programs: Mapping[str, str]) -> tuple[SolverRequest | None, str]:

@@ -183,6 +183,7 @@ def test_a_problem_that_is_gone_is_told_and_may_be_left_out(
     assert cli("bench", "bundle", run, "--allow-missing").out.endswith("1 problems are not in it\n")
     ran = cli("bench", "rerun", run / "bundle.tar.gz", "--output", tmp_path / "again")
     assert ran.code == Exit.DONE, ran.out
+    assert "missing" not in ran.out
     assert "4 runs are left out: their problem is not in the bundle" in ran.err
 
 
