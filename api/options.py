@@ -101,6 +101,10 @@ class Choice:
         self.values: Final = values
 
 
+class Format(Choice):
+    """One of these formats, or at the command line the name of a plug-in."""
+
+
 class Pair:
     """A name and what it stands for, as in `NAME=N`: text, or with `is_number` a whole number.
 
@@ -242,7 +246,7 @@ _VALUE_OF_SYMBOL: Final = Pair("a symbol and its value", "s=128", may_be_negativ
 FORMAT: Final = Option(
     "format",
     "format of the problem",
-    Choice((*READABLE, *READ_ONLY, *OF_GRAPHS)),
+    Format((*READABLE, *READ_ONLY, *OF_GRAPHS)),
     otherwise="detected from its content",
     silent="json",
 )
@@ -340,6 +344,7 @@ SOLVER: Final = Option(
     Text(),
     "NAME",
     default="auto",
+    more="; also a [plug-in](plugins.md)",
 )
 GAP: Final = Option(
     "gap",
@@ -490,7 +495,7 @@ OUTPUT_FORMAT: Final = Option(
     "output_format",
     "format of the only output, or of those whose names do not tell it; without {output}, prints only the "
     "plan in this format",
-    Choice((*PLANS, *EXPORTS, STEP_TABLE, STALLOC, *LOOPS, MODEL)),
+    Format((*PLANS, *EXPORTS, STEP_TABLE, STALLOC, *LOOPS, MODEL)),
     more=". Without a suffix it is `json`; another suffix is an error",
 )
 FORMAT_OF_PLAN: Final = Option("output_format", "format of the plan", Text())
@@ -614,7 +619,7 @@ FRONT: Final = (TERMS, WITH, COST, WITHIN, POINTS)
 PLAN_FORMAT: Final = Option(
     "plan_format",
     "format of the plan",
-    Choice((*READABLE, *READ_ONLY)),
+    Format((*READABLE, *READ_ONLY)),
     otherwise="detected from its content",
     silent="json",
 )
@@ -680,10 +685,10 @@ VERIFIED_OUTPUT: Final = Option(
 
 PROBLEM: Final = Option("problem", "the problem or the graph that the plan is for", Text(), "PROBLEM")
 VIEW_FORMAT: Final = Option(
-    "format", FORMAT.help, Choice((*READABLE, *RECORDED, *OF_GRAPHS)), otherwise="detected from its content"
+    "format", FORMAT.help, Format((*READABLE, *RECORDED, *OF_GRAPHS)), otherwise="detected from its content"
 )
 VIEW_PLAN_FORMAT: Final = Option(
-    "plan_format", PLAN_FORMAT.help, Choice((*READABLE, *RECORDED)), otherwise="detected from its content"
+    "plan_format", PLAN_FORMAT.help, Format((*READABLE, *RECORDED)), otherwise="detected from its content"
 )
 VIEW_POINT: Final = Option(
     "point",
@@ -765,7 +770,7 @@ FACTS_JSON: Final = Option(
 CONVERT_FORMAT: Final = Option(
     "output_format",
     "format to write",
-    Choice((*READABLE, "graph")),
+    Format((*READABLE, "graph")),
     otherwise="as the file's name ends, ``.json`` or ``.csv``",
     more="; another ending is an error; `graph` for a [graph](graph.md), as from a model",
 )

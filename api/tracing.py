@@ -212,7 +212,7 @@ def _traced_solve(tracing: _Tracing, listener: Callable[[T], None] | None) -> It
         phases = _Phases(tracing.tracer)
 
         def listen(update: T) -> None:
-            if isinstance(update, Phase) and not update.gives_up:
+            if isinstance(update, Phase) and not update.is_note:
                 phases.begin(update)
             if listener is not None:
                 listener(update)

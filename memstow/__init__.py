@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Issue as Issue,
         MemstowError as MemstowError,
         MissingBackEndError as MissingBackEndError,
+        PlugInError as PlugInError,
         RefusedPlanError as RefusedPlanError,
         UnknownSolverError as UnknownSolverError,
     )
@@ -212,6 +213,7 @@ _HOMES: Final = {
         "Issue",
         "MemstowError",
         "MissingBackEndError",
+        "PlugInError",
         "RefusedPlanError",
         "UnknownSolverError",
     ),

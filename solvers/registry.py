@@ -101,6 +101,8 @@ class Description(NamedTuple):
     summary: str
     supports: str
     missing: str | None = None
+    package: str | None = None
+    """With its version, of a plug-in."""
 
 
 # Published planners.
@@ -122,6 +124,16 @@ _HOMES = {
     "reuse": ("memstow.solvers.reuse", "Reuse"),
     "banks": ("memstow.solvers.banks", "Banks"),
 }
+
+
+AUTO: Final = "auto"
+"""The name that lets all of them take turns."""
+_OURS: Final = frozenset((AUTO, *_HOMES, *_CLASSICS, *BACK_ENDS))
+
+
+def is_ours(name: str) -> bool:
+    """Whether it is one of these, or `auto`: any other is of another package."""
+    return name in _OURS
 
 
 def names() -> Iterable[str]:

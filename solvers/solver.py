@@ -56,6 +56,29 @@ class HintPlace:
     count: int
 
 
+class Received(NamedTuple):
+    """A plan by name that was judged, as a layout with its values by term."""
+
+    layout: Layout
+    values: tuple[int, ...]
+
+
+class Named(Protocol):
+    """The problem of a task by name, for a solver that reads no arrays."""
+
+    def document(self) -> bytes:
+        """The problem, as its file has it."""
+
+    def hint(self) -> bytes | None:
+        """The plan to start from."""
+
+    def read(self, plan: bytes, solver: str) -> Received | None:
+        """A plan of this solver, None for one that only says that there is none; an error for a wrong one."""
+
+    def claim(self, bound: int | None, *, has_plan: bool) -> str | None:
+        """What the plans claim beyond this proven bound of the first term, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A task for a solver: an instance, the terms to minimise, known bounds and a start."""
@@ -72,6 +95,7 @@ class Task:
     memory: int | None = None  # bytes that a child process may use; None: a share of what there is
     hint_places: tuple[HintPlace, ...] = ()  # for the term moves: any other place is a move
     hint_buffers: int = 0  # the number of buffers, not of size 0, that the hint places
+    named: Named | None = None  # only where the solver is of another package
 
     @property
     def native_hint(self) -> _native.Hint:
@@ -140,6 +164,7 @@ class Outcome:
     misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
     bounds: tuple[ModelBound, ...] = ()
     failure: str | None = None  # why the solver ended early, for people
+    claim: str | None = None  # what it says that nobody has checked, for people
 
     def better_than(self, other: "Outcome | None") -> bool:
         """Whether this layout is better."""

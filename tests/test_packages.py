@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import memstow
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("api", "planner", "solvers")
 # In a checkout the folders are also found as one package; what is built holds them once.
@@ -79,3 +81,8 @@ def test_a_wheel_holds_one_package_and_no_sources_of_the_native_core(
     own = {name for name in tracked if name.startswith("memstow/")} - LINKS
     assert held - new == wanted | own
     assert {"METADATA", "RECORD", "LICENSE", "entry_points.txt"} <= described
+
+
+def test_the_citation_has_the_version_and_the_licence_of_the_package() -> None:
+    lines = (ROOT / "CITATION.cff").read_text().splitlines()
+    assert {f"version: {memstow.__version__}", "license: Apache-2.0", "cff-version: 1.2.0"} <= set(lines)

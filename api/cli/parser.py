@@ -17,6 +17,7 @@ from memstow.api.options import (
     Choice,
     Duration,
     Flag,
+    Format,
     Kind,
     Option,
     Pair,
@@ -41,6 +42,7 @@ COMMANDS: Final = (
     "generate",
     "bench",
     "solvers",
+    "formats",
     "targets",
     "schema",
     "serve",
@@ -56,7 +58,9 @@ COMMANDS: Final = (
 # Where a module holds several commands: its name; each is added by its `add_NAME`, not by `add`.
 _SHARED: Final = {
     "db": "serve",
-    **dict.fromkeys(("solvers", "targets", "schema", "cmake-dir", "completion", "version"), "shipped"),
+    **dict.fromkeys(
+        ("solvers", "formats", "targets", "schema", "cmake-dir", "completion", "version"), "shipped"
+    ),
 }
 
 _EPILOG = """\
@@ -197,12 +201,30 @@ def _of_kind(kind: Kind) -> dict[str, Any]:
             return {"type": duration(longest)}
         case Amount(least=least):
             return {"type": amount_from(least) if least else amount}
+        case Format(values=values):
+            return {"choices": _Formats(values)}
         case Choice(values=values):
             return {"choices": values}
         case Pair():
             return {"type": pair(kind)}
         case Text():
             return {}
+
+
+class _Formats(tuple[str, ...]):
+    """Names of formats; one that is not listed may be that of a plug-in."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        if super().__contains__(name):
+            return True
+        if not isinstance(name, str):
+            return False
+        # Looking for plug-ins takes as long as a small solve.
+        from memstow.planner.plugins.installed import find
+
+        return find("format", name) is not None
 
 
 def amount(text: str) -> int:

@@ -39,7 +39,13 @@ def options_of(args: argparse.Namespace, document: "Problem | Graph") -> "Option
 
 def less_reading(args: argparse.Namespace, options: "Options", size: int, began: float) -> "Options":
     """The options with what is left of the time since `began`: reading so many bytes takes a part of it."""
-    if options.deterministic or server_of(args) or size < FEW_BYTES:
+    takes_time = size >= FEW_BYTES
+    if args.format is not None:
+        from memstow.planner.formats import is_ours
+
+        # What a plug-in reads, it reads in a process of its own.
+        takes_time = takes_time or not is_ours(args.format)
+    if options.deterministic or server_of(args) or not takes_time:
         return options
     return replace(options, time_limit=max(options.time_limit - (time.monotonic() - began), 0.0))
 

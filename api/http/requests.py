@@ -167,10 +167,9 @@ def format_of(request: Request, chosen: str | None) -> str | None:
     """The format of a body that is a problem alone; None for an envelope."""
     media = _media_type(request)
     if chosen is not None:
-        if chosen not in MEDIA_TYPES:
-            raise ApiError(
-                422, "unknown_format", f"there is no such format; use one of {', '.join(MEDIA_TYPES)}"
-            )
+        known = (*MEDIA_TYPES, *service_of(request).settings.plugins)
+        if chosen not in known:
+            raise ApiError(422, "unknown_format", f"there is no such format; use one of {', '.join(known)}")
         if media in _FORMAT_OF or media in _PLAIN:
             return chosen
     elif media in _FORMAT_OF:

@@ -37,7 +37,9 @@ _OTHERS: Final = frozenset(
         *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS", "CMSIS_NN"),
     }
 )
-_LISTS: Final = frozenset({"callback_allow", "callback_networks", "cors_origins", "trusted_proxies"})
+_LISTS: Final = frozenset(
+    {"callback_allow", "callback_networks", "cors_origins", "plugins", "trusted_proxies"}
+)
 _OPTIONAL: Final = frozenset({"callback_secret", "database", "scheduler", "tls_cert", "tls_key", "trace_url"})
 EVERYONE: Final = "everyone"
 # The code of an issue about a name that is no setting.
@@ -81,6 +83,11 @@ class Settings(BaseModel):
     )
     cors_origins: tuple[str, ...] = Field(
         (), description="Origins whose pages may call the server from a browser; none by default."
+    )
+    plugins: tuple[str, ...] = Field(
+        (),
+        description="Names of plug-ins, solvers and formats, that requests may name; none by default. Their "
+        "code runs with the rights of the server.",
     )
     callback_allow: tuple[str, ...] = Field(
         (),
@@ -254,6 +261,7 @@ class Settings(BaseModel):
             max_workers=self.max_workers,
             solve_memory=self.solve_memory,
             max_batch=self.max_batch,
+            plugins=self.plugins,
         )
 
     def allowed_callbacks(self) -> Allowed:

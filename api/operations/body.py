@@ -444,7 +444,7 @@ def _check_options(options: Options, limits: Limits) -> None:
         raise over_limit("$.workers", "threads", workers, limits.max_workers, "max_workers")
     if memory is not None and memory > limits.solve_memory:
         raise over_limit("$.memory_limit", "bytes", memory, limits.solve_memory, "solve_memory")
-    solvers = (AUTO, *names())
+    solvers = (AUTO, *names(), *limits.plugins)
     if options.solver not in solvers:
         close = closest_match(options.solver, solvers)
         meant = f"did you mean {close}? " if close is not None else ""

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import TypeAdapter
 
 from memstow.api.options import RECORDED
+from memstow.planner.formats import is_ours
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Order
 from memstow.planner.model.options import Bound, Event, Incumbent, Phase
@@ -31,6 +32,7 @@ class Limits:
     solve_memory: int
     max_batch: int
     time_setting: str = "max_time_limit"  # the setting that `max_time_limit` comes from
+    plugins: tuple[str, ...] = ()  # solvers of other packages that may be named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +59,9 @@ class BodyForm:
 
     @property
     def is_model(self) -> bool:
-        """Whether it is a model or a recording: bytes that only a process of their own reads."""
-        return self.format in (*MODEL_FORMATS, *RECORDED)
+        """Whether only a process of its own reads it: a model, a recording, or what a plug-in reads."""
+        of_plugin = self.format is not None and not is_ours(self.format)
+        return of_plugin or self.format in (*MODEL_FORMATS, *RECORDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

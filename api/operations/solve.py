@@ -30,7 +30,7 @@ from memstow.planner.solve.one_run import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.problem_plans import with_bound_of
 from memstow.planner.verify import verify
-from memstow.solvers.registry import is_model
+from memstow.solvers.registry import is_model, is_ours
 
 _LEAST_PAUSE_SECONDS: Final = 0.25
 # For each second of verifying, the seconds in which the solvers have the processor to themselves.
@@ -170,7 +170,7 @@ def solve_briefly(
 
     Only solvers of this process take part: others take longer to start than the attempt may last.
     """
-    if is_model(options.solver):
+    if is_model(options.solver) or not is_ours(options.solver):
         return None, False
     options = _brief_options(options)
     whole = options.time_limit <= seconds

@@ -28,7 +28,7 @@ from memstow.planner.bench.usage import (
 from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest
-from memstow.planner.model.errors import DeclinedError, InputError, MemstowError
+from memstow.planner.model.errors import DeclinedError, InputError, MemstowError, PlugInError
 from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.model.options import Bound, Callbacks, Event, Incumbent, Listener, Options, Phase
 from memstow.planner.model.plan import Plan
@@ -39,7 +39,7 @@ from memstow.planner.processes.frames import Message, pack
 from memstow.planner.solve.graphs import LEAST_PEAK, plan_by
 from memstow.planner.solve.problem_plans import plan_for_judge
 from memstow.planner.verify import verify
-from memstow.solvers.registry import BACK_ENDS
+from memstow.solvers.registry import BACK_ENDS, is_ours
 
 
 class BatchSender:
@@ -137,7 +137,7 @@ def _over(task: Task, memory: int, tell: Tell) -> Message:
 
 def _may_go_on(task: Task, over: Message, seconds: float) -> bool:
     """Whether the process is as good as new for another run."""
-    ours = task.solver.command is None and not task.solver.back_ends
+    ours = task.solver.command is None and is_ours(task.solver.name) and not task.solver.back_ends
     quick = seconds < _QUICK_SECONDS and over["peak_memory"] < _QUICK_MEMORY
     clean = over.get("status") in ("optimal", "feasible", "infeasible", "unknown", "declined")
     return ours and quick and clean
@@ -180,9 +180,14 @@ def perform(task: Task, memory: int, tell: Tell) -> Message:
 
 
 def _version_of(solver: SolverRequest) -> str:
-    """The version of a program, or those of memstow and of the packages that its back ends need."""
+    """The version of a program, or those of memstow and of the packages that its solver needs."""
     if solver.command is not None:
         return external_program.version_of(solver.command, solver.folder)
+    if not is_ours(solver.name):
+        from memstow.planner.plugins.installed import find
+
+        plug_in = find("solver", solver.name)
+        return memstow.__version__ if plug_in is None else f"{memstow.__version__} {plug_in.origin}"
     needed = dict.fromkeys(package for name in solver.back_ends for package in BACK_ENDS[name].needs)
     return " ".join((memstow.__version__, *(f"{package} {version(package)}" for package in needed)))
 
@@ -203,7 +208,7 @@ class EventSender:
     def hear(self, event: Event) -> None:
         """Take note of an event of the run."""
         match event:
-            case Phase() if event.gives_up:
+            case Phase() if event.is_note:
                 self.failure = event.name
             case Incumbent() if self._incumbent is None or event.value < self._incumbent:
                 self._incumbent = event.value
@@ -261,6 +266,12 @@ def _measured(
         plan = run(sender.hear)
     except DeclinedError as error:
         return {"status": "declined", "error": str(error), **stopwatch.usage().values()}
+    except PlugInError as error:
+        if not error.codes:
+            return {"status": "error", "error": str(error)[:1000], **stopwatch.usage().values()}
+        judged_as = {"valid": False, "violations": sorted(set(error.codes)), "checked": None}
+        refused = {"status": "invalid", "judged": judged_as, "error": str(error)[:1000]}
+        return {**refused, **stopwatch.usage().values()}
     except MemstowError as error:
         return {"status": "error", "error": str(error)[:1000], **stopwatch.usage().values()}
     used = repeat_short_run(stopwatch.usage(), lambda: _repeat(repeat), task.solver.repeat_seconds)

@@ -5,11 +5,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import combinations
 from typing import Any, Final
 
-from memstow.planner.bench.analysis import Contradiction, rate, ratio
+from memstow.planner.bench.analysis import SHIFT, Contradiction, rate, ratio
 from memstow.planner.bench.journal import Results, Run
-from memstow.planner.bench.record import Machine, hash_of
+from memstow.planner.bench.record import Ending, Machine, hash_of
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.show.formatting import count, plain, table
 
@@ -418,15 +419,65 @@ def compare(
     return Comparison(paired, lines, rate(new, known).contradictions)
 
 
-def _drafts(paired: Pairs, names: frozenset[str], strictness: Strictness) -> Iterator[Line]:
+def _drafts(
+    paired: Pairs, names: frozenset[str], strictness: Strictness, measures: Sequence[Measure] = MEASURES
+) -> Iterator[Line]:
     for solver in paired.solvers:
         mine = [pair for pair in paired.pairs if pair.solver == solver]
         for outcome in OUTCOMES:
             if outcome.name in names:
                 yield _outcome_line(solver, outcome, mine)
-        for measure in MEASURES:
+        for measure in measures:
             if measure.name in names:
                 yield from _measure_lines(solver, measure, mine, strictness)
+
+
+def _shifted_time(pair: Pair) -> Difference | None:
+    """Of the seconds until the answer, or of the whole limit where there is none, a second added to each."""
+    both = (pair.old, pair.new)
+    if any(run.record.status is Ending.DECLINED for run in both):
+        return None
+    old, new = (run.record.seconds if _answered(run) else max(run.limit, run.record.seconds) for run in both)
+    return math.log((new + SHIFT) / (old + SHIFT))
+
+
+_TIME: Final = Measure("time", "seconds until the answer, shifted", _shifted_time, noisy=True)
+_OF_PAPERS: Final = (*(one for one in MEASURES if one.name == "value"), _TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Two solvers on the instances that both ran: `line` has the second one as new."""
+
+    first: str
+    second: str
+    line: Line
+
+
+def duels(results: Results, against: str | None = None) -> tuple[Duel, ...]:
+    """Each two solvers compared, or each with one: solved, value, time, with one correction for chance.
+
+    Runs are taken for chance even where they are deterministic: it is the instances that are a sample.
+    """
+    check_scipy()
+    drafts: list[tuple[str, str, Line]] = []
+    for first, second in combinations(results.solvers, 2):
+        if against is not None and against not in (first, second):
+            continue
+        one, other = (first, second) if against is None else (against, {first: second}.get(against, first))
+        try:
+            paired = _pairs_of_solvers(results, results, one, other)
+        except InputError:
+            # They have no instance in common.
+            continue
+        names = frozenset(("solved", "value", "time"))
+        drafts += [(one, other, line) for line in _drafts(paired, names, Strictness(), _OF_PAPERS)]
+    chances = holm([line.chance for *_, line in drafts if line.chance is not None])
+    adjusted = iter(chances)
+    return tuple(
+        Duel(one, other, line if line.chance is None else replace(line, chance=next(adjusted)))
+        for one, other, line in drafts
+    )
 
 
 def _outcome_line(solver: str, outcome: Outcome, mine: Sequence[Pair]) -> Line:

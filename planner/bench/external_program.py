@@ -13,6 +13,7 @@ from shutil import which
 from typing import Final
 
 from memstow.planner import formats
+from memstow.planner.bench import rivals
 from memstow.planner.bench.judgement import Tell, judgement_of, outcome
 from memstow.planner.bench.task import Task
 from memstow.planner.bench.usage import ResourceUsage, repeat_short_run, run_process
@@ -33,6 +34,8 @@ _REPORTED: Final = re.compile(
     rf"^\s*(?:.*\b(?:time|elapsed|took|seconds)\b[^\d\n]*)?(?<![-.]){_NUMBER}\W*$", re.I
 )
 _UNITS: Final = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+# How some programs say that they found nothing, or not in time, with an exit status that is no success.
+_NOTHING_FOUND: Final = ("NOT_FOUND", "DEADLINE_EXCEEDED")
 # A status without a plan. A proof of the program itself cannot be checked, so it does not count.
 _WITHOUT_PLAN: Final = {
     Status.UNKNOWN: "it says that it found no plan",
@@ -79,6 +82,10 @@ def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) ->
 
 def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:
     """The plan that the program wrote, or the fields of a record that say why there is none."""
+    if code == rivals.DECLINED:
+        return {"status": "declined", "error": files.complaint()}
+    if code > 0 and any(word in files.complaint() for word in _NOTHING_FOUND):
+        return {"status": "unknown", "error": files.complaint()}
     if code:
         ended = f"killed by signal {-code}" if code < 0 else f"ended with status {code}"
         return {"status": "error", "error": f"{ended}: {files.complaint()}".rstrip(": ")}
@@ -107,6 +114,9 @@ def version_of(command: Sequence[str], folder: str | None) -> str:
 
     With files among its arguments, it is that of all their sums: of `python3 mine.py` the second changes.
     """
+    of_model = rivals.version_in(command)
+    if of_model is not None:
+        return of_model
     program = which(command[0])
     if program is None:
         return "missing"

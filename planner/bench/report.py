@@ -12,12 +12,13 @@ from typing import Final
 
 from memstow.planner.bench import report_text
 from memstow.planner.bench.analysis import Bench, Row, summary
+from memstow.planner.bench.compare import Duel, duels
 from memstow.planner.bench.journal import Run
 from memstow.planner.bench.record import RUNS, SUMMARY, Instance
 from memstow.planner.bench.report_pictures import Picture, as_pdf, picture, sketches, styles
 from memstow.planner.bench.report_tables import latex, markdown, runs_csv, summary_csv
 from memstow.planner.bench.report_text import Cell, InstanceRow, instance_rows, most_telling, recorded_plan
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.show.formatting import count
@@ -43,12 +44,14 @@ def report(
     pair: tuple[str, str] | None = None,
     memory_pictures: int = MOST_MEMORY_PICTURES,
     viewer: Viewer | None = None,
+    against: str | None = None,
 ) -> dict[str, str]:
     """The files of the report by their names; the page needs none of the others.
 
     With a viewer, which writes them, each plan of the instances with a picture has a page of its own.
+    Each solver is compared with the one that it is `against`, or each two of them.
     """
-    rows = summary(bench)
+    rows, compared = summary(bench), _duels(bench, against)
     drawn = [picture(sketch) for sketch in sketches(bench, styles(bench.solvers), _pair(bench, rows, pair))]
     files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
     instances = instance_rows(bench)
@@ -70,9 +73,9 @@ def report(
         return pages.get(row.instance.digest, [])
 
     return {
-        PAGE: page(title, bench, rows, drawn, instances, memory_of, links_of),
-        "report.md": markdown(title, bench, rows, files, instances),
-        "report.tex": latex(title, bench, rows, instances),
+        PAGE: page(title, bench, rows, compared, drawn, instances, memory_of, links_of),
+        "report.md": markdown(title, bench, rows, compared, files, instances),
+        "report.tex": latex(title, bench, rows, compared, instances),
         RUNS: runs_csv(bench),
         SUMMARY: summary_csv(rows),
         **{file: picture.in_file for picture, file in files},
@@ -85,12 +88,26 @@ def figures(bench: Bench, pair: tuple[str, str] | None = None) -> dict[str, byte
     return {f"report-{sketch.name}.pdf": as_pdf(sketch) for sketch in drawn}
 
 
+def _duels(bench: Bench, against: str | None) -> tuple[Duel, ...]:
+    """The comparisons of solvers; none where what the tests need is not installed."""
+    if against is not None:
+        _require_solver(bench, against, "against")
+    try:
+        return duels(bench.results, against)
+    except MissingBackEndError:
+        return ()
+
+
+def _require_solver(bench: Bench, solver: str, option: str) -> None:
+    if solver not in bench.solvers:
+        message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"
+        raise InputError.single("unknown_solver", option, message)
+
+
 def _pair(bench: Bench, rows: list[Row], named: tuple[str, str] | None) -> tuple[str, str] | None:
     """The two solvers of the scatter plot: those requested, or the two best."""
     for solver in named or ():
-        if solver not in bench.solvers:
-            message = f"there are no results of {solver!r}; there are: {', '.join(bench.solvers)}"
-            raise InputError.single("unknown_solver", "pair", message)
+        _require_solver(bench, solver, "pair")
     if named is not None or len(bench.solvers) < 2:
         return named
     overall = rows[: len(bench.solvers)]
@@ -215,6 +232,7 @@ def page(
     title: str,
     bench: Bench,
     summary: Sequence[Row],
+    compared: Sequence[Duel],
     pictures: Sequence[Picture],
     rows: Sequence[InstanceRow],
     memory_of: MemoryOf,
@@ -232,6 +250,7 @@ def page(
         "</dl>",
         *_claims(bench),
         *_summary(summary),
+        *_statistics(compared),
         '<h2>Pictures</h2><div class="plots">',
         *map(_figure, pictures),
         "</div>",
@@ -261,6 +280,19 @@ def _summary(summary: Sequence[Row]) -> Iterator[str]:
         for row in rows:
             yield f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in report_text.summary_cells(row))}</tr>"
         yield "</tbody></table></div>"
+
+
+def _statistics(compared: Sequence[Duel]) -> Iterator[str]:
+    if not compared:
+        return
+    yield f"<h2>Statistics</h2><p>{_text(report_text.STATISTICS_NOTE)}</p><ul>"
+    yield from (f"<li>{_text(sentence)}</li>" for sentence in report_text.duel_sentences(compared))
+    yield '</ul><div class="wide"><table><thead><tr>'
+    yield "".join(f'<th scope="col">{_text(head)}</th>' for head in report_text.STATISTICS_HEAD)
+    yield "</tr></thead><tbody>"
+    for duel in compared:
+        yield f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in report_text.duel_cells(duel))}</tr>"
+    yield "</tbody></table></div>"
 
 
 def _figure(picture: Picture) -> str:

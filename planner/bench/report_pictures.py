@@ -419,15 +419,21 @@ def sketches(bench: Bench, styles: Styles, pair: tuple[str, str] | None) -> list
     return drawn
 
 
-def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The curves of two panels, by solver."""
+
+    left: list[Curve]
+    right: list[Curve]
+
+
+def profiles(bench: Bench) -> Curves:
+    """The share of all runs within a distance of the best value, in per cent, and of the fastest proof."""
     total = len(bench.tasks)
     quality = [
         profile(solver, [_excess(r.ratio) for r in rated if r.ratio is not None], total)
         for solver, rated in bench.by_solver.items()
     ]
-    lines(axes[0], quality, styles, steps=True, until=_last(quality))
-    percents(axes[0], "x", _last(quality))
-    axes[0].set(title="Value", xlabel="above the best known", ylabel="share of all runs", ylim=(-0.02, 1.02))
     fastest: dict[tuple[str, int], float] = {}
     for one in bench.rated:
         if one.proven:
@@ -436,7 +442,16 @@ def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         profile(solver, [_time(r) / fastest[_task(r)] for r in rated if r.proven], total)
         for solver, rated in bench.by_solver.items()
     ]
-    if not fastest:
+    return Curves(quality, speed)
+
+
+def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
+    curves = profiles(bench)
+    quality, speed = curves.left, curves.right
+    lines(axes[0], quality, styles, steps=True, until=_last(quality))
+    percents(axes[0], "x", _last(quality))
+    axes[0].set(title="Value", xlabel="above the best known", ylabel="share of all runs", ylim=(-0.02, 1.02))
+    if not any(curve.x for curve in speed):
         return nothing(axes[1], "Time to proof", "nothing was proven")
     lines(axes[1], speed, styles, steps=True, until=_last(speed, 2.0))
     axes[1].set_xscale("log", base=2)
@@ -447,7 +462,8 @@ def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
     return None
 
 
-def _cactus(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
+def times_to_solve(bench: Bench) -> Curves:
+    """The runs that were proven in so many seconds, and those that were as good as the best known."""
     proven = [
         cactus(solver, [_time(r) for r in rated if r.proven]) for solver, rated in bench.by_solver.items()
     ]
@@ -462,9 +478,14 @@ def _cactus(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         )
         for solver, rated in bench.by_solver.items()
     ]
+    return Curves(proven, reached)
+
+
+def _cactus(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
+    both = times_to_solve(bench)
     for panel, curves, title in (
-        (axes[0], proven, "Proven"),
-        (axes[1], reached, "As good as the best known"),
+        (axes[0], both.left, "Proven"),
+        (axes[1], both.right, "As good as the best known"),
     ):
         if not any(curve.x for curve in curves):
             nothing(panel, title, "there is none")
@@ -475,24 +496,28 @@ def _cactus(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
         panel.set(title=title, xlabel="runs", ylabel="seconds" if panel is axes[0] else "")
 
 
-def _gaps(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
+def gaps(bench: Bench) -> Curves:
+    """The mean gap of the plan and of the bound to the best known value over time, in per cent."""
     measured = [one for one in bench.rated if one.measured]
-    if not measured:
-        for panel, title in zip(axes, ("Plan", "Bound"), strict=True):
-            nothing(panel, title, "no value is known")
-        return
-    times = log_spaced(SHORTEST, max(10 * SHORTEST, *(one.run.record.seconds for one in measured)))
-    for panel, title, gap in ((axes[0], "Plan", "primal"), (axes[1], "Bound", "dual")):
-        curves = [
+    times = log_spaced(SHORTEST, max([10 * SHORTEST, *(one.run.record.seconds for one in measured)]))
+    plan, bound = (
+        [
             mean_over_time(solver, (getattr(one, gap) for one in measured if one.run.solver == solver), times)
             for solver in bench.solvers
         ]
-        lines(
-            panel,
-            [replace(curve, y=tuple(100 * y for y in curve.y)) for curve in curves],
-            styles,
-            markers=False,
-        )
+        for gap in ("primal", "dual")
+    )
+    return Curves(*([replace(c, y=tuple(100 * y for y in c.y)) for c in curves] for curves in (plan, bound)))
+
+
+def _gaps(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
+    both = gaps(bench)
+    if not any(curve.x for curve in both.left):
+        for panel, title in zip(axes, ("Plan", "Bound"), strict=True):
+            nothing(panel, title, "no value is known")
+        return
+    for panel, title, curves in ((axes[0], "Plan", both.left), (axes[1], "Bound", both.right)):
+        lines(panel, curves, styles, markers=False)
         decades(panel, "x")
         percents(panel, "y", 100.0)
         panel.set(title=title, xlabel="seconds", ylabel="mean gap" if panel is axes[0] else "")

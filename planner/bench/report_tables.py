@@ -11,6 +11,7 @@ from typing import Final
 
 from memstow.planner.bench import report_text
 from memstow.planner.bench.analysis import Bench, RatedRun, Row
+from memstow.planner.bench.compare import Duel
 from memstow.planner.bench.report_pictures import Picture
 from memstow.planner.bench.report_text import Cell, InstanceRow, most_telling
 from memstow.planner.show.formatting import count, markdown_table
@@ -23,6 +24,7 @@ def markdown(
     title: str,
     bench: Bench,
     summary: Sequence[Row],
+    duels: Sequence[Duel],
     pictures: Sequence[tuple[Picture, str]],
     rows: Sequence[InstanceRow],
 ) -> str:
@@ -34,6 +36,7 @@ def markdown(
     for family, inside in groupby(summary, key=lambda row: row.family):
         parts += ["", f"### {_markdown_text(report_text.name(family))}", ""]
         parts += _table(report_text.SUMMARY_HEAD, [report_text.summary_cells(row) for row in inside])
+    parts += _statistics(duels)
     for picture, file in pictures:
         parts += [
             "",
@@ -45,6 +48,14 @@ def markdown(
         ]
     parts += ["", "## Instances", "", *_markdown_instances(bench.solvers, rows)]
     return "\n".join(parts) + "\n"
+
+
+def _statistics(duels: Sequence[Duel]) -> Iterator[str]:
+    if duels:
+        yield from ("", "## Statistics", "", _markdown_text(report_text.STATISTICS_NOTE), "")
+        yield from (f"- {_markdown_text(sentence)}" for sentence in report_text.duel_sentences(duels))
+        yield ""
+        yield from _table(report_text.STATISTICS_HEAD, [report_text.duel_cells(duel) for duel in duels])
 
 
 def _claims(bench: Bench) -> Iterator[str]:
@@ -107,12 +118,23 @@ _SPECIAL: Final = str.maketrans(
 )
 
 
-def latex(title: str, bench: Bench, summary: Sequence[Row], rows: Sequence[InstanceRow]) -> str:
-    """A table of solvers for all and for each family, and one of the instances."""
+_RULES: Final = (
+    r"% needs \usepackage[T1]{fontenc} and \usepackage{longtable}; \usepackage{booktabs} is optional",
+    r"\providecommand{\toprule}{\hline}",
+    r"\providecommand{\midrule}{\hline}",
+    r"\providecommand{\bottomrule}{\hline}",
+)
+
+
+def latex(
+    title: str, bench: Bench, summary: Sequence[Row], duels: Sequence[Duel], rows: Sequence[InstanceRow]
+) -> str:
+    """A table of solvers for all and for each family, how they compare, and a table of the instances."""
     parts = [f"% {line}" for line in (title, *(f"{what}: {fact}" for what, fact in report_text.facts(bench)))]
-    parts.append(r"% needs \usepackage[T1]{fontenc}, \usepackage{booktabs} and \usepackage{longtable}")
+    parts += _RULES
     for family, inside in groupby(summary, key=lambda row: row.family):
         parts += _summary(family, list(inside))
+    parts += _latex_statistics(duels)
     shown = most_telling(rows, MOST_ROWS)
     left_out = report_text.how_many(len(shown), len(rows))
     note = f"Ratios to the best known, medians over the seeds. *: proven with every seed. {left_out}".rstrip()
@@ -125,7 +147,7 @@ def _summary(family: str, rows: Sequence[Row]) -> Iterator[str]:
         "",
         r"\begin{table}",
         r"\centering\small",
-        f"\\caption{{{_latex_text(report_text.name(family))}}}",
+        f"\\caption{{{latex_text(report_text.name(family))}}}",
     )
     yield f"\\begin{{tabular}}{{l{'r' * (len(_COLUMNS) - 1)}}}"
     yield from (r"\toprule", _row(_COLUMNS), r"\midrule")
@@ -135,13 +157,25 @@ def _summary(family: str, rows: Sequence[Row]) -> Iterator[str]:
     yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
 
 
+def _latex_statistics(duels: Sequence[Duel]) -> Iterator[str]:
+    if not duels:
+        return
+    yield from ("", *(latex_text(sentence) for sentence in report_text.duel_sentences(duels)), "")
+    yield r"{\small"
+    yield f"\\begin{{longtable}}{{ll{'r' * (len(report_text.STATISTICS_HEAD) - 2)}}}"
+    yield f"\\caption{{{latex_text(report_text.STATISTICS_NOTE)}}}\\\\"
+    yield from (r"\toprule", _row(report_text.STATISTICS_HEAD), r"\midrule", r"\endhead")
+    yield from (_row(report_text.duel_cells(duel)) for duel in duels)
+    yield from (r"\bottomrule", r"\end{longtable}}")
+
+
 def _latex_instances(solvers: Sequence[str], rows: Sequence[InstanceRow], note: str) -> Iterator[str]:
     head = ("instance", "buffers", "best known", *map(report_text.name, solvers))
     yield from ("", r"{\small", f"\\begin{{longtable}}{{l{'r' * (len(head) - 1)}}}")
-    yield f"\\caption{{{_latex_text(note)}}}\\\\"
+    yield f"\\caption{{{latex_text(note)}}}\\\\"
     yield from (r"\toprule", _row(head), r"\endhead")
     for family, inside in groupby(rows, key=lambda row: row.instance.family):
-        yield f"\\midrule \\multicolumn{{{len(head)}}}{{l}}{{{_latex_text(report_text.name(family))}}} \\\\"
+        yield f"\\midrule \\multicolumn{{{len(head)}}}{{l}}{{{latex_text(report_text.name(family))}}} \\\\"
         for row in inside:
             name, buffers = report_text.instance_name(row.instance), row.instance.features.get("buffers", 0)
             cells = (f"{cell.value}{'*' if cell.proven else ''}" for cell in row.cells)
@@ -150,10 +184,10 @@ def _latex_instances(solvers: Sequence[str], rows: Sequence[InstanceRow], note: 
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"{_GUARD if cells[0][:1] in ('[', '*') else ''}{' & '.join(map(_latex_text, cells))} \\\\"
+    return f"{_GUARD if cells[0][:1] in ('[', '*') else ''}{' & '.join(map(latex_text, cells))} \\\\"
 
 
-def _latex_text(text: str) -> str:
+def latex_text(text: str) -> str:
     """Nothing in it is a command."""
     return text.translate(_SPECIAL)
 

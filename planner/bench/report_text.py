@@ -7,6 +7,7 @@ from statistics import median
 from typing import Final
 
 from memstow.planner.bench.analysis import SHIFT, Bench, Best, RatedRun, Row
+from memstow.planner.bench.compare import Duel
 from memstow.planner.bench.journal import Run
 from memstow.planner.bench.record import Instance, Layout, Machine, commands
 from memstow.planner.model import Status
@@ -80,6 +81,29 @@ SUMMARY_NOTE: Final = (
     "integrals: mean of the gap to the best known value, of the plan and of the bound, over the time "
     "given: less is better."
 )
+STATISTICS_HEAD: Final = (
+    "solvers",
+    "measure",
+    "instances",
+    "better",
+    "equal",
+    "worse",
+    "mean",
+    "95 %",
+    "chance",
+)
+STATISTICS_NOTE: Final = (
+    "Solvers are compared by pairs, on the instances that both ran: instances differ far more than solvers. "
+    "Seeds are averaged first, since runs of one instance are not independent. better, worse: instances on "
+    "which the second solver is. solved: by the sign test (McNemar's, exact), as the outcome is yes or no. "
+    "value: of the plans where both have one, the geometric mean of second / first, since ratios are of one "
+    "kind at any size; by Wilcoxon's signed-rank test of their logarithms, which assumes no normal "
+    f"distribution. time: the same of the seconds with {SHIFT:g} s added, so that milliseconds count little; "
+    "a run that is not solved counts with its whole limit. 95 %: a bootstrap of the mean. chance: how likely "
+    "such a difference is where there is none, corrected for the number of tests (Holm). It is about "
+    "instances like these."
+)
+SIGNIFICANT: Final = 0.05
 INSTANCES_NOTE: Final = (
     "Of each solver the ratio to the best known and the seconds, medians over the seeds. "
     "✓: proven with every seed."
@@ -149,6 +173,46 @@ def machine_text(machine: Machine) -> str:
     memory = human(machine.memory)
     model = f" ({machine.model})" if machine.model else ""
     return f"{machine.cpus} processors{model}, {memory}, {machine.system}, Python {machine.python}"
+
+
+def duel_cells(duel: Duel) -> tuple[str, ...]:
+    """A comparison of two solvers as a row."""
+    line = duel.line
+    return (
+        f"{name(duel.first)} -> {name(duel.second)}",
+        line.measure,
+        count(line.instances),
+        count(line.better),
+        count(line.instances - line.better - line.worse),
+        count(line.worse),
+        NONE if line.mean is None else f"{line.mean:.4f}",
+        NONE if line.interval is None else f"{line.interval[0]:.4f}-{line.interval[1]:.4f}",
+        NONE if line.chance is None else f"{line.chance:.2g}",
+    )
+
+
+_BETTER: Final = {"solved": "solved more", "value": "gave better plans", "time": "was faster"}
+
+
+def duel_sentences(duels: Sequence[Duel]) -> list[str]:
+    """What the comparisons show: a sentence for each difference that is hardly chance, one for the others."""
+    told = []
+    for duel in duels:
+        line = duel.line
+        if line.chance is None or line.chance >= SIGNIFICANT:
+            continue
+        second_wins = line.better > line.worse if line.mean is None else line.mean < 1
+        winner, loser = (duel.second, duel.first) if second_wins else (duel.first, duel.second)
+        better, worse = (line.better, line.worse) if second_wins else (line.worse, line.better)
+        mean = "" if line.mean is None else f", mean ratio {line.mean if second_wins else 1 / line.mean:.4f}"
+        told.append(
+            f"{name(winner)} {_BETTER[line.measure]} than {name(loser)}: on {count(better)} of "
+            f"{count(line.instances)} instances, worse on {count(worse)}{mean}, p = {line.chance:.2g}."
+        )
+    if len(told) < len(duels):
+        rest = count(len(duels) - len(told))
+        told.append(f"{rest} of {count(len(duels))} comparisons show no difference at {SIGNIFICANT:g}.")
+    return told
 
 
 def summary_cells(row: Row) -> tuple[str, ...]:

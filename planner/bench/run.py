@@ -82,6 +82,20 @@ def run(
     return tally
 
 
+def run_tasks(
+    tasks: Sequence[Task],
+    executor: Executor,
+    journal: Journal,
+    cancel: Event,
+    on_tally: Callable[[Tally], None] = lambda _tally: None,
+) -> Tally:
+    """Do these runs, as far as they have no result yet."""
+    tally = Tally(len(tasks))
+    on_tally(tally)
+    _Run(executor, journal, cancel, tally).run(iter(tasks))
+    return tally
+
+
 def _tasks(instances: Iterable[Instances], solvers: Sequence[SolverRequest], seeds: int) -> Iterator[Task]:
     for some in instances:
         for source in some:

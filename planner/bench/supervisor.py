@@ -6,11 +6,8 @@ small problem; after any other run it ends. A child that dies loses its current 
 with the next.
 """
 
-import contextlib
 import gc
-import os
 import select
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -27,13 +24,12 @@ from memstow.planner.processes import child_side, machine
 from memstow.planner.processes.child_side import Sender, requests
 from memstow.planner.processes.frames import GarbageError, Message
 from memstow.planner.processes.process import (
-    MAXRSS_UNIT,
     EndedError,
     ForkedProcess,
     MemoryLimitError,
     Session,
     Usage,
-    children,
+    end_children,
 )
 
 # Reading or judging a problem of a million buffers takes half a minute where nothing else runs.
@@ -124,8 +120,6 @@ _MEMORY_SHARE: Final = 0.8
 _MOST_RUNS: Final = 200
 # A wake-up for each message of a child would cost more than a quick run.
 _REST_SECONDS: Final = 0.01
-# A process may start another just before it is killed, and that one another; some cannot be killed.
-_MOST_GENERATIONS: Final = 100
 
 
 class OutOfTimeError(EndedError):
@@ -160,7 +154,7 @@ class Supervisor:
             used, self._child = self._child.usage, None
             # Collecting is off, since it would slow every run; here it costs little.
             gc.collect()
-        left = _end_strays()
+        left = end_children()
         return Usage(used.cpu_seconds + left.cpu_seconds, max(used.peak_memory, left.peak_memory))
 
     def _some(self, tasks: list[Task], end: float) -> list[Message]:
@@ -253,22 +247,6 @@ def main(arguments: list[str]) -> None:
     finally:
         supervisor.close()
         child_side.end_everything()
-
-
-def _end_strays() -> Usage:
-    """Kill the processes that a child has left behind, in whichever group; return what they used."""
-    seconds, memory = 0.0, 0
-    for _ in range(_MOST_GENERATIONS):
-        strays = children(os.getpid())
-        if not strays:
-            break
-        for stray in strays:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError, PermissionError):
-                os.kill(stray, signal.SIGKILL)
-                used = os.wait4(stray, 0)[2]
-                seconds += used.ru_utime + used.ru_stime
-                memory = max(memory, used.ru_maxrss * MAXRSS_UNIT)
-    return Usage(seconds, memory)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ _OF_GRAPHS: Final = {
 _WITH_PLANS: Final = ("json", "csv", "structured", "executorch", "usmp", "programs")
 # Plans that other programs run and nobody reads back.
 _PLANS_ONLY: Final = {"replay": "step_table", "stalloc": "stalloc_plan"}
+_OURS: Final = frozenset((*_MODULES, *_READ_ONLY, *_OF_GRAPHS, *_WITH_PLANS, *_PLANS_ONLY))
 _NO_PROBLEM: Final = Problem(buffers=())
 _USMP_PLAN: Final = "pool_allocations"
 _EMPTY_LIST: Final = (
@@ -63,6 +64,16 @@ def names() -> tuple[str, ...]:
 def readable_names() -> tuple[str, ...]:
     """The formats a problem can be read from."""
     return (*_MODULES, *_READ_ONLY)
+
+
+def graph_names() -> tuple[str, ...]:
+    """The formats a graph can be read from."""
+    return tuple(_OF_GRAPHS)
+
+
+def readable_plan_names() -> tuple[str, ...]:
+    """The formats a plan can be read from."""
+    return tuple(name for name in (*_MODULES, *_READ_ONLY) if _named(name).read_plan is not None)
 
 
 def plan_names() -> tuple[str, ...]:
@@ -128,7 +139,11 @@ def read_document(
     if name in _OF_GRAPHS:
         return _graph_format(name).read_graph(parse_json(data))
     form = _named(name)
-    return form.read_problem(_content(form, data))
+    if is_ours(name):
+        return form.read_problem(_content(form, data))
+    from memstow.planner.formats.plugin_format import document_in
+
+    return document_of(parse_json(document_in(name, data)))
 
 
 def read_recording(data: bytes, name: str | None = None, device: str | None = None) -> "Recording | None":
@@ -310,9 +325,22 @@ def _content(form: Format, data: bytes) -> Any:
     return parse_json(data) if form.is_json else data
 
 
+def is_ours(name: str) -> bool:
+    """Whether the format is one of these: any other is of another package."""
+    return name in _OURS
+
+
 def _named(name: str, known: Iterable[str] = (*_MODULES, *_READ_ONLY, *_OF_GRAPHS)) -> Format:
     """The format of this name; an InputError that lists those that are `known` here."""
     module = _MODULES.get(name) or _READ_ONLY.get(name)
+    if module is None and not is_ours(name):
+        # Looking for plug-ins takes as long as a small solve.
+        from memstow.planner.formats import plugin_format
+
+        of_plugin = plugin_format.find(name)
+        if of_plugin is not None:
+            return of_plugin
+        known = (*known, *plugin_format.names(_OURS))
     if module is None:
         wrong = "the format {} is one of graphs" if name in _OF_GRAPHS else "there is no format {}"
         message = f"{wrong.format(repr(printable(name)))}; use {', '.join(known)}"

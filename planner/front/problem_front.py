@@ -246,7 +246,7 @@ def _give_ups(listener: Listener | None) -> Listener | None:
     names: set[str] = set()
 
     def hear(event: Event) -> None:
-        if isinstance(event, Phase) and event.gives_up and event.name not in names:
+        if isinstance(event, Phase) and event.is_note and event.name not in names:
             names.add(event.name)
             listener(event)
 

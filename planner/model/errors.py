@@ -64,6 +64,15 @@ class DeclinedError(MemstowError):
     """A solver named by the caller cannot honour a constraint of the problem."""
 
 
+class PlugInError(MemstowError):
+    """A plug-in that does not do what it should: of another package, so no defect of memstow."""
+
+    def __init__(self, message: str, codes: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.codes = tuple(codes)
+        """Of a plan that is not valid, what the judge finds."""
+
+
 class RefusedPlanError(MemstowError):
     """The judge refused a plan of memstow: a defect of memstow, never of the input."""
 

@@ -75,19 +75,20 @@ def require_followed(options: Options, time_limit: str, deterministic: str, work
 
 _ENDED_EARLY = " ended early: "
 _MISSING = " could do more; it needs "
+_CLAIMS = " claims, and nobody has checked, that "
 
 
 @record
 class Phase:
-    """A phase of the run begins, or a solver ended its turn early."""
+    """A phase of the run begins; or a note about a solver."""
 
     name: str
     seconds: float
 
     @property
-    def gives_up(self) -> bool:
-        """Whether a solver gave up or is not installed; the name says why."""
-        return _ENDED_EARLY in self.name or _MISSING in self.name
+    def is_note(self) -> bool:
+        """Whether a solver gave up, is not installed, or claims what is not checked; the name says it."""
+        return any(mark in self.name for mark in (_ENDED_EARLY, _MISSING, _CLAIMS))
 
 
 def solver_missing(solver: str, needs: str, seconds: float) -> Phase:
@@ -98,6 +99,11 @@ def solver_missing(solver: str, needs: str, seconds: float) -> Phase:
 def solver_gave_up(solver: str, reason: str, seconds: float) -> Phase:
     """The event that a solver ended its turn early."""
     return Phase(f"{solver}{_ENDED_EARLY}{reason}", seconds)
+
+
+def solver_claims(solver: str, claim: str, seconds: float) -> Phase:
+    """The event that a solver says what counts for nothing."""
+    return Phase(f"{solver}{_CLAIMS}{claim}", seconds)
 
 
 @record

@@ -6,6 +6,7 @@ serves by `run_child`; its parent uses `ask_child`, `converse` or a `Session`:
 | child | parent | what it does |
 | --- | --- | --- |
 | `planner/backends/child.py` | `planner/backends/isolated_solver.py` | a back end solves one task |
+| `planner/plugins/host.py` | `planner/plugins/process.py` | a plug-in solves, reads or writes |
 | `planner/formats/onnx/child.py` | `planner/formats/onnx/inference.py` | shapes of an ONNX model |
 | `planner/tflm/measure_child.py` | `planner/tflm/measure.py` | memory that a runtime asks for |
 | `planner/bench/supervisor.py` | `planner/bench/executors.py` | runs of a bench, each in a fork of its own |

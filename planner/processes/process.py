@@ -69,12 +69,12 @@ class Group(ABC):
                 os.killpg(self.id, signal.SIGKILL)
             return
         # Descendants go first, so that the child can reap them: where nobody reaps orphans they would stay.
-        descendants = list(_descendants(self.id))
-        for process in descendants:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
+        # Again and again: one may have started another, and a child that adopts orphans gets more of them.
         end = time.monotonic() + _DESCENDANTS_SECONDS
-        while descendants and time.monotonic() < end and self.alive() and any(_descendants(self.id)):
+        while descendants := list(_descendants(self.id)):
+            _kill_with_groups(descendants, but=self.id)
+            if time.monotonic() >= end or not self.alive():
+                break
             time.sleep(0.001)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.id, signal.SIGKILL)
@@ -186,6 +186,24 @@ def wait_for_reapers(seconds: float) -> None:
     _reapers[:] = [reaper for reaper in _reapers if reaper.is_alive()]
 
 
+def _kill_with_groups(processes: Sequence[int], but: int) -> None:
+    """Kill these processes, and what is in groups that they have made, but in the group `but`.
+
+    A group dies as one: of processes that each start the next and end, none is caught by its id.
+    """
+    session, ours = os.getsid(0), {os.getpgrp(), but}
+    groups: set[int] = set()
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            group = os.getpgid(process)
+            if group not in ours and (group in processes or os.getsid(process) != session):
+                groups.add(group)
+            os.kill(process, signal.SIGKILL)
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
 def _descendants(process: int) -> Iterator[int]:
     for child in children(process):
         yield child
@@ -230,6 +248,29 @@ class Usage:
 
     cpu_seconds: float
     peak_memory: int
+
+
+# A process may start another just before it is killed, and that one another; some cannot be killed.
+_MOST_GENERATIONS: Final = 100
+
+
+def end_children() -> Usage:
+    """Kill all that is below this process, in whichever group, and return what that used.
+
+    For one that adopts orphans: those whose parents have ended are its children then.
+    """
+    seconds, memory = 0.0, 0
+    for _ in range(_MOST_GENERATIONS):
+        below = children(os.getpid())
+        if not below:
+            break
+        _kill_with_groups(below, but=os.getpgrp())
+        for child in below:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError, PermissionError):
+                used = os.wait4(child, 0)[2]
+                seconds += used.ru_utime + used.ru_stime
+                memory = max(memory, used.ru_maxrss * MAXRSS_UNIT)
+    return Usage(seconds, memory)
 
 
 class ForkedProcess(Group):

@@ -23,6 +23,7 @@ from memstow.planner.model.options import (
     Listener,
     Options,
     Phase,
+    solver_claims,
     solver_gave_up,
     solver_missing,
 )
@@ -54,7 +55,7 @@ from memstow.planner.solve.portfolio import (
 )
 from memstow.solvers.core import Budget, in_preferred_pools
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.registry import BACK_ENDS, is_classic, is_model, name_with_version
+from memstow.solvers.registry import BACK_ENDS, is_classic, is_model, is_ours, name_with_version
 from memstow.solvers.solver import (
     Listeners,
     ModelBound,
@@ -338,6 +339,11 @@ class Progress:
         if self._listener is not None:
             self._listener(solver_gave_up(solver, reason, self.seconds()))
 
+    def claims(self, solver: str, claim: str) -> None:
+        """A solver says what nobody has checked."""
+        if self._listener is not None:
+            self._listener(solver_claims(solver, claim, self.seconds()))
+
     def solver_missing(self, solver: str, needs: str) -> None:
         """A solver that is not installed could do more."""
         if self._listener is not None:
@@ -410,8 +416,10 @@ class Turns:
             if outcome.misfit is not None and not self.state.has_plan:
                 return Misfit(outcome.misfit, name)
             self.state.learn(name, outcome)
-            if outcome.failure is not None and not self.budget.spent:
+            if outcome.failure is not None and not (self.budget.spent and is_ours(name)):
                 self.progress.gave_up(name, outcome.failure)
+            if outcome.claim is not None:
+                self.progress.claims(name, outcome.claim)
             self.progress.bound(self.state.first_bound, self.state.prover)
             failed = outcome.failure is not None
             if self._is_done():
@@ -455,8 +463,11 @@ class Turns:
         )
 
     def _gap_stop(self, solver: Solver, task: Task, budget: Budget) -> GapStop | None:
-        """None for models, which stop at the gap themselves, and with several terms."""
-        if not self.gap or len(task.terms) != 1 or is_model(solver.name):
+        """None for models, which stop at the gap themselves, and with several terms.
+
+        What is ours stops at a plan that is proven; a solver of another package does not know that bound.
+        """
+        if (not self.gap and is_ours(solver.name)) or len(task.terms) != 1 or is_model(solver.name):
             return None
         bound = task.lower_bounds[0] * self.state.scales[0]
         return GapStop(self.gap, budget.cancel, self.state.first_value(), bound)
@@ -545,8 +556,18 @@ class Source(Protocol[AnswerT]):
 
 
 def named_in_plan(solver: str, options: Options) -> str:
-    """A back end with its version in a deterministic run: another version may give another plan."""
-    return name_with_version(solver) if options.deterministic else solver
+    """A solver that comes with another package with the version of that, in a deterministic run.
+
+    Another version may give another plan.
+    """
+    if not options.deterministic:
+        return solver
+    if not is_ours(options.solver) and solver == options.solver:
+        from memstow.planner.plugins.installed import find
+
+        plug_in = find("solver", solver)
+        return solver if plug_in is None else f"{solver} ({plug_in.origin})"
+    return name_with_version(solver)
 
 
 def run_source(
@@ -588,7 +609,7 @@ def run_source(
     if (
         task.instance.pool_count > 1
         and task.banks is None
-        and (solver is None or not is_classic(solver.name))
+        and (solver is None or (is_ours(solver.name) and not is_classic(solver.name)))
     ):
         _prefer_pools(state, task, options, progress)
     if not state.within(options.gap):

@@ -23,10 +23,9 @@ from memstow.solvers.core import (
     OnePoolStages,
     are_few,
 )
-from memstow.solvers.registry import is_installed, is_model, names, native_solver
+from memstow.solvers.registry import AUTO as AUTO
+from memstow.solvers.registry import is_installed, is_model, is_ours, names, native_solver
 from memstow.solvers.solver import Solver, Task, TermKind
-
-AUTO = "auto"
 
 # The share of greedy before a model: a start is found quickly or not at all.
 _START_SHARE = 0.25
@@ -59,16 +58,24 @@ def budget_of(options: Options, seconds: float) -> Budget:
 
 
 def solver_by_name(name: str) -> Solver | None:
-    """The solver of that name, None for auto; UnknownSolverError if there is none."""
+    """The solver of that name, None for auto; UnknownSolverError if there is none, with plug-ins."""
     if name == AUTO:
         return None
-    try:
+    if is_ours(name):
         return find(name)
-    except KeyError:
-        choices = ", ".join((AUTO, *names()))
-        close = closest_match(name, (AUTO, *names()))
-        hint = f"did you mean {close}? " if close is not None else ""
-        raise UnknownSolverError(f"there is no solver {name!r}; {hint}use one of {choices}") from None
+    # Looking for plug-ins takes as long as a small solve.
+    from memstow.planner.plugins import installed
+
+    plug_in = installed.find("solver", name)
+    if plug_in is not None:
+        from memstow.planner.backends.plugin_solver import PlugInSolver
+
+        return PlugInSolver(plug_in)
+    ours = (AUTO, *names())
+    choices = (*ours, *installed.names("solver", ours))
+    close = closest_match(name, choices)
+    hint = f"did you mean {close}? " if close is not None else ""
+    raise UnknownSolverError(f"there is no solver {name!r}; {hint}use one of {', '.join(choices)}")
 
 
 def require_willing(solver: Solver, task: Task) -> None:
@@ -107,6 +114,8 @@ def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
 
 def stages_for(requested: Solver | None, task: Task) -> Iterable[Stage]:
     """The stages of a run, in turn. Greedy comes first wherever another solver starts from a plan."""
+    if requested is not None and not is_ours(requested.name):
+        return [Stage(requested, 1.0)]
     if task.banks is not None:
         return _bank_stages(requested, task)
     if requested is not None:

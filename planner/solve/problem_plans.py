@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import memstow
 from memstow.planner.check import require_hint, require_valid
@@ -65,9 +65,12 @@ from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch, Violation
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
-from memstow.solvers.registry import is_model
+from memstow.solvers.registry import is_model, is_ours
 from memstow.solvers.solver import HintPlace, Task, TermKind, Window
 from memstow.solvers.solver import Term as SolverTerm
+
+if TYPE_CHECKING:
+    from memstow.planner.solve.by_name import NamedProblem
 
 Judge = Callable[[Problem, Plan, Plan | None], Sequence[Violation]]
 """Finds the violations of a plan of a run, for which the hint is given as well."""
@@ -116,6 +119,7 @@ class ProblemSource:
         self._judge = judge
         self._reduction: Reduction | None = None
         self._bounds: Bounds | None = None
+        self._named: NamedProblem | None = None
 
     def arrays(self, progress: Progress) -> Arrays | Plan:
         """Check, reduce and bound the problem."""
@@ -124,7 +128,9 @@ class ProblemSource:
         require_valid(problem)
         require_hint(problem, hint)
         progress.phase("reduce")
-        reduction = reduce(problem, hint if counts(problem, Kind.MOVES) else None)
+        # A solver of another package may use any place, in bytes.
+        is_plugin = not is_ours(self._options.solver)
+        reduction = reduce(problem, hint if counts(problem, Kind.MOVES) else None, in_bytes=is_plugin)
         if isinstance(reduction, Explanation):
             return self._infeasible(reduction, "places")
         progress.phase("bound")
@@ -134,6 +140,12 @@ class ProblemSource:
             return self._infeasible(misfit, "live bytes")
         terms = {term: self._bounds.of_term(term) for term in terms_of(problem)}
         task, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, self._options)
+        if is_plugin:
+            # Most runs do not wait for this import.
+            from memstow.planner.solve.by_name import NamedProblem
+
+            self._named = NamedProblem(reduction, hint, task)
+            task = replace(task, named=self._named)
         return Arrays(
             task, RunState(terms, scales, partial(window_of_reduction, reduction)), self._seconds_after()
         )
@@ -156,10 +168,13 @@ class ProblemSource:
         with collector_at_rest():
             placements = reduction.placements(candidate.layout)
             values = PlanValues.of_layout(reduction, candidate.layout, placements, hint)
-            terms, solver = candidate.terms, candidate.solver
+            terms, solver, prover = dict(candidate.terms), candidate.solver, candidate.prover
             if self._bounds is None:
                 raise AssertionError("there are no bounds yet")
-            plan = plan_of_values(values, self._bounds, terms, solver, candidate.prover)
+            first, proven = next(iter(terms), None), None if self._named is None else self._named.bound
+            if first is not None and proven is not None and proven.bound > terms[first].value:
+                terms[first], prover = TermBound(proven.bound, proven.certificate), solver
+            plan = plan_of_values(values, self._bounds, terms, solver, prover)
             refuse_for(self._judge(problem, plan, hint), plan.solver)
             return replace(plan, digest=digest(problem))
 

@@ -1,4 +1,4 @@
-"""`memstow bench`: run many solvers on many problems; report the results, compare them, list public sets."""
+"""`memstow bench`: run solvers on problems; report, compare and repeat the results; list public sets."""
 
 import argparse
 import os
@@ -10,8 +10,8 @@ from memstow.api.cli.commands.bench_run import instances_of
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.problem_input import naming_option
-from memstow.api.cli.terminal import Exit
-from memstow.api.options import Choice, Flag, Option, Real, Text, Whole
+from memstow.api.cli.terminal import Exit, print_error
+from memstow.api.options import Choice, Flag, Option, Pair, Real, Text, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_PICTURES = 10_000
 SETS_VARIABLE = "MEMSTOW_SETS"
+_MOST_DIFFERING: Final = 20
 
 _REPORT: Final = Option(
     "output", "folder to write to", Text(), "DIR", otherwise="that of the results", short="-o"
@@ -45,9 +46,12 @@ _SCATTER: Final = Option(
 )
 _FIGURES: Final = Option(
     "figures",
-    "format of the figures; ``pdf`` also writes them as PDF, for papers",
-    Choice(("svg", "pdf")),
+    "format of the figures; for papers ``pdf`` writes them as PDF as well, ``pgf`` for LaTeX with pgfplots",
+    Choice(("svg", "pdf", "pgf")),
     default="svg",
+)
+_AGAINST: Final = Option(
+    "against", "compare each solver with this one", Text(), "SOLVER", otherwise="each two of them"
 )
 _PROBLEMS: Final = Option(
     "problems",
@@ -92,6 +96,24 @@ _SIGNIFICANCE: Final = Option(
     "significance", "significance level of the tests", Real(0, 1), "P", default=0.05
 )
 _COMPARISON_JSON: Final = Option("json", "print the comparison as JSON", Flag())
+_BUNDLE: Final = Option(
+    "output", "file to write", Text(), "FILE", otherwise="``bundle.tar.gz`` beside the results", short="-o"
+)
+_ALLOW_MISSING: Final = Option(
+    "allow_missing", "leave out problems that are not where they were, and their runs", Flag()
+)
+_RERUN: Final = Option(
+    "output", "folder of the results, in ``old`` and ``new``", Text(), "DIR", default="rerun", short="-o"
+)
+_PROGRAM: Final = Option(
+    "program",
+    "where an external program of the bundle is on this machine; without it its runs are left out",
+    Pair("a solver and its program", "minimalloc=build/minimalloc", is_number=False),
+    "NAME=PATH",
+    is_repeated=True,
+)
+_JOBS: Final = Option("jobs", "number of runs at the same time", Whole(1, 4096), "N", default=1)
+_RESUME: Final = Option("resume", "continue an interrupted run", Flag())
 _FOLDER: Final = Option(
     "folder", "folder that contains the sets", Text(), "DIR", otherwise=f"``{SETS_VARIABLE}``, or none"
 )
@@ -111,7 +133,7 @@ The same results give the same files. Needs matplotlib (extra: bench).""",
         examples="""
 memstow bench report results
 memstow bench report results --update-best --best best_known.json
-memstow bench report results --figures pdf --output paper
+memstow bench report results --figures pgf --against exact --output paper
 memstow bench report results --interactive --pictures 20
 memstow bench report results --output page --title 'Release 1.2' --scatter exact,cpsat
 """,
@@ -119,7 +141,7 @@ memstow bench report results --output page --title 'Release 1.2' --scatter exact
     parser.add_argument("folder", metavar="DIR", help="folder with the results, or a results.jsonl")
     add_options(parser, _REPORT, _TITLE, _BEST, _UPDATE_BEST)
     add_option(parser, _SCATTER, type=_two_solvers)
-    add_options(parser, _FIGURES)
+    add_options(parser, _FIGURES, _AGAINST)
     add_option(parser, _PROBLEMS, default=[])
     add_options(parser, _INTERACTIVE, _PICTURES)
     parser.set_defaults(run=_run_report)
@@ -148,7 +170,7 @@ def _run_report(args: argparse.Namespace) -> int:
         replace_file(output / file, _page_of_run(problem, plan, run))
         pages.append(file)
 
-    with naming_option("pair", "--scatter"):
+    with naming_option("pair", "--scatter"), naming_option("against", "--against"):
         texts = report(
             bench,
             args.title or f"memstow bench: {folder.resolve().name}",
@@ -156,10 +178,15 @@ def _run_report(args: argparse.Namespace) -> int:
             pair=args.scatter,
             memory_pictures=MOST_MEMORY_PICTURES if args.pictures is None else args.pictures,
             viewer=viewer if args.interactive else None,
+            against=args.against,
         )
     written = {name: text.encode() for name, text in texts.items()}
     if args.figures == "pdf":
         written |= figures(bench, args.scatter)
+    elif args.figures == "pgf":
+        from memstow.planner.bench.report_pgf import pgf_figures
+
+        written |= pgf_figures(bench)
     for name, data in written.items():
         replace_file(output / name, data)
         print(plain(str(output / name)))
@@ -270,6 +297,103 @@ def _run_compare(args: argparse.Namespace) -> int:
     return Exit.WORSE if comparison.worse(deciding) else Exit.DONE
 
 
+def _add_bundle(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "bundle",
+        "write all that another machine needs to repeat a bench into one file",
+        details="""
+The file has the results, the commands, the problems, and a manifest with versions, machines, seeds and
+checksums.""",
+        examples="""
+memstow bench bundle results
+memstow bench bundle results --problems moved/instances --allow-missing --output bench.tar.gz
+""",
+    )
+    parser.add_argument("folder", metavar="DIR", help="folder with the results")
+    add_options(parser, _BUNDLE)
+    add_option(parser, _PROBLEMS, default=[])
+    add_options(parser, _ALLOW_MISSING)
+    parser.set_defaults(run=_run_bundle)
+
+
+def _run_bundle(args: argparse.Namespace) -> int:
+    """Write the bundle."""
+    from memstow.planner.bench.bundle import write_bundle
+    from memstow.planner.show.formatting import count, human, plain
+
+    folder = Path(args.folder)
+    data, missing = write_bundle(folder, _sources(args.problems, folder), args.allow_missing)
+    path = folder / "bundle.tar.gz" if args.output is None else Path(args.output)
+    replace_file(path, data)
+    print(f"{plain(str(path))}: {human(len(data))}")
+    if missing:
+        print(f"{count(len(missing))} problems are not in it")
+    return Exit.DONE
+
+
+def _add_rerun(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "rerun",
+        "repeat the runs of a bundle here, and compare",
+        details="""
+Says what differs between the machines, repeats the runs with the same problems, options and seeds, and
+compares them.
+Commands that the bundle holds are not run: --program says which program is meant.
+Exit code 5: a deterministic run gave something else, or something is worse as for `bench compare`.""",
+        examples="""
+memstow bench rerun bundle.tar.gz
+memstow bench rerun bundle.tar.gz --program minimalloc=build/minimalloc --jobs 2 --output again --resume
+""",
+    )
+    parser.add_argument("bundle", metavar="FILE", help="the bundle")
+    add_options(parser, _RERUN)
+    add_option(parser, _PROGRAM, default=[])
+    add_options(parser, _JOBS, _RESUME)
+    parser.set_defaults(run=_run_rerun)
+
+
+@bench_run.resume_hint()
+def _run_rerun(args: argparse.Namespace) -> int:
+    """Repeat the runs, print how they ended, and compare."""
+    import gc
+
+    from memstow.planner.bench.bundle import compared, read_bundle, repetition
+    from memstow.planner.bench.compare import DECIDING, NAMES, Strictness, compare, comparison_text
+    from memstow.planner.bench.journal import read
+    from memstow.planner.bench.record import RESULTS
+    from memstow.planner.model.errors import InputError
+    from memstow.planner.show.formatting import count, plain
+
+    gc.enable()
+    bundle = read_bundle(Path(args.bundle))
+    programs = {name: os.path.abspath(path) if os.sep in path else path for name, path in args.program}
+    repeated = repetition(bundle, os.getcwd(), programs)
+    for note in (*bundle.differences(), *repeated.left_out):
+        print_error(plain(f"note: {note}", most=1000))
+    if not repeated.tasks:
+        raise InputError.single("nothing_to_repeat", args.bundle, "no run of it can be repeated here")
+    old, new = (Path(args.output) / name for name in ("old", "new"))
+    old.mkdir(parents=True, exist_ok=True)
+    replace_file(old / RESULTS, repeated.results)
+    code = bench_run.repeat(args, repeated.tasks, new)
+    if code != Exit.DONE:
+        return code
+    before, after = read(old), read(new)
+    comparison = compare(before, after, Strictness(), NAMES)
+    print(f"\n{comparison_text(comparison, DECIDING)}")
+    exact = compared(before, after)
+    if exact.equal or exact.differing:
+        total = exact.equal + len(exact.differing)
+        print(f"{count(exact.equal)} of {count(total)} deterministic runs gave the same, place by place")
+    for line in exact.differing[:_MOST_DIFFERING]:
+        print(plain(f"differs: {line}", most=400))
+    return Exit.WORSE if exact.differing or comparison.worse(DECIDING) else Exit.DONE
+
+
 def _two_solvers(text: str) -> tuple[str, str]:
     """The names of two solvers, from `A,B`."""
     first, comma, second = text.partition(",")
@@ -371,4 +495,6 @@ memstow bench sets
     bench_run.add(kinds)
     _add_report(kinds)
     _add_compare(kinds)
+    _add_bundle(kinds)
+    _add_rerun(kinds)
     _add_sets(kinds)

@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -19,7 +19,19 @@ from typing import TYPE_CHECKING, Any, Final
 from memstow.api.cli.output_files import replace_file
 from memstow.api.cli.parser import Commands, add_command, add_option, add_options
 from memstow.api.cli.terminal import Exit, Interruptible, Line, is_terminal, print_error
-from memstow.api.options import CHANGES, READABLE, Amount, Choice, Duration, Flag, Option, Real, Text, Whole
+from memstow.api.options import (
+    CHANGES,
+    READABLE,
+    Amount,
+    Choice,
+    Duration,
+    Flag,
+    Format,
+    Option,
+    Real,
+    Text,
+    Whole,
+)
 from memstow.planner.bench.task import REPEAT_SECONDS
 from memstow.planner.model import LONGEST_RUN
 
@@ -30,7 +42,7 @@ if TYPE_CHECKING:
     from memstow.planner.bench.instances import Generated, Instances
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import Tally
-    from memstow.planner.bench.task import RunOptions, SolverRequest
+    from memstow.planner.bench.task import RunOptions, SolverRequest, Task
 
 # By the codes of issues.
 _HINTS: Final = {
@@ -63,7 +75,7 @@ def resume_hint() -> Iterator[None]:
 _OUTPUT: Final = Option("output", "folder of the results", Text(), "DIR", default="bench", short="-o")
 _RESUME: Final = Option("resume", "continue an earlier run: skip what already has a result", Flag())
 _FORMAT: Final = Option(
-    "format", "format of the problems", Choice(READABLE), otherwise="detected from the content"
+    "format", "format of the problems", Format(READABLE), otherwise="detected from the content"
 )
 _SOLVERS: Final = Option(
     "solvers",
@@ -83,10 +95,12 @@ _ORDERS: Final = Option(
 )
 _EXTERNAL: Final = Option(
     "external",
-    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted",
+    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted; or the name "
+    "of a model or program that the bench knows",
     Text(),
     "'NAME=COMMAND'",
     is_repeated=True,
+    more=" ([bench.md](bench.md#other-solvers))",
 )
 _INTERLEAVE: Final = Option(
     "interleave",
@@ -207,7 +221,6 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import Side, run_interleaved
     from memstow.planner.bench.run import run as run_all
-    from memstow.planner.show.formatting import plain
 
     # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
@@ -243,6 +256,28 @@ def run(args: argparse.Namespace) -> int:
 
         call = Interruptible(work)
         tally = call.run(progress)
+    code = _told(tally, folders, journals, call.interrupted)
+    return _compare_both(*folders) if interleaved and code == Exit.DONE else code
+
+
+def repeat(args: argparse.Namespace, tasks: "Sequence[Task]", folder: Path) -> int:
+    """Do these runs with results in the folder, and print how they ended."""
+    from memstow.planner.bench.executors import Local
+    from memstow.planner.bench.journal import Journal
+    from memstow.planner.bench.run import run_tasks
+
+    progress = Progress(sys.stderr) if is_terminal(sys.stderr) else None
+    with closing(Journal(folder, args.resume)) as journal, closing(Local(args.jobs)) as executor:
+        hear = progress.hear if progress else lambda _tally: None
+        call = Interruptible(lambda cancel: run_tasks(tasks, executor, journal, cancel, hear))
+        tally = call.run(progress)
+    return _told(tally, [folder], [journal], call.interrupted)
+
+
+def _told(tally: "Tally", folders: "Sequence[Path]", journals: "Sequence[Journal]", interrupted: bool) -> int:
+    """Print how the runs ended; the exit code."""
+    from memstow.planner.show.formatting import plain
+
     for note in tally.notes:
         print_error(plain(note))
     if tally.same:
@@ -250,15 +285,15 @@ def run(args: argparse.Namespace) -> int:
     if tally.lost:
         print_error(f"{tally.lost:,} runs were lost; --resume runs them again")
     for folder, journal in zip(folders, journals, strict=True):
-        if interleaved:
+        if len(folders) > 1:
             print(f"{plain(str(folder))}:")
         _print_endings(journal)
-    if call.interrupted:
+    if interrupted:
         print_error("interrupted: the results so far are saved; --resume continues")
         return Exit.INTERRUPTED
     if tally.lost or not all(sum(journal.endings.values()) for journal in journals):
         return Exit.USAGE
-    return _compare_both(*folders) if interleaved else Exit.DONE
+    return Exit.DONE
 
 
 def _note_invocation(folder: "Path", args: argparse.Namespace) -> None:
@@ -442,11 +477,14 @@ def _each_once(requests: "list[SolverRequest]") -> "list[SolverRequest]":
 
 def _solver(name: str, order: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
     from memstow.planner.bench.task import SolverRequest
-    from memstow.planner.model.errors import MissingBackEndError
+    from memstow.planner.model.errors import InputError, MissingBackEndError
     from memstow.planner.solve.portfolio import solver_by_name
-    from memstow.solvers.registry import BACK_ENDS
+    from memstow.solvers.registry import BACK_ENDS, is_ours
 
     solver_by_name(name)
+    if not is_ours(name) and args.executor != "local":
+        message = f"{name!r} is a plug-in, and plug-ins run on this machine only; leave out --executor"
+        raise InputError.single("bad_solvers", "--solvers", message)
     missing = BACK_ENDS[name].how_to_get() if name in BACK_ENDS and local else None
     if missing is not None:
         raise MissingBackEndError(f"solver {name!r} needs {missing}")
@@ -466,11 +504,14 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
     # Slow to import, while this module is imported whenever help is printed.
     from shutil import which
 
+    from memstow.planner.bench.rivals import RIVALS
     from memstow.planner.bench.task import SolverRequest
     from memstow.planner.model.errors import InputError
     from memstow.solvers.registry import names
 
     name, equals, command = text.partition("=")
+    if name in RIVALS and "{input" not in command:
+        return _rival(name, command if equals else None, args, local)
     try:
         parts = shlex.split(command)
         command.encode()  # it is recorded, so it must be valid text
@@ -480,7 +521,8 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
         raise InputError.single(
             "bad_external",
             "--external",
-            f"{text!r} does not have the form 'name=command {{input}} {{output}}'",
+            f"{text!r} does not have the form 'name=command {{input}} {{output}}', and is none of "
+            f"{', '.join(RIVALS)}",
         )
     if name in ("auto", *names()):
         raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
@@ -491,6 +533,30 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
     if local and which(parts[0]) is None:
         raise InputError.single("bad_external", "--external", f"{parts[0]!r} is not an executable program")
     return SolverRequest(name, _run_options(args), tuple(parts), os.getcwd(), args.repeat_for)
+
+
+def _rival(name: str, program: str | None, args: argparse.Namespace, local: bool) -> "SolverRequest":
+    """One of the solvers that the bench knows by name; `program`: where it is, if the user has built it."""
+    from shutil import which
+
+    from memstow.planner.bench.rivals import RIVALS, command_of, how_to_get
+    from memstow.planner.bench.task import SolverRequest
+    from memstow.planner.model.errors import InputError, MissingBackEndError
+
+    if (program is None) != (not RIVALS[name].program):
+        message = (
+            f"say where the program is: {name}=PATH" if program is None else f"{name} is no program of yours"
+        )
+        raise InputError.single("bad_external", "--external", message)
+    missing = how_to_get(name) if local else None
+    if missing is not None:
+        raise MissingBackEndError(f"{name!r} needs {missing}")
+    if program is not None:
+        program = os.path.abspath(program) if os.sep in program else program
+        if local and which(program) is None:
+            raise InputError.single("bad_external", "--external", f"{program!r} is not an executable program")
+    command = tuple(command_of(name, program))
+    return SolverRequest(name, _run_options(args), command, os.getcwd(), args.repeat_for)
 
 
 def _run_options(args: argparse.Namespace) -> "RunOptions":

@@ -184,7 +184,7 @@ def _found(
     known: set[tuple[object, ...]] = set()
 
     def hear(event: "Event") -> None:
-        if isinstance(event, Phase) and event.gives_up:
+        if isinstance(event, Phase) and event.is_note:
             given_up[event.name] = None
 
     def count(values: "Mapping[str, object]") -> None:

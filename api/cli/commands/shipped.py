@@ -1,8 +1,8 @@
-"""Commands that print what comes with memstow: version, solvers, targets, schemas, completion for shells."""
+"""Commands that print what there is: version, solvers, formats, targets, schemas, completion for shells."""
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from memstow.api.cli.output_files import to_stdout
 from memstow.api.cli.parser import Commands, add_command, add_options, build_parser
@@ -29,7 +29,7 @@ def add_solvers(commands: "Commands[argparse.ArgumentParser]") -> None:
     parser = add_command(
         commands,
         "solvers",
-        "list the solvers, what each supports, and what is missing to use it",
+        "list the solvers, with those of plug-ins, what each supports, and what is missing to use it",
         examples="memstow solvers\nmemstow solvers --json",
     )
     add_options(parser, Option("json", "print the list as JSON", Flag()))
@@ -38,34 +38,62 @@ def add_solvers(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def run_solvers(args: argparse.Namespace) -> int:
     """List the solvers."""
+    from memstow.planner.plugins.process import listed_solvers
     from memstow.solvers.registry import describe
+
+    described = [*describe(), *listed_solvers()]
+    if args.json:
+        import json
+
+        print(json.dumps([solver._asdict() for solver in described], indent=2))
+        return Exit.DONE
+    for solver in described:
+        supports = [f"supports: {solver.supports}"] if solver.supports else []
+        _print_entry(solver.name, [solver.summary, *supports], solver.package, solver.missing)
+    return Exit.DONE
+
+
+def _print_entry(name: str, lines: Sequence[str], package: str | None, missing: str | None) -> None:
+    """One entry of a list: a name, what there is to say, and whose it is if it is a plug-in."""
+    from textwrap import wrap
+
+    from memstow.planner.show.formatting import plain
+
+    print(plain(name))
+    plug_in = [] if package is None else [f"a plug-in of {package}"]
+    for text in (*lines, *plug_in):
+        for line in wrap(plain(text, most=2000), columns(sys.stdout) - 4):
+            print(f"    {line}")
+    if missing:
+        print(f"    not available, missing: {plain(missing, most=2000)}")
+
+
+def add_formats(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "formats",
+        "list the formats, with those of plug-ins, and what can be read and written in each",
+        examples="memstow formats\nmemstow formats --json",
+    )
+    add_options(parser, Option("json", "print the list as JSON", Flag()))
+    parser.set_defaults(run=run_formats)
+
+
+def run_formats(args: argparse.Namespace) -> int:
+    """List the formats."""
+    from memstow.planner.formats.described import describe
 
     described = describe()
     if args.json:
         import json
 
-        entries = [
-            {
-                "name": solver.name,
-                "summary": solver.summary,
-                "supports": solver.supports,
-                "missing": solver.missing,
-            }
-            for solver in described
-        ]
-        print(json.dumps(entries, indent=2))
+        print(json.dumps([form._asdict() for form in described], indent=2))
         return Exit.DONE
-    from textwrap import wrap
-
-    width = columns(sys.stdout)
-    for solver in described:
-        print(solver.name)
-        for line in wrap(solver.summary, width - 4):
-            print(f"    {line}")
-        for line in wrap(f"supports: {solver.supports}", width - 4):
-            print(f"    {line}")
-        if solver.missing:
-            print(f"    not available, missing: {solver.missing}")
+    for form in described:
+        both = (("problems", form.problems), ("plans", form.plans))
+        can = "; ".join(f"{what}: {', '.join(ways)}" for what, ways in both if ways)
+        _print_entry(form.name, [form.summary, can], form.package, form.missing)
     return Exit.DONE
 
 

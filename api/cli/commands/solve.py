@@ -533,7 +533,7 @@ def _searched(
     def hear(event: "Event") -> None:
         if events is not None:
             events.append(event)
-        if isinstance(event, Phase) and event.gives_up:
+        if isinstance(event, Phase) and event.is_note:
             given_up.append(event.name)
         elif progress is not None:
             progress.hear(event)

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -38,10 +38,18 @@ _NAMES: Final = {"type": "array", "items": {"type": "string"}}
 )
 async def list_solvers(call: Call) -> JsonObject:
     """Solvers."""
+    described = await call.service.in_thread(_solvers, call.service.settings.plugins)
+    return {"solvers": described}
+
+
+@cache
+def _solvers(plugins: tuple[str, ...]) -> list[JsonObject]:
+    """The solvers, with these plug-ins, each of which is asked once."""
+    from memstow.planner.plugins.process import listed_solvers
     from memstow.solvers.registry import describe
 
-    described = await call.service.in_thread(describe)
-    return {"solvers": [solver._asdict() for solver in described]}
+    of_others = listed_solvers(plugins) if plugins else []
+    return [solver._asdict() for solver in (*describe(), *of_others)]
 
 
 @_reference(
@@ -79,7 +87,7 @@ async def get_capabilities(call: Call) -> JsonObject:
     return {
         "version": memstow.__version__,
         "formats": {
-            "problem": list(MEDIA_TYPES),
+            "problem": [*MEDIA_TYPES, *await call.service.in_thread(_formats, settings.plugins)],
             "plan": list(plan_forms.names()),
             "front": list(FRONT_FORMATS),
         },
@@ -94,6 +102,16 @@ async def get_capabilities(call: Call) -> JsonObject:
         },
         "callbacks": bool(settings.callback_allow),
     }
+
+
+@cache
+def _formats(plugins: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the plug-ins that are formats."""
+    if not plugins:
+        return ()
+    from memstow.planner.plugins.installed import names
+
+    return tuple(name for name in names("format", MEDIA_TYPES) if name in plugins)
 
 
 @_reference(

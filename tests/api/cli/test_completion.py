@@ -58,7 +58,7 @@ def test_bash_completes_the_options_of_a_command(completion: Path) -> None:
 
 
 def test_bash_completes_commands_of_commands(completion: Path) -> None:
-    assert _completions(completion, "bench", "") == {"run", "report", "compare", "sets"}
+    assert _completions(completion, "bench", "") == {"run", "report", "compare", "bundle", "rerun", "sets"}
     assert _completions(completion, "keys", "create", "--na") == {"--name"}
 
 

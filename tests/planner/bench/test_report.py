@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 import pytest
 
 from memstow.planner.bench.analysis import rate
-from memstow.planner.bench.journal import Run, read
+from memstow.planner.bench.compare import duels
+from memstow.planner.bench.journal import Results, Run, read
 from memstow.planner.bench.record import (
     COMMANDS,
     Command,
@@ -29,7 +30,9 @@ from memstow.planner.bench.record import (
     commands_file,
 )
 from memstow.planner.bench.report import MOST_ROWS, figures, report
+from memstow.planner.bench.report_pgf import pgf_figures
 from memstow.planner.bench.report_pictures import whole
+from memstow.planner.bench.report_text import duel_sentences
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
@@ -232,7 +235,7 @@ def test_no_name_is_taken_for_markup(tmp_path: Path) -> None:
     assert "_x" in files["report-cactus.svg"]
     for line in files["report.md"].splitlines():
         if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) in (7, 13)
+            assert len(re.findall(r"(?<!\\)\|", line)) in (7, 10, 13)
     rows = list(csv.DictReader(io.StringIO(files["runs.csv"])))
     assert {row["instance"] for row in rows} == {EVIL}
 
@@ -247,10 +250,10 @@ def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) 
     assert bare.count("{") == bare.count("}")
     assert re.findall(r"\\(?:begin|end)\{\w+\}", text) == [
         *[r"\begin{table}", r"\begin{tabular}", r"\end{tabular}", r"\end{table}"],
-        *[r"\begin{longtable}", r"\end{longtable}"],
+        *[r"\begin{longtable}", r"\end{longtable}"] * 2,
     ]
     cells = {len(re.findall(r"(?<!\\)&", line)) for line in lines if line.endswith(r"\\")} - {0}
-    # Nine columns of solvers; three and two solvers of instances.
+    # Nine columns of solvers, and of statistics; three and two solvers of instances.
     assert cells == {8, 4}
 
 
@@ -432,3 +435,69 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path: Path, monkeypatch:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingBackEndError, match=re.escape("memstow[bench]")):
         _report(tmp_path, made("a", "x", 10))
+
+
+def test_figures_for_latex_have_every_solver_and_no_name_is_a_command(tmp_path: Path) -> None:
+    records = [
+        made(f"i{number}", solver, value, status=Ending.OPTIMAL, bound=value)
+        for number in range(3)
+        for solver, value in (("one_of", 10 + number), (r"\input{all} 100%", 12), ("exact", 10))
+    ]
+    records.append(made("i9", "never", None))
+    written = pgf_figures(rate(results(tmp_path, *records), {}))
+    assert sorted(written) == ["report-cactus.pgf", "report-gap.pgf", "report-profiles.pgf"]
+    for data in written.values():
+        text = data.decode()
+        assert text.count(r"\begin{axis}") == text.count(r"\end{axis}") == 2
+        assert [text.count(letter) for letter in "{["] == [text.count(letter) for letter in "}]"]
+        named = re.findall(r"\\addlegendentry\{(.*)\}", text)
+        assert sorted(named) == sorted([r"one\_of", r"\textbackslash{}input\{all\} 100\%", "exact", "never"])
+    assert pgf_figures(rate(results(tmp_path, *records), {})) == written
+
+
+def _duelling(folder: Path, many: int) -> Results:
+    records = []
+    for number in range(many):
+        for seed in range(2):
+            records.append(made(f"i{number}", "good", 100, seed=seed, seconds=0.1))
+            records.append(
+                made(f"i{number}", "bad", 110 + number, seed=seed, seconds=2.0, status=Ending.OPTIMAL)
+            )
+            records.append(made(f"i{number}", "lost", None, seed=seed, seconds=10.0))
+    return results(folder, *records)
+
+
+def test_statistics_say_in_words_who_is_better_at_what(tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="the tests need the extra bench")
+    compared = duels(_duelling(tmp_path, 12))
+    lines = {(duel.first, duel.second, duel.line.measure): duel.line for duel in compared}
+    value = lines["bad", "good", "value"]
+    # Twelve instances and not 24 runs, all in one direction; the least of seven p-values.
+    assert (value.instances, value.better, value.worse) == (12, 12, 0)
+    assert value.chance == pytest.approx(2 / 2**12 * len(compared), rel=0.5)
+    assert value.mean is not None
+    assert value.mean < 1
+    time = lines["bad", "good", "time"]
+    assert time.mean == pytest.approx(1.1 / 3.0)
+    assert lines["bad", "lost", "time"].mean == pytest.approx(11 / 3)
+    assert ("good", "lost", "value") not in lines
+    sentences = duel_sentences(compared)
+    assert any(
+        one.startswith("good gave better plans than bad: on 12 of 12 instances, worse on 0")
+        for one in sentences
+    )
+    assert any(one.startswith("bad was faster than lost") for one in sentences)
+    assert any(one.startswith("good solved more than lost") for one in sentences)
+
+
+def test_few_instances_show_nothing_and_one_solver_may_be_set_against_all(tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="the tests need the extra bench")
+    few = duels(_duelling(tmp_path, 3))
+    assert duel_sentences(few) == [f"{len(few)} of {len(few)} comparisons show no difference at 0.05."]
+    against = duels(_duelling(tmp_path, 3), "lost")
+    assert {(duel.first, duel.second) for duel in against} == {("lost", "bad"), ("lost", "good")}
+    text = report(rate(_duelling(tmp_path, 3), {}), "title", _none, against="lost")
+    for file in ("report.html", "report.md", "report.tex"):
+        assert "comparisons show no difference" in text[file]
+    with pytest.raises(InputError, match="there are no results of 'none'"):
+        report(rate(_duelling(tmp_path, 3), {}), "title", _none, against="none")

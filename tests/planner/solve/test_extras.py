@@ -45,7 +45,7 @@ def test_a_model_that_is_named_is_named_with_its_version_where_a_run_can_be_repe
 def said(problem: Problem, options: Options) -> list[str]:
     events: list[Event] = []
     plan(problem, options, on_event=events.append)
-    return [event.name for event in events if isinstance(event, Phase) and event.gives_up]
+    return [event.name for event in events if isinstance(event, Phase) and event.is_note]
 
 
 def test_a_run_without_a_proof_says_once_which_missing_extra_would_do_more(

@@ -213,7 +213,7 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
     found = plan(
         problem, Options(hint=Plan(status=Status.FEASIBLE), time_limit=PATIENCE), on_event=events.append
     )
-    assert any(isinstance(event, Phase) and event.gives_up for event in events)
+    assert any(isinstance(event, Phase) and event.is_note for event in events)
     assert (found.status, found.prover) == (Status.OPTIMAL, "highs")
 
 

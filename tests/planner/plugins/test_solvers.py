@@ -1,0 +1,404 @@
+"""Solvers of other packages: their plans are judged, and whatever else they do stays with their process."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memstow
+from memstow import Buffer, Options, Phase, Plan, Pool, Problem, Status
+from memstow.planner.backends import plugin_solver
+from memstow.planner.generate.planted import planted
+from memstow.planner.model.plan import ExhaustedWindow
+from memstow.planner.plugins.installed import find, installed, names
+from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
+from tests.plugins import Plugins
+from tests.processes import wait_ended
+from tests.waiting import wait_for
+
+THREE = Problem(
+    buffers=[
+        Buffer(id="a", size=100, lifetime=(0, 2)),
+        Buffer(id="b", size=50, lifetime=(1, 3)),
+        Buffer(id="c", size=100, lifetime=(2, 4)),
+    ]
+)
+
+
+def solved(
+    name: str, problem: Problem = THREE, seconds: float = 60.0, **options: Any
+) -> tuple[Plan, list[str]]:
+    """The plan of this solver, and the notes of the run."""
+    notes: list[str] = []
+
+    def listen(event: memstow.Event) -> None:
+        if isinstance(event, Phase) and event.is_note:
+            notes.append(event.name)
+
+    chosen = Options(solver=name, time_limit=seconds)
+    return memstow.plan(problem, replace(chosen, **options), listen), notes
+
+
+def failing(name: str, problem: Problem = THREE, seconds: float = 60.0) -> str:
+    """What is said of a solver that fails."""
+    with pytest.raises(memstow.PlugInError) as caught:
+        solved(name, problem, seconds)
+    return str(caught.value)
+
+
+def test_the_example_solves_and_its_plans_are_judged_like_others(plugins: Plugins) -> None:
+    plugins.template("solver")
+    problem = planted(12, 3)
+    plan, notes = solved("shuffle", problem, work_limit=100_000, deterministic=True)
+    assert memstow.verify(problem, plan) == []
+    assert plan.solver == "shuffle (memstow-shuffle 0.1.0)"
+    assert notes == []
+    assert solved("shuffle", problem, work_limit=100_000, deterministic=True)[0] == plan
+
+
+def test_a_bound_that_memstow_counts_makes_its_plan_optimal(plugins: Plugins) -> None:
+    plugins.template("solver")
+    plan, _ = solved("shuffle", seconds=300.0)
+    assert (plan.status, plan.solver, plan.prover) == (Status.OPTIMAL, "shuffle", "live bytes")
+
+
+def test_plug_ins_are_found_by_name_and_only_as_one_of_that_name(plugins: Plugins) -> None:
+    plugins.solver("stack", "return stacked(problem)")
+    plugins.install("other", "memstow.solvers", "stack", "class Plugin: pass")
+    plugins.install("odd", "memstow.solvers", "a,b", "class Plugin: pass")
+    plugins.solver("exact", "raise RuntimeError('never')")
+    assert [one.package for one in installed("solver")] == ["test-exact", "other", "test-stack"]
+    assert names("solver", ["exact"]) == ("stack",)
+    assert find("solver", "none") is find("format", "stack") is find("solver", "a,b") is None
+    assert "in two packages, other and test-stack" in failing("stack")
+    assert solved("exact")[0].solver != "exact"
+
+
+def test_an_unknown_name_is_told_with_the_names_of_plug_ins(plugins: Plugins) -> None:
+    plugins.solver("stack", "return stacked(problem)")
+    with pytest.raises(memstow.UnknownSolverError, match=r"did you mean stack\? .* highs, stack"):
+        solved("stak")
+
+
+def test_what_it_declines_is_told(plugins: Plugins) -> None:
+    plugins.solver("shy", "raise AssertionError", "def declines(self, problem): return 'three buffers'")
+    with pytest.raises(memstow.DeclinedError, match="'shy' cannot honour three buffers"):
+        solved("shy")
+    with pytest.raises(memstow.DeclinedError, match="does not say that it is deterministic"):
+        solved("shy", deterministic=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('no such luck')", "ValueError: no such luck"),
+        ("sys.exit(3)", "ended with status 3"),
+        ("os._exit(4)", "ended with status 4"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "killed by signal 11"),
+        ("ctypes.string_at(0)", "killed by signal 11"),
+        ("return [1, 2]", "returned list, and not a memstow.Plan"),
+        ("search.offer('a plan')", "a memstow.Plan is offered, not str"),
+        ("return Plan(status=Status.FEASIBLE)", "is not valid"),
+        ("input()", "EOFError"),
+        ("os.write(int(sys.argv[-1]), b'noise' * 100); time.sleep(600)", "garbage"),
+        ("os.closerange(3, 100); time.sleep(600)", "closed its pipe"),
+        ("held = bytearray(600 << 20); time.sleep(600)", "MiB of memory"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+    ],
+)
+def test_what_goes_wrong_in_it_is_told_and_stays_there(plugins: Plugins, body: str, said: str) -> None:
+    plugins.solver("bad", body)
+    with pytest.raises(memstow.PlugInError) as caught:
+        solved("bad", memory_limit=400 << 20)
+    assert said in str(caught.value)
+    assert "'bad'" in str(caught.value)
+
+
+def test_one_that_cannot_be_loaded_is_told(plugins: Plugins) -> None:
+    plugins.install("broken", "memstow.solvers", "broken", "raise RuntimeError('half installed')")
+    plugins.install("empty", "memstow.solvers", "empty", "", kind="Nothing")
+    assert "of broken 1.0 failed: RuntimeError: half installed" in failing("broken")
+    assert "no attribute 'Nothing'" in failing("empty")
+
+
+@pytest.mark.parametrize(
+    ("change", "codes"),
+    [
+        ("offset=0", {"overlap"}),
+        ("pool='none', offset=0", {"unknown_pool"}),
+        ("offset=1 << 40", {"beyond_capacity"}),
+    ],
+)
+def test_a_plan_that_is_not_valid_is_an_error_with_what_the_judge_finds(
+    plugins: Plugins, change: str, codes: set[str]
+) -> None:
+    given = "pool=problem.pools[0].id, " if "pool" not in change else ""
+    plugins.solver(
+        "wrong",
+        f"places = [Placement(buffer=b.id, {given}{change}) for b in problem.buffers]\n"
+        "return Plan(status=Status.FEASIBLE, placements=places)",
+    )
+    limited = replace(THREE, pools=(Pool(id="memory", capacity=1 << 20),))
+    with pytest.raises(memstow.PlugInError, match="'wrong' is not valid") as caught:
+        solved("wrong", limited)
+    assert codes & set(caught.value.codes)
+
+
+def test_its_output_does_not_reach_ours(plugins: Plugins, capfd: pytest.CaptureFixture[str]) -> None:
+    plugins.solver(
+        "loud", "print('x' * 100_000); os.write(1, b'y'); os.system('echo z'); return stacked(problem)"
+    )
+    assert solved("loud")[0].solver == "loud"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("body", ["while True: pass", "time.sleep(600)", "signal.pause()"])
+def test_one_that_does_not_return_is_ended_at_the_limit(plugins: Plugins, body: str) -> None:
+    plugins.solver("endless", body)
+    plan, notes = solved("endless", seconds=1.0)
+    assert plan.status is Status.UNKNOWN
+    assert notes == ["endless ended early: it did not return in time, and was ended"]
+
+
+@pytest.mark.parametrize(
+    ("after", "note"),
+    [
+        ("time.sleep(600)", "did not return in time"),
+        ("raise ValueError('then')", "ValueError: then"),
+        ("return Plan(status=Status.FEASIBLE)", "is not valid"),
+        ("return None", None),
+    ],
+)
+def test_what_it_has_offered_is_not_lost(plugins: Plugins, after: str, note: str | None) -> None:
+    plugins.solver(
+        "late", f"search.offer(stacked(problem, 7)); search.offer(stacked(problem)); time.sleep(0.5); {after}"
+    )
+    plan, notes = solved("late", seconds=4.0)
+    assert plan.objective[0].value == 250
+    assert (notes == []) if note is None else (len(notes) == 1 and note in notes[0])
+
+
+def test_the_best_of_what_it_has_offered_counts(plugins: Plugins) -> None:
+    plugins.solver("worse", "search.offer(stacked(problem)); time.sleep(0.5); return stacked(problem, 7)")
+    assert solved("worse")[0].objective[0].value == 250
+
+
+def test_thousands_of_offers_do_not_hold_the_run_up(plugins: Plugins) -> None:
+    plugins.solver("eager", "while True: search.offer(stacked(problem))")
+    plan, _ = solved("eager", seconds=1.0)
+    assert plan.objective[0].value == 250
+
+
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [
+        ("return stacked(problem)", 60.0),
+        ("os._exit(0)", 60.0),
+        ("os.kill(os.getpid(), 9)", 60.0),
+        ("time.sleep(600)", 6.0),
+    ],
+)
+def test_nothing_that_it_has_started_is_left(
+    plugins: Plugins, tmp_path: Path, end: str, seconds: float
+) -> None:
+    told = tmp_path / "pids"
+    plugins.solver(
+        "parent",
+        f"""
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                open({str(told)!r}, 'a').write(f'{{os.getpid()}}\\n')
+                time.sleep(600)
+            os._exit(0)
+        process = subprocess.Popen(['sleep', '600'], start_new_session=True)
+        open({str(told)!r}, 'a').write(f'{{process.pid}}\\n{{os.getpid()}}\\n')
+        while len(open({str(told)!r}).read().split()) < 3: time.sleep(0.01)
+        {end}
+        """,
+    )
+    with suppress(memstow.PlugInError):
+        solved("parent", seconds=seconds)
+    started = [int(word) for word in told.read_text().split()]
+    assert len(started) == 3
+    for process in started:
+        wait_ended(process)
+
+
+def test_it_ends_with_the_process_that_wanted_its_plan(plugins: Plugins, tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    # No thread of it hears anything: it is the process above that does.
+    plugins.solver(
+        "deaf", f"open({str(told)!r}, 'w').write(f'{{os.getpid()}} '); ctypes.PyDLL(None).sleep(600)"
+    )
+    code = """
+import memstow
+problem = memstow.Problem(buffers=[memstow.Buffer(id="a", size=1, lifetime=(0, 1))])
+memstow.plan(problem, memstow.Options(solver="deaf", time_limit=600.0))
+"""
+    process = subprocess.Popen([sys.executable, "-c", code])
+    wait_for(lambda: told.exists() and told.read_text().endswith(" "), "the solver to begin")
+    process.kill()
+    process.wait()
+    wait_ended(int(told.read_text()))
+
+
+def test_one_that_starts_more_and_more_is_ended(plugins: Plugins) -> None:
+    plugins.solver(
+        "many",
+        """
+        for _ in range(40):
+            if os.fork() == 0:
+                os.setsid()
+                while True:
+                    if os.fork(): os._exit(0)
+                    time.sleep(0.01)
+        time.sleep(600)
+        """,
+    )
+    solved("many", seconds=3.0)
+    name = str(plugins.folder).encode()
+    # Each lives for a moment, so that one look may miss all of them.
+    looks = [
+        wait_for(lambda: not any(name in each for each in _environments()), "their end") for _ in range(50)
+    ]
+    assert all(looks)
+
+
+def _environments() -> Iterator[bytes]:
+    """Of all other processes that have one that can be read."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        if int(path.parent.name) != os.getpid():
+            with suppress(OSError):
+                yield path.read_bytes()
+
+
+def test_a_fork_that_returns_as_well_does_no_harm(plugins: Plugins) -> None:
+    plugins.solver("twice", "os.fork(); return stacked(problem)")
+    assert solved("twice")[0].objective[0].value == 250
+
+
+def test_a_run_that_is_stopped_ends_it_and_keeps_its_plan(plugins: Plugins) -> None:
+    plugins.solver("slow", "search.offer(stacked(problem)); time.sleep(600)")
+    cancel = threading.Event()
+
+    def listen(event: memstow.Event) -> None:
+        if isinstance(event, memstow.Incumbent):
+            cancel.set()
+
+    plan = memstow.plan(THREE, Options(solver="slow", time_limit=300.0), listen, cancel)
+    assert plan.objective[0].value == 250
+
+
+def test_a_gap_ends_it_as_soon_as_that_is_reached(plugins: Plugins) -> None:
+    plugins.solver("slow", "search.offer(stacked(problem)); time.sleep(600)")
+    plan, _ = solved("slow", seconds=300.0, gap=0.9)
+    assert plan.objective[0].value == 250
+
+
+def test_any_place_may_be_taken_also_between_what_sizes_have_in_common(plugins: Plugins) -> None:
+    plugins.solver("odd", "return stacked(problem, 3)")
+    even = Problem(buffers=[Buffer(id=name, size=64, lifetime=(0, 2)) for name in "abc"])
+    plan, _ = solved("odd", even)
+    assert [place.offset for place in plan.placements] == [0, 67, 134]
+    assert memstow.verify(even, plan) == []
+
+
+def test_options_reach_it(plugins: Plugins, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    plugins.solver(
+        "curious",
+        f"open({str(told)!r}, 'w').write(repr((search.seed, search.workers, search.work, search.memory, "
+        "search.seconds_left is None, search.hint is not None and len(search.hint.placements))))\n"
+        "return stacked(problem)",
+        "deterministic = True",
+    )
+    hint = memstow.plan(THREE)
+    solved("curious", deterministic=True, work_limit=77, seed=5, memory_limit=1 << 29, hint=hint)
+    assert told.read_text() == repr((5, 1, 77, 1 << 29, True, 3))
+
+
+# What counts of its claims
+
+
+def test_that_a_plan_is_optimal_counts_only_as_far_as_the_judge_can_count(plugins: Plugins) -> None:
+    plugins.solver(
+        "boaster",
+        "from dataclasses import replace\n"
+        "value = memstow.TermValue(term='peak', value=250, bound=250, gap=0.0)\n"
+        "return replace(stacked(problem), status=Status.OPTIMAL, objective=(value,))",
+    )
+    plan, notes = solved("boaster")
+    assert (plan.status, plan.objective[0].bound) == (Status.FEASIBLE, 150)
+    assert notes == ["boaster claims, and nobody has checked, that no plan has a peak below 250"]
+    assert memstow.judge(THREE, plan).unchecked == ()
+
+
+def test_that_nothing_fits_does_not_count(plugins: Plugins) -> None:
+    plugins.solver("quitter", "return Plan(status=Status.INFEASIBLE)")
+    plan, notes = solved("quitter", replace(THREE, pools=(Pool(id="memory", capacity=200),)))
+    assert plan.status is Status.UNKNOWN
+    assert notes == ["quitter claims, and nobody has checked, that nothing fits"]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_bound_counts_if_the_judge_can_check_its_certificate(plugins: Plugins, more: int) -> None:
+    problem, value = problem_of(ABOVE_LIVE), 16
+    plugins.solver(
+        "prover",
+        f"""
+        best = memstow.plan(problem, memstow.Options(solver='exact'))
+        names = tuple(buffer.id for buffer in problem.buffers)
+        window = ExhaustedWindow(solver='mine', pool='memory', begin=0, end=10, buffers=names)
+        bound = {value + more}
+        term = memstow.TermValue(term='peak', value={value}, bound=bound, gap=0.0, certificate=window)
+        return Plan(status=Status.OPTIMAL, placements=best.placements, objective=(term,))
+        """,
+        before="from memstow.planner.model.plan import ExhaustedWindow",
+    )
+    plan, notes = solved("prover", problem)
+    assert memstow.verify(problem, plan) == []
+    if more:
+        assert plan.status is Status.FEASIBLE
+        assert len(notes) == 1
+    else:
+        assert (plan.status, plan.prover, notes) == (Status.OPTIMAL, "prover", [])
+        assert isinstance(plan.objective[0].certificate, ExhaustedWindow)
+
+
+def test_a_deterministic_run_that_never_ends_fails_and_has_no_plan(
+    plugins: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin_solver, "_ENDLESS_SECONDS", 1.0)
+    plugins.solver("endless", "time.sleep(600)", "deterministic = True")
+    with pytest.raises(memstow.PlugInError, match="out of time"):
+        solved("endless", deterministic=True)
+
+
+def test_graphs_and_banks_come_as_problems(plugins: Plugins) -> None:
+    plugins.solver("stack", "return stacked(problem)")
+    graph = memstow.read_graph(
+        b'{"version": 1, "inputs": ["x"], "tensors": [{"id": "x", "size": 8}, {"id": "y", "size": 8}], '
+        b'"operators": [{"id": "f", "inputs": ["x"], "outputs": ["y"]}]}'
+    )
+    plan = memstow.plan(graph, Options(solver="stack"))
+    assert plan.objective[0].value == 16
+    banked = Problem(
+        buffers=[Buffer(id="a", size=8, lifetime=(0, 1)), Buffer(id="b", size=8, lifetime=(0, 1))],
+        pools=[Pool(id="memory", banks=[memstow.Banks(size=8, count=2)])],
+        bank_conflicts=[memstow.BankConflict(buffers=["a", "b"])],
+    )
+    plan, _ = solved("stack", banked)
+    assert (plan.solver, memstow.verify(banked, plan)) == ("stack", [])
+
+
+def test_a_solve_without_a_plug_in_loads_none(plugins: Plugins) -> None:
+    plugins.install("trap", "memstow.solvers", "trap", "import os; os._exit(99)")
+    assert memstow.plan(THREE).solver != "trap"
