@@ -40,6 +40,7 @@ COMMANDS: Final = (
     "evaluate",
     "generate",
     "bench",
+    "library",
     "solvers",
     "targets",
     "schema",

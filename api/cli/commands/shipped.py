@@ -123,6 +123,8 @@ SCHEMAS = (
     "symbolic",
     "symbolic-plan",
     "symbolic-graph",
+    "library-instance",
+    "library-index",
 )
 
 
