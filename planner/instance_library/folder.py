@@ -135,6 +135,11 @@ def write_index(lines: Iterable[IndexLine]) -> bytes:
     return encode_document(plain(LibraryIndex(instances=sorted(lines, key=lambda line: line.id))))
 
 
+def is_draft(name: str) -> bool:
+    """Whether a file or a folder is one that a writer has not finished."""
+    return name.startswith(".") and name.endswith(".unfinished")
+
+
 def file_entry(name: FileName, data: bytes) -> LibraryFile:
     """What the metadata say of a file."""
     return LibraryFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest())
@@ -293,12 +298,12 @@ class Folder:
         lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             self._wait_for(lock)
-            for draft in self.path.glob(".*.unfinished"):
+            for name in filter(is_draft, os.listdir(self.path)):
+                draft = self.path / name
                 if draft.is_dir() and not draft.is_symlink():
                     rmtree(draft, ignore_errors=True)
                 else:
-                    with suppress(OSError):
-                        draft.unlink()
+                    draft.unlink(missing_ok=True)
             yield
         finally:
             os.close(lock)
@@ -334,27 +339,25 @@ class Folder:
     def change(self, instance: LibraryInstance, files: Mapping[FileName, bytes]) -> None:
         """Write a better record: these files, and the metadata that name them."""
         place = self.path / instance.id
-        self._settle(place)
         for name, data in files.items():
             _replace(place / f"{name}{_NEXT}", data)
         _replace(place / METADATA, write_metadata(instance))
-        self._settle(place)
-        for name in {*NAMES} - {entry.name for entry in instance.files}:
-            with suppress(FileNotFoundError):
-                (place / name).unlink()
+        self.settle(instance)
 
-    def _settle(self, place: Path) -> None:
-        """Give files that wait beside their names, where the metadata mean them; remove the others."""
-        instance = parse_metadata(self.metadata(place.name), place.name)
-        named = {f"{entry.name}{_NEXT}": entry for entry in instance.files}
-        for waiting in place.glob(f"*{_NEXT}"):
-            entry = named.get(waiting.name)
-            if entry is not None and is_file(entry, self._read(instance.id, waiting.name, LARGEST_FILE)):
-                os.replace(waiting, place / entry.name)
-            else:
-                waiting.unlink()
-        for draft in place.glob(".*.unfinished"):
-            draft.unlink()
+    def settle(self, instance: LibraryInstance) -> None:
+        """Give files that wait beside their names, if the metadata mean them; remove what is of before."""
+        place = self.path / instance.id
+        named = {entry.name: entry for entry in instance.files}
+        for name in os.listdir(place):
+            file, is_waiting = name.removesuffix(_NEXT), name.endswith(_NEXT)
+            entry = named.get(file)  # type: ignore[call-overload]
+            if is_waiting and entry is not None:
+                if is_file(entry, self._read(instance.id, name, LARGEST_FILE)):
+                    os.replace(place / name, place / file)
+                    continue
+            elif entry is not None or not (file in NAMES or is_draft(name)):
+                continue
+            (place / name).unlink()
 
     def put_index(self, lines: Iterable[IndexLine]) -> None:
         """Write the index."""

@@ -452,6 +452,8 @@ def _graph_structure(graph: Graph) -> Structure:
                 tie(words if operator.window is None else f"{words} {role}", at, tensor_at[name])
         for source, output in operator.in_place:
             tie("in place", at, tensor_at[source], tensor_at[output])
+    for state, writes, user in _uses_of_states(graph):
+        tie(f"uses {writes}", operator_at[user], tensor_at[state])
     for first, second in graph.before:
         tie("before", operator_at[first], operator_at[second])
     for view in graph.views:
@@ -466,6 +468,15 @@ def _graph_structure(graph: Graph) -> Structure:
             tie("owns", len(atoms) - 1, tensor_at[tensor.id])
     limit = None if graph.limits is None else graph.limits.cost
     return Structure(f"graph {graph.order} {limit} {memories.frame}", tuple(atoms), tuple(ties))
+
+
+def _uses_of_states(graph: Graph) -> Iterator[tuple[str, int, str]]:
+    """Who uses a state, and how many have written it before: in this order they run, whatever others do."""
+    writes = {tensor.id: 0 for tensor in graph.tensors if tensor.kind == "state"}
+    for operator in graph.operators if writes else ():
+        for state in writes.keys() & {*operator.inputs, *operator.outputs}:
+            yield state, writes[state], operator.id
+            writes[state] += state in operator.outputs
 
 
 def _tensor_label(tensor: Tensor, flags: Sequence[str], memories: _Memories) -> str:

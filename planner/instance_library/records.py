@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date as calendar_date
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from memstow.planner import formats
 from memstow.planner.bench.instances import features_of
+from memstow.planner.formats.native import plain
 from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.instance_library.folder import (
@@ -39,7 +40,10 @@ from memstow.planner.model.graph import Graph, is_planned
 from memstow.planner.model.library import Change, FileName, LibraryInstance, Origin, RecordEvent
 from memstow.planner.model.problem import MOVES, Kind, Problem, counted_once, parse_term, profile, terms_of
 from memstow.planner.proofs.check import StoppedError
+from memstow.planner.reading.parse import parse_whole
+from memstow.planner.reading.sections import Findings
 
+_Holder = TypeVar("_Holder")
 _UNCLEAR: Final = frozenset(("unknown", "none", "noassertion", "tbd", "other", "n-a", "unlicensed"))
 
 
@@ -51,7 +55,8 @@ class About:
     title: str
     family: str
     licence: str
-    origin: Origin
+    command: str | None = None
+    source: str | None = None
     models: str = ""
 
 
@@ -133,7 +138,8 @@ def _require_date(text: str) -> None:
 
 def _event(record: Judged, credit: Credit, changed: tuple[Change, ...]) -> RecordEvent:
     plan = record.answer.plan
-    return RecordEvent(
+    return _made(
+        RecordEvent,
         date=credit.date,
         by=credit.by,
         solver=_one_line(plan.solver),
@@ -142,6 +148,12 @@ def _event(record: Judged, credit: Credit, changed: tuple[Change, ...]) -> Recor
         values=record.values,
         bounds=record.bounds,
     )
+
+
+def _made(holder: type[_Holder], **values: object) -> _Holder:
+    """An instance of the holder; an InputError where what somebody says is not as it should be."""
+    raw = {name: plain(value) for name, value in values.items() if value is not None}
+    return parse_whole(holder, raw, Findings(raw))
 
 
 def _one_line(text: str | None) -> str | None:
@@ -178,6 +190,8 @@ class Library:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self.instances = {name: instance_of(folder, name) for name in folder.ids()}
+        for instance in self.instances.values():
+            folder.settle(instance)
         self._lines = {name: index_line(instance) for name, instance in self.instances.items()}
         self._forms: dict[str, list[str]] = {}
         for instance in self.instances.values():
@@ -189,7 +203,9 @@ class Library:
         _require_date(credit.date)
         facts = _facts(entry)
         name, data = pack(entry.kind, entry.data)
-        instance = LibraryInstance(
+        instance = _made(
+            LibraryInstance,
+            version=1,
             id=about.name,
             title=about.title,
             family=about.family,
@@ -197,12 +213,12 @@ class Library:
             kind=entry.kind,
             state="open",
             models=about.models,
-            origin=about.origin,
+            origin=_made(Origin, command=about.command, source=about.source),
             features=facts.features,
             live=facts.live,
             digest=facts.digest,
             form=facts.form,
-            files=[file_entry(name, data)],
+            files=(file_entry(name, data),),
         )
         files: dict[FileName, bytes] = {name: data}
         if answer is not None:

@@ -21,7 +21,7 @@ from memstow.planner.instance_library.judging import NEVER, Answer, Posed
 from memstow.planner.instance_library.records import About, Credit, Library, posed
 from memstow.planner.model import Status
 from memstow.planner.model.graph import FREE, Graph
-from memstow.planner.model.library import LibraryInstance, Origin
+from memstow.planner.model.library import LibraryInstance
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import (
     Buffer,
@@ -91,7 +91,7 @@ class _Family:
             title=f"{count:,} {self.title}, seed {seed}",
             family=self.name,
             licence=LICENCE,
-            origin=Origin(command=command),
+            command=command,
             models=self.models,
         )
         return Recipe(about, lambda: self.make(count, seed))
@@ -118,7 +118,7 @@ def _generated(
 
 
 def _free_graph(count: int, seed: int) -> Graph:
-    family = ("cells", "wiring", "chain", "training")[seed % 4]
+    family = ("cells", "wiring", "chain", "wiring", "training")[seed % 5]
     return with_order(make_graph({"n": count, "seed": seed, "family": family}), FREE)
 
 
@@ -152,31 +152,51 @@ def _at_a_point(count: int, seed: int) -> Problem:
     return problem_at(family, points[seed * 7 % len(points)].at)
 
 
-_SPAN: Final = 8
-"""Moments of a kernel."""
+def _crowded(chance: Chance, count: int, full: int) -> list[tuple[int, int, int]]:
+    """Sizes and lives of buffers that take all bytes at all times: what ends makes room for what begins."""
+    live: list[tuple[int, int]] = []
+    ended: list[tuple[int, int, int]] = []
+    room, time = full, 0
+    while len(live) + len(ended) < count:
+        while room:
+            size = min(room, chance.between(1, full // 4))
+            live.append((size, time))
+            room -= size
+        time += 1
+        stay = []
+        for size, begin in live:
+            if chance.happens(0.3):
+                ended.append((size, begin, time))
+                room += size
+            else:
+                stay.append((size, begin))
+        live = stay
+    return ended + [(size, begin, time + 1) for size, begin in live]
+
+
+_KERNEL: Final = 40
+"""Buffers of a kernel; fewer where all are fewer."""
 
 
 def _lifted(count: int, seed: int) -> Problem:
-    """Small dense kernels, one after the other and one above the other, held together by bridges."""
+    """Crowded kernels, scaled one above the other, mirrored and repeated in time, with bridges between."""
     chance = Chance(seed)
-    kernel = make("random", {"n": 12, "seed": seed, "horizon": _SPAN, "largest": 24})
+    kernel = _crowded(chance, min(count, _KERNEL), 40)
+    span = max(end for _, _, end in kernel)
     buffers: list[Buffer] = []
-    storeys = 2 + seed % 3
+    storeys = 1 + seed % 3
     copy = 0
     while len(buffers) < count:
         storey, turn = copy % storeys, copy // storeys
-        factor, start = 1 + 2 * storey, turn * (_SPAN + 1)
-        for buffer in kernel.buffers:
-            for begin, end in spans(buffer):
-                first, last = (
-                    (begin, min(end, _SPAN)) if turn % 2 == 0 else (_SPAN - min(end, _SPAN), _SPAN - begin)
-                )
-                life = (start + first, start + last)
-                buffers.append(Buffer(id=f"k{copy}_{buffer.id}", size=buffer.size * factor, lifetime=life))
-        first = start + chance.between(4, 7)
-        buffers.append(Buffer(id=f"bridge{copy}", size=chance.between(3, 17), lifetime=(first, first + 5)))
+        start = turn * span
+        for place, (size, begin, end) in enumerate(kernel):
+            first, last = (begin, end) if (turn + storey) % 2 == 0 else (span - end, span - begin)
+            life = (start + first, start + last)
+            buffers.append(Buffer(id=f"k{copy}_{place}", size=size * (2 * storey + 1), lifetime=life))
+        bridge = (start + span - 1, start + span + 1)
+        buffers.append(Buffer(id=f"bridge{copy}", size=1, lifetime=bridge))
         copy += 1
-    return Problem(name=f"lifted n={count} seed={seed}", buffers=buffers[:count])
+    return Problem(name=f"lifted n={len(buffers)} seed={seed}", buffers=buffers)
 
 
 _MIXTURES: Final[tuple[Arguments, ...]] = tuple(
@@ -225,9 +245,9 @@ _FAMILIES: Final = (
         "tiles with slack",
         "A tiling of which tiles were shrunk or left out; the least peak stays the height of the tiling.",
         20,
-        {"trivial": 8, "small": 60, "large": 300, "open": 1500},
+        {"trivial": 12, "small": 60, "large": 300, "open": 1500},
         *_generated(
-            "planted", ({"slack": 0.05}, {"slack": 0.2}, {"drop": 0.05}, {"slack": 0.1, "drop": 0.1})
+            "planted", ({"slack": 0.05}, {"slack": 0.2}, {"drop": 0.15}, {"slack": 0.1, "drop": 0.1})
         ),
     ),
     _Family(
@@ -288,10 +308,10 @@ _FAMILIES: Final = (
     ),
     _Family(
         "lifted",
-        "buffers of small kernels, lifted",
-        "A small dense kernel scaled, mirrored and repeated, with bridges from one copy to the next.",
+        "buffers at least, of crowded kernels, lifted",
+        "A small kernel that leaves no byte free, scaled, mirrored and repeated, with bridges in between.",
         5,
-        {"trivial": 13, "small": 52, "large": 200, "open": 800},
+        {"trivial": 13, "small": 40, "large": 160, "open": 640},
         _lifted,
     ),
 )

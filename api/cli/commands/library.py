@@ -141,7 +141,6 @@ def run_add(args: argparse.Namespace) -> int:
     from memstow.api.cli.problem_input import naming_file, read_bytes_of
     from memstow.planner import formats
     from memstow.planner.instance_library.records import About, opened, posed
-    from memstow.planner.model.library import Origin
 
     if args.id is not None and len(args.files) > 1:
         raise InputError.single("unused_option", "--id", "it is the id of one file, and these are several")
@@ -155,7 +154,7 @@ def run_add(args: argparse.Namespace) -> int:
                     title=args.title or _in_a_line(entry.document.name) or name,
                     family=args.family,
                     licence=args.licence,
-                    origin=Origin(source=args.source),
+                    source=args.source,
                     models=args.models or "",
                 )
                 print(_line(library.add(about, entry, None, _credit(args))))
