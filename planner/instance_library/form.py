@@ -233,11 +233,14 @@ def _classes(colours: Sequence[_Colour]) -> dict[_Colour, list[int]]:
 # What is left of a problem without names.
 
 
-def _grid(lengths: Iterable[int], alignments: Iterable[int]) -> int:
-    """The unit of all offsets that matter: rounding down to its multiples breaks no layout."""
+def _grid(lengths: Iterable[int], alignments: Iterable[int], otherwise: Iterable[int]) -> int:
+    """The unit of all offsets that matter: rounding down to its multiples breaks no layout.
+
+    `otherwise`: what is measured where nothing has a length.
+    """
     # As in docs/proofs.md.
-    unit, before = gcd(*lengths) or 1, 0
-    steps = set(alignments)
+    steps = {alignment for alignment in alignments if alignment > 1}
+    unit, before = gcd(*lengths) or gcd(*otherwise) or gcd(*steps) or 1, 0
     while before != unit:
         before = unit
         for alignment in steps:
@@ -256,7 +259,9 @@ class _Memories:
         banks = (length for pool in pools for bank in pool.banks for length in (bank.offset, bank.size))
         bases = (pool.base or 0 for pool in pools)
         self.unit = _grid(
-            [*lengths, *ends, *banks, *bases], [*alignments, *(pool.alignment for pool in pools)]
+            [*lengths, *ends, *banks, *bases],
+            [*alignments, *(pool.alignment for pool in pools)],
+            [pool.capacity or 0 for pool in pools],
         )
         self._pools = pools
         self._number = {pool.id: number for number, pool in enumerate(pools)}

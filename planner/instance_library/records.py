@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Final, Literal, TypeVar
 
 from memstow.planner import formats
-from memstow.planner.bench.instances import features_of
 from memstow.planner.formats.native import plain
 from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import listed_problem
@@ -36,6 +35,7 @@ from memstow.planner.instance_library.form import are_one, form_of
 from memstow.planner.instance_library.judging import NEVER, Answer, Judged, Posed, better_of, judged
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.features import features_of
 from memstow.planner.model.graph import Graph, is_planned
 from memstow.planner.model.library import Change, FileName, LibraryInstance, Origin, RecordEvent
 from memstow.planner.model.problem import MOVES, Kind, Problem, counted_once, parse_term, profile, terms_of
@@ -197,10 +197,9 @@ class Library:
         for instance in self.instances.values():
             self._forms.setdefault(instance.form, []).append(instance.id)
 
-    def add(self, about: About, entry: Posed, answer: Answer | None, credit: Credit) -> LibraryInstance:
-        """Add an instance, with an answer where there is one; an InputError where another is the same."""
+    def add(self, about: About, entry: Posed, first: tuple[Answer, Credit] | None = None) -> LibraryInstance:
+        """Add an instance, with a first record or without; an InputError where another is the same."""
         _require_licence(about.licence)
-        _require_date(credit.date)
         facts = _facts(entry)
         name, data = pack(entry.kind, entry.data)
         instance = _made(
@@ -221,7 +220,9 @@ class Library:
             files=(file_entry(name, data),),
         )
         files: dict[FileName, bytes] = {name: data}
-        if answer is not None:
+        if first is not None:
+            answer, credit = first
+            _require_date(credit.date)
             record, changed = better_of(entry, None, judged(entry, answer))
             event = _event(record, credit, changed)
             instance, more = _with_record(instance, entry, record, event)

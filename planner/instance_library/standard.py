@@ -47,7 +47,7 @@ FIRST_WORK: Final = DEFAULT_WORK // 4
 LARGEST_PROOF: Final = 4 << 20
 """Larger proofs are not kept by a first pass."""
 
-Size = Literal["trivial", "small", "large", "open"]
+Size = Literal["trivial", "small", "large", "huge"]
 Arguments = Mapping[str, object]
 
 
@@ -221,7 +221,7 @@ _FAMILIES: Final = (
         "tensors of an inference network",
         "Activations of a convolutional network or a transformer, run operator by operator.",
         15,
-        {"trivial": 8, "small": 60, "large": 600, "open": 4000},
+        {"trivial": 8, "small": 60, "large": 600, "huge": 4000},
         *_generated("network", ({}, {"element": 1}, {"in_place": True})),
     ),
     _Family(
@@ -229,7 +229,7 @@ _FAMILIES: Final = (
         "buffers of a training step",
         "Forward, backward and the updates of an optimiser: activations wait for their way back.",
         10,
-        {"trivial": 20, "small": 120, "large": 1000, "open": 6000},
+        {"trivial": 20, "small": 120, "large": 1000, "huge": 6000},
         *_generated("network", ({"training": True},)),
     ),
     _Family(
@@ -237,7 +237,7 @@ _FAMILIES: Final = (
         "tiles without a gap",
         "Every byte is taken at every time, so the least peak is known and hard to reach.",
         20,
-        {"trivial": 8, "small": 40, "large": 160, "open": 500},
+        {"trivial": 8, "small": 40, "large": 300, "huge": 2000},
         *_generated("planted", ({}, {"height": 4096}, {"alignment": 64})),
     ),
     _Family(
@@ -245,7 +245,7 @@ _FAMILIES: Final = (
         "tiles with slack",
         "A tiling of which tiles were shrunk or left out; the least peak stays the height of the tiling.",
         20,
-        {"trivial": 12, "small": 60, "large": 300, "open": 1500},
+        {"trivial": 12, "small": 60, "large": 300, "huge": 1500},
         *_generated(
             "planted", ({"slack": 0.05}, {"slack": 0.2}, {"drop": 0.15}, {"slack": 0.1, "drop": 0.1})
         ),
@@ -255,7 +255,7 @@ _FAMILIES: Final = (
         "random buffers",
         "Sizes of all magnitudes and lifetimes without a pattern.",
         10,
-        {"trivial": 8, "small": 40, "large": 200, "open": 1000},
+        {"trivial": 8, "small": 40, "large": 300, "huge": 2000},
         *_generated("random", ({}, {"horizon": 30}, {"largest": 100})),
     ),
     _Family(
@@ -263,7 +263,7 @@ _FAMILIES: Final = (
         "buffers in several pools",
         "Memories that differ in cost and capacity, as on a microcontroller or an accelerator.",
         10,
-        {"trivial": 6, "small": 20, "large": 80, "open": 400},
+        {"trivial": 6, "small": 20, "large": 80, "huge": 400},
         *_generated(
             "random",
             (
@@ -279,7 +279,7 @@ _FAMILIES: Final = (
         "buffers with costs of reuse",
         "Who takes over bytes waits for who had them: a synchronisation for each pair, as few as may be.",
         10,
-        {"trivial": 8, "small": 24, "large": 100, "open": 400},
+        {"trivial": 8, "small": 24, "large": 100, "huge": 400},
         _with_reuse_costs,
     ),
     _Family(
@@ -287,7 +287,7 @@ _FAMILIES: Final = (
         "buffers with constraints",
         "Alignments, pins, conflicts, exclusive and in-place pairs, fixed distances: what compilers ask for.",
         10,
-        {"trivial": 8, "small": 32, "large": 150, "open": 600},
+        {"trivial": 8, "small": 32, "large": 150, "huge": 600},
         *_generated("random", _MIXTURES),
     ),
     _Family(
@@ -295,7 +295,7 @@ _FAMILIES: Final = (
         "operators in any order",
         "A graph whose operators may be reordered: the order decides how much is live.",
         10,
-        {"trivial": 8, "small": 40, "large": 120, "open": 400},
+        {"trivial": 8, "small": 40, "large": 120, "huge": 400},
         _free_graph,
     ),
     _Family(
@@ -303,7 +303,7 @@ _FAMILIES: Final = (
         "buffers of transformers at a length and a batch",
         "Sizes that are formulas of the sequence's length and the batch, at one point of these.",
         5,
-        {"trivial": 12, "small": 60, "large": 300, "open": 1200},
+        {"trivial": 12, "small": 60, "large": 300, "huge": 1200},
         _at_a_point,
     ),
     _Family(
@@ -311,7 +311,7 @@ _FAMILIES: Final = (
         "buffers at least, of crowded kernels, lifted",
         "A small kernel that leaves no byte free, scaled, mirrored and repeated, with bridges in between.",
         5,
-        {"trivial": 13, "small": 40, "large": 160, "open": 640},
+        {"trivial": 13, "small": 40, "large": 160, "huge": 1000},
         _lifted,
     ),
 )
@@ -371,4 +371,5 @@ def generate(
         answer = first_answer(entry, work, cancel) if work else None
         if cancel.is_set():
             return  # The run was cut short: what it says depends on when.
-        yield Generated(library.add(recipe.about, entry, answer, credit), is_new=True)
+        first = None if answer is None else (answer, credit)
+        yield Generated(library.add(recipe.about, entry, first), is_new=True)

@@ -157,7 +157,7 @@ def run_add(args: argparse.Namespace) -> int:
                     source=args.source,
                     models=args.models or "",
                 )
-                print(_line(library.add(about, entry, None, _credit(args))))
+                print(_line(library.add(about, entry)))
     return Exit.DONE
 
 
@@ -169,6 +169,7 @@ def run_submit(args: argparse.Namespace) -> int:
     from memstow.planner.instance_library.judging import Answer
     from memstow.planner.instance_library.records import of_digest, opened
     from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.check import StoppedError
     from memstow.planner.reading.json_text import read_bytes
 
     folder, data = _folder(args.folder), read_bytes(args.plan, LARGEST_FILE)
@@ -189,7 +190,11 @@ def run_submit(args: argparse.Namespace) -> int:
             plan = formats.read_plan(data, problem_of(entry.document))
             return name, library.submit(name, Answer(plan, proof), _credit(args), cancel)
 
-    (name, changed), code = _within(args.time_limit, run)
+    try:
+        (name, changed), code = _within(args.time_limit, run)
+    except StoppedError:
+        print_error("the proof was not checked to its end: nothing was changed")
+        return Exit.INVALID
     if changed:
         print(f"{name}: better: {', '.join(changed)}")
         return code
@@ -208,13 +213,13 @@ def run_verify(args: argparse.Namespace) -> int:
         is_done = False
         for one in verify(folder, _wanted(args), cancel):
             checked, is_done = checked + bool(one.name), not one.name
-            wrong += bool(one.faults)
+            wrong += len(one.faults)
             for fault in one.faults:
                 print(plain(f"{one.name or folder.name}: {fault}"), flush=True)
         return checked, wrong, is_done
 
     (checked, wrong, is_done), code = _within(args.time_limit, run)
-    print(f"{checked:,} instances checked, {'nothing is' if not wrong else f'{wrong:,} are'} wrong")
+    print(f"{checked:,} instances checked, {f'{wrong:,}' if wrong else 'no'} faults")
     if not is_done and code == Exit.DONE:
         print_error("time is up; the rest was not checked")
     return code if code != Exit.DONE else Exit.INVALID if wrong or not is_done else Exit.DONE
@@ -401,7 +406,7 @@ interrupted.""",
         "add",
         "add problems, graphs or models",
         run_add,
-        (_LICENCE, _ONE_ID, _TITLE, _FAMILY, _SOURCE, _MODELS, _BY, _DATE),
+        (_LICENCE, _ONE_ID, _TITLE, _FAMILY, _SOURCE, _MODELS),
         (("files", "FILE", "a problem, a graph or a model, in any format that is read"),),
         examples="memstow library add instances net.json --licence CC0-1.0 --source 'my own'",
         details="""

@@ -49,7 +49,8 @@ def random_problem(seed: int = 0, n: int = 8) -> Problem:
 def add(library: Library, name: str, document: Problem | Graph, *, solved: bool = True) -> None:
     """Add an instance, with a first record."""
     entry = posed(document)
-    library.add(about(name), entry, first_answer(entry, WORK) if solved else None, CREDIT)
+    answer = first_answer(entry, WORK) if solved else None
+    library.add(about(name), entry, None if answer is None else (answer, CREDIT))
 
 
 def made(path: Path, count: int = 2) -> Folder:

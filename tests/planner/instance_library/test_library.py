@@ -112,13 +112,13 @@ def test_the_same_under_other_names_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("licence", ["unknown", "None", " ", "NOASSERTION"])
 def test_a_licence_has_to_be_clear(tmp_path: Path, licence: str) -> None:
     with opened(Folder(tmp_path / "lib")) as library, pytest.raises(InputError, match="licence"):
-        library.add(about("p", licence=licence), posed(KNOT), None, CREDIT)
+        library.add(about("p", licence=licence), posed(KNOT))
 
 
 @pytest.mark.parametrize("name", ["../p", "/p", "a/b", ".p", "..", "P", "p ", "", "p\x00", "a..b", "x" * 101])
 def test_an_id_is_a_plain_name(tmp_path: Path, name: str) -> None:
     with opened(Folder(tmp_path / "lib")) as library, pytest.raises(InputError):
-        library.add(about(name), posed(KNOT), None, CREDIT)
+        library.add(about(name), posed(KNOT))
     assert sorted(os.listdir(tmp_path)) == ["lib"]
     assert os.listdir(tmp_path / "lib") == []
 
@@ -127,7 +127,7 @@ def test_html_in_metadata_is_text(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "lib")
     title = "<script>alert('x')</script> & more"
     with opened(folder) as library:
-        library.add(about("p", title=title), posed(KNOT), None, CREDIT)
+        library.add(about("p", title=title), posed(KNOT))
     assert instance_of(folder, "p").title == title
     assert faults(folder) == {}
 
@@ -543,7 +543,7 @@ def test_the_table_has_500_recipes_that_differ() -> None:
     assert len({recipe.about.name for recipe in table}) == 500
     sizes = [recipe.about.name.split("-")[1] for recipe in table]
     assert {size: sizes.count(size) for size in sizes} == dict.fromkeys(
-        ("trivial", "small", "large", "open"), 125
+        ("trivial", "small", "large", "huge"), 125
     )
 
 
