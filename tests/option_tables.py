@@ -21,7 +21,7 @@ SERVICE: Final = DOCS / "service.md"
 COMMANDS: Final = (
     *("solve", "front", "verify", "view", "inspect", "convert"),
     *("build", "tile", "evaluate", "generate"),
-    *("bench", "solvers", "formats", "serve", "keys", "admin", "db", "doctor"),
+    *("bench", "library", "solvers", "formats", "serve", "keys", "admin", "db", "doctor"),
 )
 """The commands whose tables of options are written."""
 _AS_BEFORE: Final = {

@@ -41,6 +41,7 @@ COMMANDS: Final = (
     "evaluate",
     "generate",
     "bench",
+    "library",
     "solvers",
     "formats",
     "targets",
@@ -72,10 +73,11 @@ examples:
 
 exit codes:
   0 done; 1 the plan is invalid, or with --strict not all claims were
-  checked (verify); 2 bad input or usage; 3 proven infeasible; 4 no plan
-  and no proof; 5 something got worse (bench compare, bench run
-  --interleave); 6 something does not work (doctor); 70 a defect of
-  memstow; 130 interrupted; 141 the reader of the output closed it
+  checked (verify), or not all is right, better or reached (library);
+  2 bad input or usage; 3 proven infeasible; 4 no plan and no proof;
+  5 something got worse (bench compare, bench run --interleave);
+  6 something does not work (doctor); 70 a defect of memstow;
+  130 interrupted; 141 the reader of the output closed it
 
 `memstow COMMAND --help` explains a command."""
 

@@ -23,7 +23,7 @@ class Exit(IntEnum):
     DONE = 0
     """A plan was found, or the command succeeded."""
     INVALID = 1
-    """`verify`: the plan breaks the problem's constraints."""
+    """`verify`: the plan breaks the problem's constraints; `library`: not all is right, better or reached."""
     USAGE = 2
     """The input or the arguments are wrong."""
     INFEASIBLE = 3

@@ -14,7 +14,7 @@ from typing import Final
 
 import memstow
 from memstow.planner.bench import external_program
-from memstow.planner.bench.instances import features_of, free_graph_of, problem_of
+from memstow.planner.bench.instances import free_graph_of, problem_of
 from memstow.planner.bench.judgement import Judge, Judgement, Tell, checked_by, judged, judgement_of, outcome
 from memstow.planner.bench.task import SolverRequest, Task, task_from
 from memstow.planner.bench.usage import (
@@ -29,6 +29,7 @@ from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import DeclinedError, InputError, MemstowError, PlugInError
+from memstow.planner.model.features import features_of
 from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.model.options import Bound, Callbacks, Event, Incumbent, Listener, Options, Phase
 from memstow.planner.model.plan import Plan

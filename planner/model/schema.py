@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from memstow.planner.model.front import Front
 from memstow.planner.model.graph import Graph
+from memstow.planner.model.library import LibraryIndex, LibraryInstance
 from memstow.planner.model.loops import Loops
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
@@ -31,6 +32,8 @@ _MODELS: Final[dict[str, type[object]]] = {
     "symbolic": SymbolicProblem,
     "symbolic-plan": SymbolicPlan,
     "symbolic-graph": SymbolicGraph,
+    "library-instance": LibraryInstance,
+    "library-index": LibraryIndex,
 }
 KINDS: Final = tuple(_MODELS)
 

@@ -151,6 +151,8 @@ SCHEMAS = (
     "symbolic",
     "symbolic-plan",
     "symbolic-graph",
+    "library-instance",
+    "library-index",
 )
 
 

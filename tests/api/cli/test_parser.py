@@ -53,7 +53,8 @@ from tests.api.cli.conftest import Cli
         (
             "schema plna",
             "KIND: 'plna' is not one of problem, options, plan, target, graph, front, loops, programs, "
-            "program-plans, symbolic, symbolic-plan, symbolic-graph; did you mean plan?",
+            "program-plans, symbolic, symbolic-plan, symbolic-graph, library-instance, library-index; "
+            "did you mean plan?",
             "memstow schema [KIND]",
         ),
     ],

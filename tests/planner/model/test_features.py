@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.bench.instances import features_of, overlaps
+from memstow.planner.model.features import features_of, overlaps
 from memstow.planner.model.problem import Buffer, Problem, profile
 
 Ranges = list[tuple[int, int]]
