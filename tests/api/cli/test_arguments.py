@@ -106,7 +106,8 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 def test_the_time_that_reading_takes_is_time_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMSTOW_SERVER", raising=False)
     monkeypatch.setattr("time.monotonic", lambda: 107.0)
-    here, there = argparse.Namespace(server=None), argparse.Namespace(server="http://localhost:1")
+    here = argparse.Namespace(server=None, format=None)
+    there = argparse.Namespace(server="http://localhost:1", format=None)
     options = Options(time_limit=10)
     assert less_reading(here, options, FEW_BYTES, 100.0).time_limit == 3
     assert less_reading(here, options, FEW_BYTES, 10.0).time_limit == 0
