@@ -175,9 +175,12 @@ def solved(solver: Any, request: Message, sender: Sender) -> Message:
         None if hint is None else memstow.read_plan(hint, problem, "json"),
         offers.offer,
     )
-    plan = solver.solve(problem, search)
-    if plan is None:
+    try:
+        plan = solver.solve(problem, search)
+    finally:
+        # Also where it raises: what it has offered stays.
         offers.flush()
+    if plan is None:
         return {"kind": "done"}
     if not isinstance(plan, memstow.Plan):
         raise TypeError(f"it returned {type(plan).__name__}, and not a memstow.Plan")
