@@ -167,7 +167,8 @@ def solved(solver: Any, request: Message, sender: Sender) -> Message:
     offers = _Offers(send)
     hint = request["hint"]
     search = Search(
-        request["search_seconds"],
+        # On the clock of both processes: to start and to load it has taken a part of the time.
+        None if request["until"] is None else request["until"] - time.monotonic(),
         request["work"],
         request["seed"],
         request["workers"],

@@ -159,6 +159,18 @@ def test_its_output_does_not_reach_ours(plugins: Plugins, capfd: pytest.CaptureF
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.campaign
+def test_one_that_uses_the_time_it_has_left_is_not_ended(plugins: Plugins) -> None:
+    # To load it takes a part of its time.
+    plugins.solver(
+        "patient",
+        "while search.seconds_left > 0: time.sleep(0.001)\nreturn stacked(problem)",
+        before="time.sleep(2)",
+    )
+    plan, notes = solved("patient", seconds=8.0)
+    assert (plan.objective[0].value, notes) == (250, [])
+
+
 @pytest.mark.parametrize("body", ["while True: pass", "time.sleep(600)", "signal.pause()"])
 def test_one_that_does_not_return_is_ended_at_the_limit(plugins: Plugins, body: str) -> None:
     plugins.solver("endless", body)
