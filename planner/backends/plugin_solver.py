@@ -49,9 +49,9 @@ class PlugInSolver:
         left = _ENDLESS_SECONDS if seconds is None else max(seconds - _CLOSING_SECONDS, 0.0)
         memory = task.memory or int(machine.memory() * _MEMORY_SHARE)
         terms = Terms(time.monotonic() + left, memory, lambda: budget.cancelled)
+        request = _request(task, task.named, seconds, memory, budget)
         process = start(self._plug_in)
         try:
-            request = _request(task, task.named, seconds, memory, budget)
             answer, ended = ask(process, request, terms, reader.read)
             failure = self._failure(answer, ended, reader, budget, is_timed=seconds is not None)
         except PlugInError as error:
@@ -95,7 +95,7 @@ def _request(task: Task, named: Named, seconds: float | None, memory: int, budge
         "call": "solve",
         "memory": memory,
         "seconds": _ENDLESS_SECONDS if seconds is None else seconds,
-        "search_seconds": seconds,
+        "until": None if seconds is None else time.monotonic() + seconds,
         "work": budget.work_left if task.deterministic else None,
         "seed": task.seed,
         "workers": task.workers,

@@ -196,7 +196,7 @@ _BETTER: Final = {"solved": "solved more", "value": "gave better plans", "time":
 
 def duel_sentences(duels: Sequence[Duel]) -> list[str]:
     """What the comparisons show: a sentence for each difference that is hardly chance, one for the others."""
-    told = []
+    sentences = []
     for duel in duels:
         line = duel.line
         if line.chance is None or line.chance >= SIGNIFICANT:
@@ -205,14 +205,14 @@ def duel_sentences(duels: Sequence[Duel]) -> list[str]:
         winner, loser = (duel.second, duel.first) if second_wins else (duel.first, duel.second)
         better, worse = (line.better, line.worse) if second_wins else (line.worse, line.better)
         mean = "" if line.mean is None else f", mean ratio {line.mean if second_wins else 1 / line.mean:.4f}"
-        told.append(
+        sentences.append(
             f"{name(winner)} {_BETTER[line.measure]} than {name(loser)}: on {count(better)} of "
             f"{count(line.instances)} instances, worse on {count(worse)}{mean}, p = {line.chance:.2g}."
         )
-    if len(told) < len(duels):
-        rest = count(len(duels) - len(told))
-        told.append(f"{rest} of {count(len(duels))} comparisons show no difference at {SIGNIFICANT:g}.")
-    return told
+    if len(sentences) < len(duels):
+        rest = count(len(duels) - len(sentences))
+        sentences.append(f"{rest} of {count(len(duels))} comparisons show no difference at {SIGNIFICANT:g}.")
+    return sentences
 
 
 def summary_cells(row: Row) -> tuple[str, ...]:

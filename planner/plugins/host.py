@@ -167,7 +167,8 @@ def solved(solver: Any, request: Message, sender: Sender) -> Message:
     offers = _Offers(send)
     hint = request["hint"]
     search = Search(
-        request["search_seconds"],
+        # On the clock of both processes: to start and to load it has taken a part of the time.
+        None if request["until"] is None else request["until"] - time.monotonic(),
         request["work"],
         request["seed"],
         request["workers"],
@@ -175,9 +176,12 @@ def solved(solver: Any, request: Message, sender: Sender) -> Message:
         None if hint is None else memstow.read_plan(hint, problem, "json"),
         offers.offer,
     )
-    plan = solver.solve(problem, search)
-    if plan is None:
+    try:
+        plan = solver.solve(problem, search)
+    finally:
+        # Also where it raises: what it has offered stays.
         offers.flush()
+    if plan is None:
         return {"kind": "done"}
     if not isinstance(plan, memstow.Plan):
         raise TypeError(f"it returned {type(plan).__name__}, and not a memstow.Plan")

@@ -26,7 +26,7 @@ class Search:
         hint: Plan | None,
         on_plan: Callable[[Plan], None],
     ) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
+        self._end = None if seconds is None else time.monotonic() + max(seconds, 0.0)
         self.work = work
         """Steps of work, as the solver counts them, in a deterministic run; else None."""
         self.seed = seed

@@ -193,16 +193,16 @@ def tiny_problems(features: Collection[str], count: int, seed: int) -> Iterator[
         raise ValueError(f"{', '.join(sorted(unknown))}: use some of {', '.join(FEATURES)}")
     chance = Chance(seed)
     for number in range(count):
-        made = mixed(
+        draft = mixed(
             chance.between(1, _MOST_BUFFERS),
             seed + number,
             features=features,
             horizon=chance.between(2, 6),
             largest=1 << chance.between(1, 7),
         )
-        pools = tuple(replace(pool, cost=0) for pool in made.pools)
-        buffers = tuple(replace(buffer, accesses=None) for buffer in made.buffers)
-        problem = replace(made, pools=pools, buffers=buffers, objective=("peak",), name=None)
+        pools = tuple(replace(pool, cost=0) for pool in draft.pools)
+        buffers = tuple(replace(buffer, accesses=None) for buffer in draft.buffers)
+        problem = replace(draft, pools=pools, buffers=buffers, objective=("peak",), name=None)
         if "capacities" in features and len(pools) == 1 and chance.happens(0.5):
             problem = _with_little_room(chance, problem)
         yield problem
