@@ -139,9 +139,7 @@ def push(
     """Write what is new or better here to a server that takes files by PUT, the index last."""
     site.begin()
     lines = {line.id: line for line in site.index().instances}
-    for difference in diff(folder, site, wanted):
-        if cancel.is_set():
-            break
+    for difference in diff(folder, site, wanted, cancel):
         yield difference
         if difference.side not in ("only here", "better here"):
             continue

@@ -128,6 +128,7 @@ def test_what_was_not_reached_in_time_is_said(cli: Cli, tmp_path: Path) -> None:
         ("verify", folder.path),
         ("fetch", tmp_path / "other", folder.path),
         ("generate", tmp_path / "new"),
+        ("diff", tmp_path / "other", folder.path),
     ):
         ran = cli("library", *words, "--time-limit", "0")
         assert ran.code == Exit.INVALID, words
