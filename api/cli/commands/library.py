@@ -302,7 +302,8 @@ def _take(args: argparse.Namespace, into: str, source: "Folder | RemoteLibrary")
     from memstow.planner.instance_library.records import fetch, opened
 
     def run(cancel: threading.Event) -> "tuple[list[Fetched], bool]":
-        taken = []
+        taken: list[Fetched] = []
+        source.ids()  # Where there is none, nothing is made.
         with opened(_folder(into, may_be_new=True)) as library:
             library.put_index()
             for one in fetch(library, source, _wanted(args), cancel):
