@@ -100,14 +100,15 @@ class RemoteLibrary:
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file."""
-        self._answer(Request(f"{self._url}/{path}", data=data, method="PUT"), path, _PIECE)  # noqa: S310
+        self._answer("PUT", path, _PIECE, data)
 
     def _get(self, path: str, limit: int) -> bytes:
-        return self._answer(Request(f"{self._url}/{path}"), path, limit)  # noqa: S310 - see is_url
+        return self._answer("GET", path, limit, None)
 
-    def _answer(self, request: Request, path: str, limit: int) -> bytes:
+    def _answer(self, method: str, path: str, limit: int, body: bytes | None) -> bytes:
         data = b""
         try:
+            request = Request(f"{self._url}/{path}", data=body, method=method)  # noqa: S310 - see is_url
             with self._opener.open(request, timeout=self._left(path)) as answer:
                 while piece := answer.read1(_PIECE):
                     data += piece
@@ -119,7 +120,7 @@ class RemoteLibrary:
             if error.code == http.client.NOT_FOUND:
                 raise refused(f"{self._url}/{path}", _NOT_FOUND, "the server has no such file") from None
             self._fail(path, f"the server answers {error.code} {error.reason}")
-        except (URLError, http.client.HTTPException, OSError) as error:
+        except (URLError, http.client.HTTPException, OSError, ValueError) as error:
             self._fail(path, str(getattr(error, "reason", error)))
         return data
 
@@ -139,9 +140,7 @@ def push(
     """Write what is new or better here to a server that takes files by PUT, the index last."""
     site.begin()
     lines = {line.id: line for line in site.index().instances}
-    for difference in diff(folder, site, wanted):
-        if cancel.is_set():
-            break
+    for difference in diff(folder, site, wanted, cancel):
         yield difference
         if difference.side not in ("only here", "better here"):
             continue

@@ -46,7 +46,7 @@ LARGEST_FILE: Final = 64 << 20
 """Of a document, unpacked, of a plan and of a proof."""
 LARGEST_PLAIN: Final = 1 << 20
 """Documents of more bytes are packed."""
-MOST_INSTANCES: Final = 100_000
+MOST_INSTANCES: Final = 10_000
 PATIENCE: Final = 10.0
 """Seconds that a writer waits for another."""
 

@@ -25,6 +25,7 @@ from memstow.planner.proofs.check import BY_PROOF, CheckedProof, check_proof, wi
 from memstow.planner.proofs.prove import why_not
 from memstow.planner.solve.one_run import NO_TIME
 from memstow.planner.solve.problem_plans import assembled
+from memstow.planner.solve.schedules import NOTHING, with_order_bound
 from memstow.planner.verify import Standing, Subject, Verdict, judge
 
 _MOST_REPORTED: Final = 5
@@ -81,7 +82,11 @@ def complete(posed: Posed, plan: Plan) -> Plan:
     place_of = {place.buffer: place for place in plan.placements}
     places = tuple(place_of[buffer.id] for buffer in problem.buffers)
     full = assembled(problem, Options(), places, "", None, NO_TIME)
-    return replace(full, schedule=plan.schedule, solver=None)
+    full = replace(full, schedule=plan.schedule, solver=None)
+    if isinstance(posed.document, Graph) and not judge(posed.document, full).valid:
+        # What holds in this order need not hold in others.
+        return with_order_bound(posed.document, full, NOTHING)
+    return full
 
 
 def judged(posed: Posed, answer: Answer, cancel: threading.Event = NEVER) -> Judged:

@@ -370,6 +370,8 @@ def verify(
     """Check each instance, then duplicates and the index, which is last; `cancel` ends it before that."""
     instances: dict[str, LibraryInstance] = {}
     for name in folder.ids():
+        if cancel.is_set():
+            return
         try:
             instances[name] = instance_of(folder, name)
         except InputError as error:
@@ -429,10 +431,14 @@ class Difference:
     says: str = ""
 
 
-def diff(here: Source, there: Source, wanted: Callable[[str], bool]) -> Iterator[Difference]:
-    """The differences, by what the metadata say."""
+def diff(
+    here: Source, there: Source, wanted: Callable[[str], bool], cancel: threading.Event = NEVER
+) -> Iterator[Difference]:
+    """The differences, by what the metadata say, until `cancel` is set."""
     mine, theirs = set(here.ids()), set(there.ids())
     for name in sorted(mine | theirs):
+        if cancel.is_set():
+            return
         if not wanted(name):
             continue
         if name not in theirs:

@@ -308,7 +308,7 @@ _FAMILIES: Final = (
     ),
     _Family(
         "lifted",
-        "buffers at least, of crowded kernels, lifted",
+        "or more buffers of crowded kernels",
         "A small kernel that leaves no byte free, scaled, mirrored and repeated, with bridges in between.",
         5,
         {"trivial": 13, "small": 40, "large": 160, "huge": 1000},

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from memstow.planner.show.formatting import plain, table
 if TYPE_CHECKING:
     from memstow.api.cli.remote_library import RemoteLibrary
     from memstow.planner.instance_library.folder import Folder
-    from memstow.planner.instance_library.records import Credit, Fetched
+    from memstow.planner.instance_library.records import Credit, Difference, Fetched
     from memstow.planner.model.library import LibraryInstance
 
 _STATES: Final = ("open", "claimed", "proven", "infeasible")
@@ -130,10 +130,7 @@ def run_generate(args: argparse.Namespace) -> int:
 
     reached, code = _within(args.time_limit, run)
     print(f"{reached:,} of {len(names):,} instances are there")
-    if reached < len(names) and code == Exit.DONE:
-        print_error("time is up; the same command goes on from here")
-        return Exit.INVALID
-    return code
+    return _ended(code, reached == len(names), "the same command goes on from here")
 
 
 def run_add(args: argparse.Namespace) -> int:
@@ -220,9 +217,8 @@ def run_verify(args: argparse.Namespace) -> int:
 
     (checked, wrong, is_done), code = _within(args.time_limit, run)
     print(f"{checked:,} instances checked, {f'{wrong:,}' if wrong else 'no'} faults")
-    if not is_done and code == Exit.DONE:
-        print_error("time is up; the rest was not checked")
-    return code if code != Exit.DONE else Exit.INVALID if wrong or not is_done else Exit.DONE
+    code = _ended(code, is_done, "the rest was not checked")
+    return Exit.INVALID if wrong and code == Exit.DONE else code
 
 
 def run_list(args: argparse.Namespace) -> int:
@@ -260,11 +256,11 @@ def run_diff(args: argparse.Namespace) -> int:
     """Show how two libraries differ."""
     from memstow.planner.instance_library.records import diff
 
-    def run(_cancel: threading.Event) -> None:
-        for one in diff(_folder(args.folder), _library_at(args.other, args.time_limit), _wanted(args)):
-            print(plain(f"{one.name}: {one.side}{': ' if one.says else ''}{one.says}"))
+    def differences(cancel: threading.Event) -> "Iterator[Difference]":
+        other = _library_at(args.other, args.time_limit)
+        return diff(_folder(args.folder), other, _wanted(args), cancel)
 
-    return _within(args.time_limit, run)[1]
+    return _print_differences(args, differences, "not all was compared")
 
 
 def run_fetch(args: argparse.Namespace) -> int:
@@ -281,12 +277,24 @@ def run_push(args: argparse.Namespace) -> int:
         return _take(args, args.other, _folder(args.folder))
     from memstow.api.cli.remote_library import push
 
-    def run(cancel: threading.Event) -> None:
-        site = _site(args.other, args.time_limit)
-        for one in push(_folder(args.folder), site, _wanted(args), cancel):
-            print(plain(f"{one.name}: {one.side}{': ' if one.says else ''}{one.says}"), flush=True)
+    def differences(cancel: threading.Event) -> "Iterator[Difference]":
+        return push(_folder(args.folder), _site(args.other, args.time_limit), _wanted(args), cancel)
 
-    return _within(args.time_limit, run)[1]
+    return _print_differences(args, differences, "the same command goes on from here")
+
+
+def _print_differences(
+    args: argparse.Namespace, differences: "Callable[[threading.Event], Iterator[Difference]]", rest: str
+) -> int:
+    """Print each difference as it comes; `rest`: what is said where that ended early."""
+
+    def run(cancel: threading.Event) -> bool:
+        for one in differences(cancel):
+            print(plain(f"{one.name}: {one.side}{': ' if one.says else ''}{one.says}"), flush=True)
+        return not cancel.is_set()
+
+    is_done, code = _within(args.time_limit, run)
+    return _ended(code, is_done, rest)
 
 
 def _take(args: argparse.Namespace, into: str, source: "Folder | RemoteLibrary") -> int:
@@ -294,7 +302,8 @@ def _take(args: argparse.Namespace, into: str, source: "Folder | RemoteLibrary")
     from memstow.planner.instance_library.records import fetch, opened
 
     def run(cancel: threading.Event) -> "tuple[list[Fetched], bool]":
-        taken = []
+        taken: list[Fetched] = []
+        source.ids()  # Where there is none, nothing is made.
         with opened(_folder(into, may_be_new=True)) as library:
             library.put_index()
             for one in fetch(library, source, _wanted(args), cancel):
@@ -306,9 +315,8 @@ def _take(args: argparse.Namespace, into: str, source: "Folder | RemoteLibrary")
     (taken, is_late), code = _within(args.time_limit, run)
     outcomes = [one.outcome for one in taken]
     print(", ".join(f"{outcomes.count(what):,} {what}" for what in ("new", "better", "kept", "refused")))
-    if is_late and code == Exit.DONE:
-        print_error("time is up; the same command goes on from here")
-    return Exit.INVALID if code == Exit.DONE and (is_late or "refused" in outcomes) else code
+    code = _ended(code, not is_late, "the same command goes on from here")
+    return Exit.INVALID if "refused" in outcomes and code == Exit.DONE else code
 
 
 # What the actions share.
@@ -337,6 +345,14 @@ def _within(seconds: float | None, work: Callable[[threading.Event], _Result]) -
     result = call.run(None)
     is_interrupted = call.interrupted and not late.is_set()
     return result, Exit.INTERRUPTED if is_interrupted else Exit.DONE
+
+
+def _ended(code: Exit, is_done: bool, rest: str) -> Exit:
+    """The exit code of a call that may have ended early, which is said."""
+    if is_done:
+        return code
+    print_error(f"{'interrupted' if code == Exit.INTERRUPTED else 'time is up'}: {rest}")
+    return Exit.INVALID if code == Exit.DONE else code
 
 
 def _folder(path: str, *, may_be_new: bool = False) -> "Folder":

@@ -128,6 +128,7 @@ def test_what_was_not_reached_in_time_is_said(cli: Cli, tmp_path: Path) -> None:
         ("verify", folder.path),
         ("fetch", tmp_path / "other", folder.path),
         ("generate", tmp_path / "new"),
+        ("diff", tmp_path / "other", folder.path),
     ):
         ran = cli("library", *words, "--time-limit", "0")
         assert ran.code == Exit.INVALID, words
@@ -220,8 +221,10 @@ def test_a_server_is_not_trusted(cli: Cli, tmp_path: Path, monkeypatch: pytest.M
     refused({}, "answers 500", 500)
     monkeypatch.setattr(remote_library, "LARGEST_INDEX", 100)
     refused({}, "more than 100 bytes")
-    gone = cli("library", "fetch", tmp_path / "other", "http://127.0.0.1:1/lib", "--time-limit", "5")
-    assert gone.code == Exit.USAGE
+    for url in ("http://127.0.0.1:1/lib", "http://[::1", "http://", "http://a b/", "file:///etc"):
+        gone = cli("library", "fetch", tmp_path / "third", url, "--time-limit", "5")
+        assert gone.code == Exit.USAGE, url
+    assert not (tmp_path / "third").exists()
 
 
 def test_the_schemas_describe_what_is_written(cli: Cli, tmp_path: Path) -> None:

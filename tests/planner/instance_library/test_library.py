@@ -28,7 +28,7 @@ from memstow.planner.instance_library.records import (
     opened,
     posed,
 )
-from memstow.planner.instance_library.standard import generate, recipes
+from memstow.planner.instance_library.standard import first_answer, generate, recipes
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Exhausted, Model, Plan, Refuted
@@ -36,6 +36,7 @@ from memstow.planner.model.problem import Buffer, Pool, Problem, spans
 from tests.planner.instance_library.libraries import (
     CREDIT,
     KNOT,
+    WORK,
     Document,
     about,
     add,
@@ -76,6 +77,28 @@ def test_graphs_have_records_too(tmp_path: Path) -> None:
     instance = instance_of(folder, "net")
     assert (instance.kind, instance.features["operators"]) == ("graph", 12)
     assert instance.best
+    assert faults(folder) == {}
+
+
+def test_a_bare_plan_of_a_graph_has_no_bound_of_its_own_order(tmp_path: Path) -> None:
+    document = with_order(graph(40, 1, family="wiring"), "free")
+    listed = first_answer(posed(with_order(document, "given")), WORK)
+    assert listed is not None
+    assert listed.plan.objective[0].bound > 0
+    bare = Plan(status=Status.FEASIBLE, placements=listed.plan.placements, schedule=listed.plan.schedule)
+    folder = Folder(tmp_path / "lib")
+    with opened(folder) as library:
+        add(library, "net", document, solved=False)
+        library.submit("net", Answer(bare), CREDIT)
+        worse = library.instances["net"].best[0]
+        assert (worse.value, worse.bound) == (listed.plan.objective[0].value, 0)
+        # As a plan of the graph, its bound is a lie.
+        with pytest.raises(InputError, match="this order alone"):
+            library.submit("net", Answer(listed.plan), CREDIT)
+        best = first_answer(posed(document), WORK)
+        assert best is not None
+        assert library.submit("net", best, CREDIT) == ("value", "bound")
+        assert library.instances["net"].best[0].value < worse.value
     assert faults(folder) == {}
 
 
