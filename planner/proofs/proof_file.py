@@ -13,7 +13,7 @@ class Proof:
     """What a proof that was written shows."""
 
     bound: int
-    """No plan is below in the first term of the objective; if nothing fits, one more than no peak is."""
+    """No plan is below it in the first term of the objective; where nothing fits, no peak would be."""
     steps: int
     size: int
     sha256: str
