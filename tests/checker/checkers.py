@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from memstow.planner.formats.native import write_document
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.proofs.prove import why_not
 from tests.problems import costly_problem, random_problem
 
@@ -124,12 +125,26 @@ def tiny_problem(rng: Random) -> Problem:
 def tiny_costs(rng: Random) -> Problem:
     """The same with little room and costs on most overlaps."""
     while True:
-        problem = costly_problem(rng, 6)
+        problem = _shared(rng) if rng.random() < 0.3 else costly_problem(rng, 6)
         peak = "max_peak" if len(problem.pools) > 1 else "peak"
         terms = rng.choice((("reuse_cost",), ("reuse_cost", peak), (peak, "reuse_cost")))
         problem = replace(problem, objective=terms)
         if why_not(problem) is None:
             return problem
+
+
+def _shared(rng: Random) -> Problem:
+    """Buffers that live one after the other, of which few fit beside each other: many cores, and a tree."""
+    buffers = [
+        Buffer(id=f"b{i}", size=rng.choice((1, 1, 2)), lifetime=(i, i + 1)) for i in range(rng.randint(4, 7))
+    ]
+    costs = [
+        ReuseCost(buffers=(one.id, other.id), cost=rng.randint(0, 4))
+        for one, other in combinations(buffers, 2)
+        if rng.random() < 0.9
+    ]
+    pool = Pool(id="m", capacity=rng.choice((2, 2, 3)))
+    return Problem(buffers=buffers, pools=[pool], reuse_costs=costs)
 
 
 def document_of(problem: Problem) -> bytes:
