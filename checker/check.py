@@ -599,13 +599,13 @@ class Proof:
         if kind == 2:
             weights: list[tuple[int, int]] = []
             self.ascending(lambda number: weights.append((number, self.amount())), len(self.cores))
-            asked = Counter[int]()
+            taken = Counter[int]()
             for number, weight in weights:
                 able = [k for k in self.core(number, height, paid) if k not in excluded]
                 require(bool(able), "a core of which nothing can be paid")
                 for k in able:
-                    asked[k] += weight
-                    require(asked[k] <= prices[k], "more than a pair costs")
+                    taken[k] += weight
+                    require(taken[k] <= prices[k], "more than a pair costs")
             return sure + sum(weight for _, weight in weights)
         require(kind == 1, "an unknown node")
         least = inf

@@ -327,10 +327,10 @@ class _Writer:
             return None
         if len(kept) > MOST_BUFFERS and len(kept) == len(self._sized):
             return None
-        asked = self._question(height, kept)
-        if asked is None:
+        posed = self._question(height, kept)
+        if posed is None:
             return None
-        question, end = asked
+        question, end = posed
         file = ProofFile(self._path, self._digest)
         most = height if self._several else min(height, end)
         proven = file.refute(question, end, most, self._several, self._budget if budget is None else budget)
@@ -351,9 +351,9 @@ class _Writer:
             known = fixed
             is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
             if cost > fixed and open_pairs and is_small:
-                asked = self._question(height, self._sized)
-                if asked is not None:
-                    question, end = asked
+                posed = self._question(height, self._sized)
+                if posed is not None:
+                    question, end = posed
                     end = end if self._several else min(height, end)
                     known = proof.raise_bound(question, end, height, cost, self._budget)
             shown.append(known)

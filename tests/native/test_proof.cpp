@@ -97,9 +97,9 @@ std::optional<Bytes> least_cost(const proof::Question& question, const std::vect
             fits = fits && (tie.to > i || offsets[tie.to] == at + tie.distance);
         if (!fits) continue;
         offsets.push_back(at);
-        const auto found = least_cost(question, pairs, height, offsets);
+        const auto below = least_cost(question, pairs, height, offsets);
         offsets.pop_back();
-        if (found) least = std::min(least.value_or(*found), *found);
+        if (below) least = std::min(least.value_or(*below), *below);
     }
     return least;
 }

@@ -220,19 +220,19 @@ CostProof::Attempt CostProof::attempt(const Place& place, const Pairs& apart, st
     Bytes room = place.end;
     for (const Range& range : place.question.reserved)
         room -= std::max(std::min(range.end, place.end) - range.begin, Bytes{0});
-    const Question question = place.question.apart(pairs, lays_ ? 0 : std::max(room, Bytes{1}));
+    const Question question = place.question.kept_apart(pairs, lays_ ? 0 : std::max(room, Bytes{1}));
     budget.count(std::int64_t{question.count()} * question.count() + count_of(pairs));
-    Attempt made;
+    Attempt tried;
     Budget part(-1, most_work, &budget);
-    ProofSearch search(question, made.steps, part);
+    ProofSearch search(question, tried.steps, part);
     const Outcome outcome = search.refute(place.end, place.height);
     budget.count(part.work());
-    made.work = part.work();
-    made.proven = outcome == Outcome::proven;
-    made.layout = outcome == Outcome::layout;
-    if (!made.proven) made.steps = ProofFile();
-    for (const Index k : search.used()) made.used.push_back(apart[k]);
-    return made;
+    tried.work = part.work();
+    tried.proven = outcome == Outcome::proven;
+    tried.layout = outcome == Outcome::layout;
+    if (!tried.proven) tried.steps = ProofFile();
+    for (const Index k : search.used()) tried.used.push_back(apart[k]);
+    return tried;
 }
 
 // The same with fewer pairs, as far as that is found soon.
@@ -263,14 +263,14 @@ CostProof::Attempt CostProof::smaller(const Place& place, Attempt best, Budget& 
 // Some of these pairs are paid: which, and which of the rest, and so on. Whether there are any.
 CostProof::Answer CostProof::find_cores(const Place& place, Pairs apart, Budget& budget) {
     for (bool any = false; !budget.spent(); any = true) {
-        Attempt made = attempt(place, apart, effort_, budget);
-        if (!made.proven) return any ? Answer::cores : made.layout ? Answer::layout : Answer::none;
-        made = smaller(place, std::move(made), budget);
-        std::size_t kept = made.steps.kept_bytes();
+        Attempt tried = attempt(place, apart, effort_, budget);
+        if (!tried.proven) return any ? Answer::cores : tried.layout ? Answer::layout : Answer::none;
+        tried = smaller(place, std::move(tried), budget);
+        std::size_t kept = tried.steps.kept_bytes();
         for (const Core& core : cores_) kept += core.steps.kept_bytes();
-        if (made.used.empty() || kept > kMostKept) return Answer::layout;
-        apart = without(apart, made.used);
-        cores_.push_back({std::move(made.used), place.height, std::move(made.steps), std::nullopt});
+        if (tried.used.empty() || kept > kMostKept) return Answer::layout;
+        apart = without(apart, tried.used);
+        cores_.push_back({std::move(tried.used), place.height, std::move(tried.steps), std::nullopt});
     }
     return Answer::none;
 }

@@ -237,7 +237,7 @@ ProofSearch::Refutation ProofSearch::crowded(std::vector<Index> crowd, Bytes beg
 }
 
 void ProofSearch::use(Pairs& used, Index i, Index j) const {
-    const Index pair = question_.apart(i, j);
+    const Index pair = question_.apart_pair(i, j);
     if (pair < 0) return;
     const auto place = std::lower_bound(used.begin(), used.end(), pair);
     if (place == used.end() || *place != pair) used.insert(place, pair);
@@ -247,7 +247,8 @@ void ProofSearch::use(Pairs& used, Index i, Index j) const {
 void ProofSearch::drop_pairs(std::vector<Index>& crowd, Bytes begin, Bytes end) const {
     if (!question_.has_apart()) return;
     const auto pairs_of = [&](Index i) {
-        return std::count_if(crowd.begin(), crowd.end(), [&](Index j) { return question_.apart(i, j) >= 0; });
+        return std::count_if(crowd.begin(), crowd.end(),
+                             [&](Index j) { return question_.apart_pair(i, j) >= 0; });
     };
     std::vector<std::pair<std::int64_t, Index>> most;
     for (const Index i : crowd) most.emplace_back(-pairs_of(i), i);

@@ -24,7 +24,8 @@ class ProofSearch {
     Outcome refute(Bytes end, Bytes height);
 
     std::int64_t nodes() const { return nodes_; }
-    // Pairs that are apart only because of a list (`Question::apart`), and that the proof needs; ascending.
+    // Pairs that are apart only because of a list (`Question::kept_apart`), and that the proof needs;
+    // ascending.
     const std::vector<Index>& used() const { return used_; }
 
   private:

@@ -65,7 +65,7 @@ void Question::find_rows_of() {
     }
 }
 
-Question Question::apart(const std::vector<Pair>& pairs, Bytes above) const {
+Question Question::kept_apart(const std::vector<Pair>& pairs, Bytes above) const {
     Question all = *this;
     const auto tied = [&](Index i, Index j) {
         return std::any_of(ties[i].begin(), ties[i].end(), [&](const Tie& tie) { return tie.to == j; });
@@ -85,7 +85,7 @@ Question Question::apart(const std::vector<Pair>& pairs, Bytes above) const {
     std::vector<search::IndexSet> together(items.size(), search::IndexSet(items.size()));
     std::int64_t steps = 0;
     for (const auto& [i, j] : pairs) {
-        if (together[i].has(j) || all.apart(i, j) < 0) continue;
+        if (together[i].has(j) || all.apart_pair(i, j) < 0) continue;
         if (steps > kMostRowSteps) {
             all.rows.push_back({std::min(i, j), std::max(i, j)});
             continue;

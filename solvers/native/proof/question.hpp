@@ -48,12 +48,12 @@ class Question {
     // The same with conflicts between those of these pairs that have none; which is a pair's place in the
     // list.
     // A clique that is larger than `above` shows most.
-    Question apart(const std::vector<Pair>& pairs, Bytes above) const;
+    Question kept_apart(const std::vector<Pair>& pairs, Bytes above) const;
 
     Index count() const { return count_of(items); }
     bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
     // Where in the list the two are that are apart only because of it; -1: they are not.
-    Index apart(Index i, Index j) const {
+    Index apart_pair(Index i, Index j) const {
         if (apart_.empty()) return -1;
         const auto known = apart_.find(key(i, j));
         return known == apart_.end() ? -1 : known->second;
