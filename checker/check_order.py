@@ -702,7 +702,7 @@ class Proof:
         """The chains less what is saved, at least."""
         program = self.program
         if self.number(2):
-            require(depth < 900, "too deep")
+            require(depth < 500, "too deep")
             chosen = program.pairs[v][self.number(len(program.pairs[v]))]
             require(chosen in opened, "a pair that is not open")
             others = [pair for pair in opened if pair != chosen]

@@ -1125,12 +1125,12 @@ class Proof {
 
     // The least that the operator needs if it can save with these pairs alone.
     Bytes least_of(Index v, const Between& between, Bytes always, const Indices& open, int depth) {
-        constexpr int kDeepest = 1000;
+        constexpr int kDeepest = 500;
         const auto& pairs = whole_.pairs[v];
         const Number kind = file_.number();
         if (kind == 1) {
             const Number k = file_.number();
-            if (depth > kDeepest) fail("cases within cases, too deep");
+            if (depth >= kDeepest) fail("cases within cases, too deep");
             if (k >= pairs.size() || !has(open, static_cast<Index>(k)))
                 fail("a pair that is not in question");
             Indices others, with;

@@ -258,6 +258,23 @@ def test_rules_outside_of_their_conditions(
     assert (verdict.code, why in verdict.words) == (WRONG, True), verdict
 
 
+def test_cases_end_before_the_stack_does(checker: Batch, tmp_path: Path) -> None:
+    letters = [chr(ord("a") + k) for k in range(26)], [chr(ord("A") + k) for k in range(26)]
+    graph = graph_of(
+        dict.fromkeys([*letters[0], *letters[1]], 1),
+        {"V": ("".join(letters[0]), "".join(letters[1]))},
+        inputs=letters[0],
+        outputs=letters[1],
+    )
+    wide = [[source, target] for source in letters[0] for target in letters[1]]
+    graph["operators"][0]["in_place"] = wide
+    places = {name: k for k, name in enumerate([*letters[0], *letters[1]])}
+    # Each pair is left out in turn.
+    numbers = [2, 0, *(number for k in range(600) for number in (1, k))]
+    verdict = both(checker, tmp_path, files_of(graph, placed("V", **places), numbers))
+    assert (verdict.code, "too deep" in verdict.words) == (WRONG, True)
+
+
 def test_what_is_left_out_and_backwards(checker: Batch, tmp_path: Path) -> None:
     program = program_of(json.dumps(EXAMPLE).encode())
     for backwards in (False, True):
