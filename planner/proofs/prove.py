@@ -516,23 +516,31 @@ def _lives(buffer: Buffer) -> Sequence[Range]:
 
 def moments_of(buffers: Sequence[Buffer]) -> list[list[int]]:
     """The greatest sets of buffers that are live at one time, each ascending."""
+    return [sorted(live) for live, _ in _live_sets(buffers)]
+
+
+def _live_sets(buffers: Sequence[Buffer]) -> Iterator[tuple[set[int], int]]:
+    """These sets and their bytes, by time. A set is the same object each time, since all may be too many."""
     always = [i for i, buffer in enumerate(buffers) if buffer.lifetime == ALWAYS]
     begins, ends = dict[int, list[int]](), dict[int, list[int]]()
     for i, buffer in enumerate(buffers):
         for begin, end in merged(_lives(buffer)):
             begins.setdefault(begin, []).append(i)
             ends.setdefault(end, []).append(i)
-    live, grown, moments = set(always), bool(always), list[list[int]]()
+    live, grown, size = set(always), bool(always), sum(buffers[i].size for i in always)
     for time in sorted(begins.keys() | ends.keys()):
         if time in ends:
             if grown:
-                moments.append(sorted(live))
+                yield live, size
             live.difference_update(ends[time])
+            size -= sum(buffers[i].size for i in ends[time])
             grown = False
         if time in begins:
             live.update(begins[time])
+            size += sum(buffers[i].size for i in begins[time])
             grown = True
-    return moments or ([always] if always else [])
+    if always and not ends:
+        yield live, size
 
 
 def _fullest(problem: Problem) -> list[int]:
@@ -541,9 +549,6 @@ def _fullest(problem: Problem) -> list[int]:
     exempt |= {name for pair in problem.in_place for name in (pair.input, pair.output)}
     exempt |= {problem.buffers[i].id for group in _groups(problem) for i, _ in group}
     kept = [i for i, buffer in enumerate(problem.buffers) if buffer.id not in exempt]
-    moments = moments_of([problem.buffers[i] for i in kept])
-
-    def live(moment: list[int]) -> int:
-        return sum(problem.buffers[kept[i]].size for i in moment)
-
-    return [kept[i] for i in max(moments, key=live, default=[])]
+    buffers = [problem.buffers[i] for i in kept]
+    most = max((size for _, size in _live_sets(buffers)), default=0)
+    return next((sorted(kept[i] for i in live) for live, size in _live_sets(buffers) if size == most), [])

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -646,6 +647,24 @@ def test_what_says_nothing_is_not_written(tmp_path: Path) -> None:
     path = str(tmp_path / "plan.proof")
     assert prove_within(ring, answer, document_of(ring), path, Budget(-1.0, 0)) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_fullest_moment_is_kept_not_all(tmp_path: Path) -> None:
+    buffers = tuple(Buffer(id=f"{i}", size=1, lifetime=(i, i + 3000)) for i in range(6000))
+    problem = Problem(buffers=buffers)
+    answer = plan(problem, Options(deterministic=True))
+    without = replace(answer, objective=(replace(answer.objective[0], certificate=None),))
+    tracemalloc.start()
+    try:
+        proof = prove_within(
+            problem, without, document_of(problem), str(tmp_path / "plan.proof"), Budget(-1.0, 1_000_000)
+        )
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert proof is not None
+    assert proof.bound == 3000
+    assert most < 40 << 20, "the sets of 3,000 moments take 70 MiB"
 
 
 FORGED = "x\n\x1b[2J\u009b\u202e\ufeff\U000e0001\u00e9\n  verified: peak 10 is least"
