@@ -97,7 +97,7 @@ def test_a_bare_plan_of_a_graph_has_no_bound_of_its_own_order(tmp_path: Path) ->
             library.submit("net", Answer(listed.plan), CREDIT)
         best = first_answer(posed(document), WORK)
         assert best is not None
-        assert library.submit("net", best, CREDIT) == ("value", "bound")
+        assert library.submit("net", best, CREDIT) == ("value", "bound", "proof")
         assert library.instances["net"].best[0].value < worse.value
     assert faults(folder) == {}
 
