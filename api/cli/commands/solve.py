@@ -560,6 +560,7 @@ def _remote(
     with client:
         name = job_name(document, args.file)
         plan = solve(client, document, options, hear, cancel.is_set, name, on_proof)
+    plan = replace(plan, proof_sha256=None)  # What it names is not here, and about bytes of the service.
     if plan.status in PLANNED:
         from memstow.planner.verify import verify
 

@@ -122,6 +122,26 @@ def test_a_plan_of_a_service_that_is_wrong_is_refused(
     assert not (tmp_path / "plan.json").exists()
 
 
+def test_a_plan_of_a_service_names_no_proof_that_is_not_here(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memstow.api.client import runs
+
+    def solved(*arguments: Any) -> Plan:
+        *_, on_proof = arguments
+        if on_proof is not None:
+            on_proof(None)
+        plan = memstow.plan(memstow.read_problem(three.read_bytes(), "json"))
+        return replace(plan, proof_sha256="0" * 64)
+
+    monkeypatch.setattr(runs, "solve", solved)
+    service = ("--server", "http://localhost:1")
+    assert solve_and_prove(cli, three, *service)[0] == Exit.DONE
+    assert cli("solve", three, *service, "--output", tmp_path / "alone.json").code == Exit.DONE
+    for name in ("plan.json", "alone.json"):
+        assert "proof_sha256" not in (tmp_path / name).read_text()
+
+
 def test_files_of_others_stay(cli: Cli, three: Path, tmp_path: Path) -> None:
     mine = tmp_path / "plan.proof.unfinished"
     mine.write_text("mine")
