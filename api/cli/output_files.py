@@ -55,7 +55,7 @@ def replace_files(contents: Mapping[str | os.PathLike[str], bytes]) -> None:
     """
     scratches: dict[str, str] = {}
     path: str | os.PathLike[str] = ""
-    with _ending_signals_held() as held:
+    with ending_signals_held() as held:
         try:
             for path, data in contents.items():
                 if held:
@@ -98,20 +98,27 @@ _ENDING: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGXCPU)
 
 
 @contextmanager
-def _ending_signals_held() -> Iterator[list[int]]:
+def ending_signals_held(hurry: Callable[[], object] = bool) -> Iterator[list[int]]:
     """Let signals that end the process wait; yields those that have come, which end it afterwards.
+
+    `hurry` is called when one comes: what is under way may end early.
 
     Other threads than the main one cannot change what a signal does: there none is held.
     """
     held: list[int] = []
     before: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None] = {}
+
+    def hold(number: int, _: FrameType | None) -> None:
+        held.append(number)
+        hurry()
+
     try:
         if threading.current_thread() is threading.main_thread():
             for number in _ENDING:
                 handler = signal.getsignal(number)
                 if handler in (signal.SIG_DFL, signal.default_int_handler):
                     before[number] = handler
-                    signal.signal(number, lambda number, _: held.append(number))
+                    signal.signal(number, hold)
         yield held
     finally:
         for number, handler in before.items():

@@ -8,7 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api import options
-from memstow.api.cli.output_files import STDOUT, refuse_one_file_twice, refuse_unwritable, write_out
+from memstow.api.cli.output_files import (
+    STDOUT,
+    ending_signals_held,
+    refuse_one_file_twice,
+    refuse_unwritable,
+    write_out,
+)
 from memstow.api.cli.search_arguments import server_of
 from memstow.api.cli.terminal import Interruptible, print_error
 from memstow.planner.model import PLANNED, Status
@@ -179,7 +185,7 @@ def write_received(
     if proof is None:
         return plan, _shown(plan, args.proof, None, "")
     proof = proof_about(data, proof)
-    with draft_of(args.proof) as draft:
+    with ending_signals_held(), draft_of(args.proof) as draft:  # else the draft would stay
         write_out(proof, draft)
         checked = _checked(plan, data, draft)
         if not checked.shows:
@@ -200,7 +206,8 @@ def _run(work: "Callable[[], _Written]", budget: "Budget") -> _Written:
         with cancelling(budget, cancel):
             return work()
 
-    return Interruptible(within).run(None)
+    with ending_signals_held(budget.cancel):  # else a draft would stay
+        return Interruptible(within).run(None)
 
 
 def _steps(count: int) -> str:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -17,6 +20,7 @@ from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
 from tests.checker.checkers import VERIFIED, WEAKER, second
 from tests.checker.pseudo_boolean import accepts
+from tests.waiting import PATIENCE, wait_for
 
 
 def written(folder: Path) -> tuple[bytes, bytes, bytes]:
@@ -140,6 +144,35 @@ def test_a_plan_of_a_service_names_no_proof_that_is_not_here(
     assert cli("solve", three, *service, "--output", tmp_path / "alone.json").code == Exit.DONE
     for name in ("plan.json", "alone.json"):
         assert "proof_sha256" not in (tmp_path / name).read_text()
+
+
+SLOW = """
+import os, sys, time
+from memstow.api.cli.main import main
+from memstow.planner.proofs import prove
+
+def slowly(problem, plan, document, path, budget):
+    draft = prove.draft_of(path)
+    try:
+        with open(draft, "x"):
+            while not budget.spent:
+                time.sleep(0.01)
+    finally:
+        os.remove(draft)
+
+prove.prove_within = slowly
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_process_leaves_no_draft(three: Path, tmp_path: Path, number: int) -> None:
+    words = ("solve", three, "--time-limit", "600", "--proof", tmp_path / "plan.proof", "--output", "-")
+    with subprocess.Popen([sys.executable, "-c", SLOW, *words], stdout=subprocess.DEVNULL) as process:
+        wait_for(lambda: list(tmp_path.glob(".*.unfinished")), "a draft")
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == -number
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_files_of_others_stay(cli: Cli, three: Path, tmp_path: Path) -> None:
