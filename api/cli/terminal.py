@@ -162,7 +162,7 @@ class Progress(Line):
         if self._value is not None and self._bound is not None:
             gap = (self._value - self._bound) / self._value if self._value > self._bound else 0.0
             parts.append(f"gap {percent(gap)}")
-        return "  ".join([*parts, self._phase, f"{elapsed:.1f} s"])
+        return "  ".join([*parts, plain(self._phase, most=40), f"{elapsed:.1f} s"])
 
 
 Result = TypeVar("Result")

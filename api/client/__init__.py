@@ -118,7 +118,7 @@ class Client:
                                 yield event
                                 if events.over:
                                     return
-            except httpx2.TransportError as error:
+            except httpx2.RequestError as error:
                 events.fail(error)
             if events.over:
                 return
@@ -150,7 +150,7 @@ class Client:
                         for chunk in response.iter_bytes():
                             answer.add(chunk)
                     return answer.whole()
-                except httpx2.TransportError as error:
+                except httpx2.RequestError as error:
                     return error
         return None
 
@@ -206,7 +206,7 @@ class AsyncClient:
                                 yield event
                                 if events.over:
                                     return
-            except httpx2.TransportError as error:
+            except httpx2.RequestError as error:
                 events.fail(error)
             if events.over:
                 return
@@ -238,7 +238,7 @@ class AsyncClient:
                         async for chunk in response.aiter_bytes():
                             answer.add(chunk)
                     return answer.whole()
-                except httpx2.TransportError as error:
+                except httpx2.RequestError as error:
                     return error
         return None
 

@@ -42,6 +42,7 @@ _SHORTEST_STREAM_SECONDS: Final = 0.2
 MOST_ANSWER_BYTES: Final = 1 << 30
 MOST_ANSWER_SECONDS: Final = 600.0
 _BYTES_ON_THE_WIRE: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
 class ServerError(MemstowError):
@@ -63,14 +64,17 @@ class JobEvent:
 
     def event(self) -> Event | None:
         """The event as the engine reports it; None for the end of the job."""
-        data = self.data
-        match self.kind:
-            case "phase":
-                return Phase(data["name"], data["seconds"])
-            case "incumbent":
-                return Incumbent(data["value"], data["solver"], data["seconds"])
-            case "bound":
-                return Bound(data["value"], data["solver"], data["seconds"])
+        match self.kind, self.data:
+            case "phase", {"name": str(name), "seconds": int() | float() as seconds}:
+                return Phase(name, seconds)
+            case "incumbent" | "bound" as kind, {
+                "value": int(value),
+                "solver": str(solver),
+                "seconds": int() | float() as seconds,
+            }:
+                return (Incumbent if kind == "incumbent" else Bound)(value, solver, seconds)
+            case "phase" | "incumbent" | "bound", _:
+                raise _not_understood(f"an event {printable(self.kind)} with something else in it")
         return None
 
 
@@ -100,7 +104,7 @@ class Follow:
 
 T = TypeVar("T")
 JsonObject = dict[str, Any]
-Reply = httpx2.Response | httpx2.TransportError | None
+Reply = httpx2.Response | httpx2.RequestError | None
 Flow = Generator[Request | Wait | Follow, Reply, T]
 
 
@@ -296,9 +300,7 @@ class Exchange:
 
     def administer(self, method: str, path: str) -> "Flow[JsonObject]":
         """The answer to a request for administrators, such as GET /v1/admin/queue."""
-        answer = yield from self._send(Request(method, path))
-        document: JsonObject = answer.json()
-        return document
+        return _object_in((yield from self._send(Request(method, path))))
 
     def events(self, job: str, after: int) -> "EventStream":
         """The events of a job after a number."""
@@ -315,7 +317,7 @@ class Exchange:
 
     def _submitted(self, request: Request) -> "Flow[str]":
         """The id of the job that a request makes."""
-        return str((yield from self._send(request)).json()["id"])
+        return _checked_id(_object_in((yield from self._send(request))).get("id"))
 
     def _send(self, request: Request) -> "Flow[httpx2.Response]":
         attempt = 0
@@ -390,11 +392,17 @@ class EventStream:
             return
         fields, self._fields = self._fields, {}
         if "event" in fields and "id" in fields:
-            self._after, self._failures = int(fields["id"]), 0
+            try:
+                number, data = int(fields["id"]), json.loads(fields.get("data", "{}"))
+            except ValueError:
+                data = None
+            if not isinstance(data, dict):
+                raise _not_understood("an event that is none")
+            self._after, self._failures = number, 0
             self.over = fields["event"] == "done"
-            yield JobEvent(self._after, fields["event"], json.loads(fields.get("data", "{}")))
+            yield JobEvent(self._after, fields["event"], data)
 
-    def fail(self, reply: httpx2.Response | httpx2.TransportError) -> None:
+    def fail(self, reply: httpx2.Response | httpx2.RequestError) -> None:
         """The connection failed or was refused; raises the error when that happened too often."""
         if isinstance(reply, httpx2.Response) and reply.status_code == httpx2.codes.NO_CONTENT:
             # The job is over, and all of its events were read before.
@@ -413,10 +421,31 @@ class EventStream:
 def _unfinished_job(answer: httpx2.Response) -> str | None:
     """The job that still works on the plan: of a response without one, or with the best plan so far."""
     if answer.status_code == httpx2.codes.ACCEPTED:
-        return str(answer.json()["id"])
+        return _checked_id(_object_in(answer).get("id"))
     if answer.headers.get("memstow-final") == "false":
-        return str(answer.headers["location"]).rpartition("/")[2]
+        return _checked_id(str(answer.headers.get("location", "")).rpartition("/")[2])
     return None
+
+
+def _object_in(answer: httpx2.Response) -> JsonObject:
+    try:
+        document = answer.json()
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise _not_understood("something that is no JSON object")
+    return document
+
+
+def _checked_id(name: object) -> str:
+    """The id of a job, which becomes a part of paths."""
+    if not isinstance(name, str) or not _ID.fullmatch(name):
+        raise _not_understood("a job without an id")
+    return name
+
+
+def _not_understood(what: str) -> ServerError:
+    return ServerError(None, "not_understood", f"the server sent {what}: is it one of memstow?")
 
 
 def _raise_unless_retried(attempt: int, attempts: int, reply: Reply) -> None:
@@ -496,14 +525,14 @@ def _error_of(answer: httpx2.Response) -> MemstowError:
     try:
         document = answer.json()
         code, detail = str(document["code"]), str(document["detail"])
-    except (ValueError, KeyError, TypeError):
+        issues = [
+            Issue(str(entry["code"]), str(entry["path"]).replace("$.problem", "$", 1), str(entry["message"]))
+            for entry in document.get("errors", [])
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
         return ServerError(answer.status_code, "http_error", f"the server answered {answer.status_code}")
     if code == "declined":
         return DeclinedError(detail)
-    issues = [
-        Issue(entry["code"], entry["path"].replace("$.problem", "$", 1), entry["message"])
-        for entry in document.get("errors", [])
-    ]
     return InputError(issues) if issues else ServerError(answer.status_code, code, f"{detail} [{code}]")
 
 

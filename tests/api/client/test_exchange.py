@@ -1,15 +1,27 @@
 """What both clients decide: when to ask again, after how long, and what an error means. Nothing is sent."""
 
+import asyncio
+import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from inspect import iscoroutinefunction, signature
 from typing import Any
 
 import httpx2
 import pytest
 
-from memstow.api.client import AsyncClient, Client
-from memstow.api.client.exchange import EventStream, Exchange, Flow, Follow, Reply, Request, ServerError, Wait
+from memstow.api.client import AsyncClient, Client, exchange
+from memstow.api.client.exchange import (
+    EventStream,
+    Exchange,
+    Flow,
+    Follow,
+    JobEvent,
+    Reply,
+    Request,
+    ServerError,
+    Wait,
+)
 from memstow.planner import formats
 from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError
@@ -192,3 +204,78 @@ def test_both_clients_have_every_operation_with_the_same_parameters() -> None:
     assert str(signature(Client.job)) == "(self, job: str) -> 'JsonObject'"
     assert iscoroutinefunction(AsyncClient.job)
     assert not iscoroutinefunction(Client.job)
+
+
+@pytest.mark.parametrize("name", ["../keys", "a?b", "a\r\nX: y", "", None, 7])
+def test_what_is_no_id_is_no_part_of_a_path(name: object) -> None:
+    with pytest.raises(ServerError, match="a job without an id"):
+        carried_out(Exchange(1).submit(PROBLEM), [answer(202, {"id": name})])
+
+
+@pytest.mark.parametrize("document", [[], "x", None])
+def test_an_answer_that_is_no_object_is_an_error(document: object) -> None:
+    with pytest.raises(ServerError, match="no JSON object"):
+        carried_out(Exchange(1).job("j"), [answer(200, document)])
+
+
+@pytest.mark.parametrize("errors", [1, [1], [{}], ["x"]])
+def test_a_refusal_with_something_else_in_it_is_one_all_the_same(errors: object) -> None:
+    with pytest.raises(ServerError, match="the server answered 422"):
+        carried_out(Exchange(1).job("j"), [refusal(422, "invalid_request", errors=errors)])
+
+
+@pytest.mark.parametrize(("number", "data"), [("x", "{}"), ("1", "[1"), ("1", "[]")])
+def test_an_event_that_is_none_is_an_error(number: str, data: str) -> None:
+    stream = EventStream("j", 0, 1)
+    for line in (f"id: {number}", "event: incumbent", f"data: {data}"):
+        assert list(stream.feed_line(line)) == []
+    with pytest.raises(ServerError, match="an event that is none"):
+        list(stream.feed_line(""))
+
+
+@pytest.mark.parametrize("kind", ["phase", "incumbent", "bound"])
+@pytest.mark.parametrize("data", [{}, {"name": 1, "value": "1", "solver": "x", "seconds": 0.0}])
+def test_an_event_with_something_else_in_it_is_an_error(kind: str, data: dict[str, object]) -> None:
+    with pytest.raises(ServerError, match="with something else in it"):
+        JobEvent(1, kind, data).event()
+
+
+def pretended(client: Client | AsyncClient, body: bytes, **headers: str) -> None:
+    """Let the client hear this, whatever it asks for."""
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(body), headers=headers))
+    kind = httpx2.Client if isinstance(client, Client) else httpx2.AsyncClient
+    vars(client)["_http"] = kind(transport=transport, base_url="http://localhost")
+
+
+class Pieces(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """A body that says nothing of its length."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_response_has_an_end_unpacked_as_well(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Client] | type[AsyncClient]
+) -> None:
+    def proof(body: bytes, **headers: str) -> bytes:
+        client = kind("http://localhost", attempts=1)
+        pretended(client, body, **headers)
+        if isinstance(client, Client):
+            return client.proof("j")
+        return asyncio.run(client.proof("j"))
+
+    monkeypatch.setattr(exchange, "MOST_ANSWER_BYTES", 1000)
+    packed = {"content-encoding": "gzip"}
+    assert proof(bytes(1000)) == proof(gzip.compress(bytes(1000)), **packed) == bytes(1000)
+    for body, headers in ((bytes(1001), {}), (gzip.compress(bytes(1001)), packed)):
+        with pytest.raises(ServerError, match="more than 1,000 bytes"):
+            proof(body, **headers)
+    with pytest.raises(ServerError, match="cannot be reached"):
+        proof(b"no gzip", **packed)
