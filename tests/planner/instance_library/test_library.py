@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -568,6 +569,31 @@ def test_the_table_has_500_recipes_that_differ() -> None:
     assert {size: sizes.count(size) for size in sizes} == dict.fromkeys(
         ("trivial", "small", "large", "huge"), 125
     )
+
+
+SMALL: Final = "420da4b0638c6f1bf53ca8f7d7a66e04f0027032ca01f897d78d6d6a4b7d2e9f"
+ALL: Final = "049908d070750e1849af67dcc18d41b25b79ed65ebd23675484a40e056c6bc9e"
+"""Of all files in order. A recipe of something else takes another id: records are about what it makes."""
+
+
+def digest_of_all(sizes: tuple[str, ...]) -> str:
+    made_by = (recipe for recipe in recipes() if recipe.about.name.split("-")[1] in sizes)
+    entries = ((recipe.about.name, sha256(posed(recipe.make()).data).hexdigest()) for recipe in made_by)
+    return sha256("".join(f"{name} {digest}\n" for name, digest in entries).encode()).hexdigest()
+
+
+def test_recipes_make_what_they_made() -> None:
+    assert digest_of_all(("trivial", "small")) == SMALL
+
+
+@pytest.mark.campaign
+def test_all_recipes_make_what_they_made_and_none_is_another(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "lib")
+    with opened(folder) as library:
+        # Adding refuses what is there already.
+        assert len(list(generate(library, everything, 0, CREDIT))) == 500
+    assert faults(folder) == {}
+    assert digest_of_all(("trivial", "small", "large", "huge")) == ALL
 
 
 def test_it_is_made_again_byte_for_byte_and_goes_on_where_it_was(tmp_path: Path) -> None:
