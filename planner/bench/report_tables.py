@@ -13,7 +13,7 @@ from memstow.planner.bench import report_text
 from memstow.planner.bench.analysis import Bench, RatedRun, Row
 from memstow.planner.bench.report_pictures import Picture
 from memstow.planner.bench.report_text import Cell, InstanceRow, most_telling
-from memstow.planner.show.formatting import count, markdown_table
+from memstow.planner.show.formatting import count, latex_text, markdown_table
 
 MOST_ROWS: Final = 200
 MOST_CLAIMS: Final = 20
@@ -92,19 +92,6 @@ def _markdown_text(text: str) -> str:
 _COLUMNS: Final = ("solver", "runs", "solved", "proven", "checked", "best known", "ratio", "time", "memory")
 # The end of a row would take what begins with one of these as its argument.
 _GUARD: Final = "{}"
-_SPECIAL: Final = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "–": "--",
-        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    }
-)
 
 
 def latex(title: str, bench: Bench, summary: Sequence[Row], rows: Sequence[InstanceRow]) -> str:
@@ -125,7 +112,7 @@ def _summary(family: str, rows: Sequence[Row]) -> Iterator[str]:
         "",
         r"\begin{table}",
         r"\centering\small",
-        f"\\caption{{{_latex_text(report_text.name(family))}}}",
+        f"\\caption{{{latex_text(report_text.name(family))}}}",
     )
     yield f"\\begin{{tabular}}{{l{'r' * (len(_COLUMNS) - 1)}}}"
     yield from (r"\toprule", _row(_COLUMNS), r"\midrule")
@@ -138,10 +125,10 @@ def _summary(family: str, rows: Sequence[Row]) -> Iterator[str]:
 def _latex_instances(solvers: Sequence[str], rows: Sequence[InstanceRow], note: str) -> Iterator[str]:
     head = ("instance", "buffers", "best known", *map(report_text.name, solvers))
     yield from ("", r"{\small", f"\\begin{{longtable}}{{l{'r' * (len(head) - 1)}}}")
-    yield f"\\caption{{{_latex_text(note)}}}\\\\"
+    yield f"\\caption{{{latex_text(note)}}}\\\\"
     yield from (r"\toprule", _row(head), r"\endhead")
     for family, inside in groupby(rows, key=lambda row: row.instance.family):
-        yield f"\\midrule \\multicolumn{{{len(head)}}}{{l}}{{{_latex_text(report_text.name(family))}}} \\\\"
+        yield f"\\midrule \\multicolumn{{{len(head)}}}{{l}}{{{latex_text(report_text.name(family))}}} \\\\"
         for row in inside:
             name, buffers = report_text.instance_name(row.instance), row.instance.features.get("buffers", 0)
             cells = (f"{cell.value}{'*' if cell.proven else ''}" for cell in row.cells)
@@ -150,12 +137,7 @@ def _latex_instances(solvers: Sequence[str], rows: Sequence[InstanceRow], note: 
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"{_GUARD if cells[0][:1] in ('[', '*') else ''}{' & '.join(map(_latex_text, cells))} \\\\"
-
-
-def _latex_text(text: str) -> str:
-    """Nothing in it is a command."""
-    return text.translate(_SPECIAL)
+    return f"{_GUARD if cells[0][:1] in ('[', '*') else ''}{' & '.join(map(latex_text, cells))} \\\\"
 
 
 WORK = ("nodes", "steps")
