@@ -41,20 +41,23 @@ def page_of(
     *,
     of_map: bool = False,
     proof: "tuple[CheckedProof, Walk | None] | None" = None,
+    title: str | None = None,
+    scripts: str | None = None,
 ) -> bytes:
     """The page; `source` is the file of the problem, whose name it has if the problem has none.
 
     It draws what the run found when, as its events tell, the loops of a program (`of_map`) and those of a
-    graph whose operators do not run one by one, and the steps of a proof that was checked.
+    graph whose operators do not run one by one, and the steps of a proof that was checked. `scripts` is the
+    folder of what it shares with other pages: `page_alone`.
     """
     from memstow.api.page.offline import page_alone
     from memstow.planner.show.view_document import plan_document
 
     problem = problem_of(document, plan)
-    title = _title(problem, source)
+    title = title or _title(problem, source)
     program = _program_of(document, problem, plan, of_map)
     page = plan_document(document, problem, plan, title, _steps(events), program, proof)
-    return page_alone(page, title, "plan" if program is None else "loops")
+    return page_alone(page, title, "plan" if program is None else "loops", scripts)
 
 
 def _steps(events: "Iterable[Event]") -> "Iterator[SearchStep]":

@@ -27,9 +27,11 @@ const common = {
 const alone = { alone: "src/main.ts", alone_loops: "src/main_loops.ts", alone_front: "src/main_front.ts", alone_symbols: "src/main_symbols.ts" };
 const served = { served: "src/served.ts", worker: "src/worker/served.ts" };
 const styles = { style: "style.css", served_style: "served.css" };
+// The list of a library's site: a page in HTML that works without it.
+const site = { site: "src/site/main.ts", site_style: "site.css" };
 const named = (entries) => Object.entries(entries).map(([out, source]) => ({ in: source, out }));
 const made = [
-  await build({ ...common, format: "iife", define: { SERVED: "false" }, entryPoints: named({ ...alone, ...styles }) }),
+  await build({ ...common, format: "iife", define: { SERVED: "false" }, entryPoints: named({ ...alone, ...styles, ...site }) }),
   await build({ ...common, format: "esm", splitting: true, define: { SERVED: "true" }, entryPoints: named(served) }),
 ];
 
@@ -47,6 +49,8 @@ const manifest = {
     alone_front: nameOf(alone.alone_front),
     alone_symbols: nameOf(alone.alone_symbols),
     style: nameOf(styles.style),
+    site: nameOf(site.site),
+    site_style: nameOf(site.site_style),
     served: nameOf(served.served),
     served_style: nameOf(styles.served_style),
     worker: nameOf(served.worker),

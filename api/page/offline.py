@@ -1,10 +1,14 @@
-"""A view document as one file that works offline: the page and its data, compressed, loading nothing."""
+"""A view document as one file that works offline: the page and its data, compressed, loading nothing.
+
+Of many pages beside each other, what they have in common can be a file that each of them loads.
+"""
 
 import base64
 import gzip
 import hashlib
 import json
 import string
+from functools import cache
 from html import escape
 from typing import Final, Literal
 
@@ -27,7 +31,7 @@ _START: Final = """(async()=>{
 const types=globalThis.trustedTypes;
 const rules={createScript:(text)=>text};
 const policy=types?types.createPolicy("memstow-start",rules):rules;
-const text=document.getElementById("packed").textContent;
+const text=globalThis.memstowPacked??document.getElementById("packed").textContent;
 const digits="DIGITS";
 const packed=new Uint8Array(text.length*4/5);
 for(let at=0,to=0;at<text.length;at+=5){
@@ -43,17 +47,16 @@ document.head.append(script);
 """Unpacks the script of the page and runs it: four bytes are five digits, since the page must stay small."""
 
 
-def page_alone(document: bytes, title: str, kind: Kind = "plan") -> bytes:
-    """The page that draws this view document. The same input gives the same bytes."""
-    names = manifest()
-    program, style = asset(names[_PROGRAMS[kind]]), asset(names["style"])
-    if program is None or style is None:
-        raise FileNotFoundError("the page has not been built: run `make page`")
-    # The style is compressed with the script, which is also that of the worker.
-    element = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
-    script = f"typeof document==='undefined'||document.head.append({element});\n".encode() + program
+def page_alone(document: bytes, title: str, kind: Kind = "plan", folder: str | None = None) -> bytes:
+    """The page that draws this view document. The same input gives the same bytes.
+
+    folder: where, from the page, the file of `shared_script` is, which then is not in the page.
+    """
+    script, style = _script(kind)
+    load = "" if folder is None else " 'self' file:"
     policy = (
-        f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {_hash(_START.encode())} {_hash(script)}{load}; "
+        f"style-src {_hash(style)}; "
         "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types memstow memstow-start"
     )
@@ -69,17 +72,44 @@ def page_alone(document: bytes, title: str, kind: Kind = "plan") -> bytes:
 <body>
 <div id="page"><noscript>This page draws with JavaScript; it loads nothing and sends nothing.</noscript></div>
 <script type="text/plain" id="held">"""
+    if folder is None:
+        program = b'<script type="text/plain" id="packed">%s</script>' % _packed(script)
+    else:
+        program = f'<script src="{escape(folder)}{shared_script(kind)[0]}"></script>'.encode()
     return b"".join(
         (
             head.encode(),
             base64.b64encode(_gzipped(document)),
-            b'</script>\n<script type="text/plain" id="packed">',
-            base64.b85encode(_gzipped(script)).replace(b"<", b","),
-            b"</script>\n<script>",
+            b"</script>\n",
+            program,
+            b"\n<script>",
             _START.encode(),
             b"</script>\n</body>\n</html>\n",
         )
     )
+
+
+def shared_script(kind: Kind) -> tuple[str, bytes]:
+    """The name and the content of what pages of this kind have in common."""
+    content = b'globalThis.memstowPacked="%s";\n' % _packed(_script(kind)[0])
+    return f"{_PROGRAMS[kind]}-{hashlib.sha256(content).hexdigest()[:12]}.js", content
+
+
+@cache
+def _script(kind: Kind) -> tuple[bytes, bytes]:
+    """The script, which holds the style as well, and the style."""
+    names = manifest()
+    program, style = asset(names[_PROGRAMS[kind]]), asset(names["style"])
+    if program is None or style is None:
+        raise FileNotFoundError("the page has not been built: run `make page`")
+    # The style is compressed with the script, which is also that of the worker.
+    element = f"Object.assign(document.createElement('style'),{{textContent:{json.dumps(style.decode())}}})"
+    return f"typeof document==='undefined'||document.head.append({element});\n".encode() + program, style
+
+
+@cache
+def _packed(script: bytes) -> bytes:
+    return base64.b85encode(_gzipped(script)).replace(b"<", b",")
 
 
 def _gzipped(content: bytes) -> bytes:

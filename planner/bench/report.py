@@ -115,7 +115,7 @@ def _pair(bench: Bench, rows: list[Row], named: tuple[str, str] | None) -> tuple
     return first.solver, second.solver
 
 
-STYLE: Final = """
+_FRAME: Final = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1d1f23; --quiet: #5c6370; --rule: #d8d8d4;
   --wash: #f4f4f2; --alarm: #b3261e; --good: #1f7a3a; }
 @media (prefers-color-scheme: dark) {
@@ -126,11 +126,13 @@ STYLE: Final = """
 body { margin: 0 auto; padding: 1.5rem; max-width: 76rem; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; margin: 0 0 1rem; }
+"""
+STYLE: Final = """
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 p, figcaption { color: var(--quiet); max-width: 62rem; margin: .4rem 0 .8rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; }
-dt { color: var(--quiet); }
-dd { margin: 0; overflow-wrap: anywhere; }
+.report dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0; }
+.report dt { color: var(--quiet); }
+.report dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .5rem; border-bottom: 1px solid var(--rule); text-align: right;
@@ -160,8 +162,8 @@ figure svg { max-width: 100%; height: auto; }
 .memory svg { max-width: 100%; height: auto; background: #ffffff; color: #1a1a1a; }
 h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
-  dl { display: block; }
-  dd { margin: 0 0 .4rem; }
+  .report dl { display: block; }
+  .report dd { margin: 0 0 .4rem; }
 }
 @page { margin: 14mm; }
 @media print {
@@ -243,21 +245,46 @@ def page(
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_text(title)}</title><style>{STYLE}</style></head><body>",
+        f"<title>{_text(title)}</title><style>{_FRAME}{STYLE}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
-        "<dl>",
-        *(f"<dt>{_text(what)}</dt><dd>{_text(fact)}</dd>" for what, fact in report_text.facts(bench)),
-        "</dl>",
-        *_claims(bench),
-        *_summary(summary),
-        *_statistics(compared),
-        '<h2>Pictures</h2><div class="plots">',
-        *map(_figure, pictures),
-        "</div>",
-        *_instances(bench.solvers, rows, memory_of, links_of),
+        *_sections(bench, summary, compared, pictures, rows, memory_of, links_of),
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def sections(bench: Bench) -> str:
+    """What the page says, without pictures of plans, for a page with another frame.
+
+    That has `STYLE` and the variables `--paper`, `--ink`, `--quiet`, `--rule`, `--wash`, `--alarm`, `--good`.
+    """
+    rows = summary(bench)
+    drawn = [picture(sketch) for sketch in sketches(bench, styles(bench.solvers), _pair(bench, rows, None))]
+    parts = _sections(bench, rows, _duels(bench, None), drawn, instance_rows(bench), None, lambda _: ())
+    return "\n".join(parts) + "\n"
+
+
+def _sections(
+    bench: Bench,
+    summary: Sequence[Row],
+    compared: Sequence[Duel],
+    pictures: Sequence[Picture],
+    rows: Sequence[InstanceRow],
+    memory_of: MemoryOf | None,
+    links_of: LinksOf,
+) -> Iterator[str]:
+    yield '<div class="report"><dl>'
+    for what, fact in report_text.facts(bench):
+        yield f"<dt>{_text(what)}</dt><dd>{_text(fact)}</dd>"
+    yield "</dl>"
+    yield from _claims(bench)
+    yield from _summary(summary)
+    yield from _statistics(compared)
+    yield '<h2>Pictures</h2><div class="plots">'
+    yield from map(_figure, pictures)
+    yield "</div>"
+    yield from _instances(bench.solvers, rows, memory_of, links_of)
+    yield "</div>"
 
 
 def _claims(bench: Bench) -> Iterator[str]:
@@ -303,11 +330,13 @@ def _figure(picture: Picture) -> str:
 
 
 def _instances(
-    solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf, links_of: LinksOf
+    solvers: Sequence[str], rows: Sequence[InstanceRow], memory_of: MemoryOf | None, links_of: LinksOf
 ) -> Iterator[str]:
     shown = most_telling(rows, MOST_ROWS)
-    yield f"<h2>Instances</h2><p>{report_text.INSTANCES_NOTE} A row with a mark before its name opens "
-    yield f"the picture of its best plan. {report_text.how_many(len(shown), len(rows))}</p>"
+    yield f"<h2>Instances</h2><p>{report_text.INSTANCES_NOTE}"
+    if memory_of is not None:
+        yield "A row with a mark before its name opens the picture of its best plan."
+    yield f"{report_text.how_many(len(shown), len(rows))}</p>"
     for family, inside in groupby(shown, key=lambda row: row.instance.family):
         yield f'<h3>{_text(report_text.name(family))}</h3><div class="wide">'
         yield f'<div class="rows" style="--solvers: {len(solvers)}; --column: {_column(solvers)}rem">'
@@ -316,7 +345,7 @@ def _instances(
         yield "".join(f"<span>{_text(report_text.name(solver))}</span>" for solver in solvers)
         yield "</div>"
         for row in inside:
-            drawn = memory_of(row)
+            drawn = None if memory_of is None else memory_of(row)
             cells = f"{_instance(row)}{''.join(map(_cell, row.cells))}"
             if drawn is None:
                 yield f"<div>{cells}</div>"

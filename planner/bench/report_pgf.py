@@ -18,7 +18,7 @@ from memstow.planner.bench.report_pictures import (
     profiles,
     times_to_solve,
 )
-from memstow.planner.bench.report_tables import latex_text
+from memstow.planner.show.formatting import latex_text
 
 # As the dashes of the pictures: colours alone are not told apart in grey.
 _DASHES: Final = ("solid", "dashed", "dash dot", "dotted")

@@ -14,7 +14,7 @@ from memstow.planner.bench.analysis import Bench, RatedRun, Row
 from memstow.planner.bench.compare import Duel
 from memstow.planner.bench.report_pictures import Picture
 from memstow.planner.bench.report_text import Cell, InstanceRow, most_telling
-from memstow.planner.show.formatting import count, markdown_table
+from memstow.planner.show.formatting import count, latex_text, markdown_table
 
 MOST_ROWS: Final = 200
 MOST_CLAIMS: Final = 20
@@ -103,19 +103,6 @@ def _markdown_text(text: str) -> str:
 _COLUMNS: Final = ("solver", "runs", "solved", "proven", "checked", "best known", "ratio", "time", "memory")
 # The end of a row would take what begins with one of these as its argument.
 _GUARD: Final = "{}"
-_SPECIAL: Final = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "–": "--",
-        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    }
-)
 
 
 _RULES: Final = (
@@ -185,11 +172,6 @@ def _latex_instances(solvers: Sequence[str], rows: Sequence[InstanceRow], note: 
 
 def _row(cells: Sequence[str]) -> str:
     return f"{_GUARD if cells[0][:1] in ('[', '*') else ''}{' & '.join(map(latex_text, cells))} \\\\"
-
-
-def latex_text(text: str) -> str:
-    """Nothing in it is a command."""
-    return text.translate(_SPECIAL)
 
 
 WORK = ("nodes", "steps")

@@ -262,15 +262,16 @@ class Demand:
         chosen, least = self._chosen(room, Work() if work is None else work)
         summits = lives.summits(tight)
         hardest = nlargest(_MOST_MOMENTS, summits, key=lambda step: (live[step], -step))
+        changes, needless = self._changes(chosen, room, tight)
         return Shortfall(
             pool=self._pool.id,
             wanted=wanted,
             room=room,
             moments=len(summits),
             hardest=tuple(self._moment(step) for step in hardest),
-            count=len(chosen),
+            count=len(chosen) - needless,
             least=least,
-            changes=tuple(self._changes(chosen, room, tight)),
+            changes=tuple(changes),
         )
 
     def _moment(self, step: int) -> TightMoment:
@@ -314,8 +315,13 @@ class Demand:
                 return many, min(cover.least, len(many))
             left = dict.fromkeys(fewer, 0)
 
-    def _changes(self, chosen: Collection[int], room: int, tight: Sequence[int]) -> Iterator[Change]:
-        lives = self._lives
+    def _changes(self, chosen: Collection[int], room: int, tight: Sequence[int]) -> tuple[list[Change], int]:
+        """The changes of the largest, and how many of these may stay as they are after all.
+
+        Where the work did not suffice for a smallest set, one that may share bytes with others may be
+        needless beside the changes of those.
+        """
+        lives, changes, needless = self._lives, list[Change](), 0
         left = self._sizes_left(chosen, room)
         others = {
             pool.id: _Other(self._problem, pool) for pool in self._problem.pools if pool.id != self._pool.id
@@ -323,18 +329,25 @@ class Demand:
         for member in sorted(chosen, key=lambda entry: (-lives.sizes[entry], entry))[:MOST_CHANGES]:
             live = lives.live({other: size for other, size in left.items() if other != member})
             short = {step: live[step] - room for step in tight if live[step] > room}
+            if not short:
+                del left[member]
+                needless += 1
+                continue
             buffer = lives.buffers[member]
             pools = tuple(pool for pool, other in others.items() if other.has_room_for(buffer))
             for pool in pools[:1]:
                 others[pool].take(buffer)
-            yield Change(
-                buffer.id,
-                buffer.size,
-                buffer.size - left[member],
-                lives.away(member, short),
-                pools,
-                tuple(lives.buffers[other].id for other in lives.standing_in(short, chosen)),
+            changes.append(
+                Change(
+                    buffer.id,
+                    buffer.size,
+                    buffer.size - left[member],
+                    lives.away(member, short),
+                    pools,
+                    tuple(lives.buffers[other].id for other in lives.standing_in(short, chosen)),
+                )
             )
+        return changes, needless
 
     def _sizes_left(self, chosen: Collection[int], room: int) -> dict[int, int]:
         """How large each of them may stay: the smaller ones come first, so that few buffers change much.

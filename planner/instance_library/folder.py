@@ -78,6 +78,8 @@ def refused(path: str, code: str, message: str) -> InputError:
 def parse_metadata(data: bytes, name: str) -> LibraryInstance:
     """The metadata of the instance of this name; an InputError where they are not what they should be."""
     instance = _parsed(LibraryInstance, data)
+    if name == INDEX:
+        raise refused(f"{name}/{METADATA}", "reserved_id", "an instance cannot have the name of the index")
     if instance.id != name:
         raise refused(f"{name}/{METADATA}", "other_id", f"it says that its id is {instance.id}")
     names = [entry.name for entry in instance.files]
@@ -340,8 +342,8 @@ class Folder:
         """Write a better record: these files, and the metadata that name them."""
         place = self.path / instance.id
         for name, data in files.items():
-            _replace(place / f"{name}{_NEXT}", data)
-        _replace(place / METADATA, write_metadata(instance))
+            replace_file(place / f"{name}{_NEXT}", data)
+        replace_file(place / METADATA, write_metadata(instance))
         self.settle(instance)
 
     def settle(self, instance: LibraryInstance) -> None:
@@ -361,7 +363,7 @@ class Folder:
 
     def put_index(self, lines: Iterable[IndexLine]) -> None:
         """Write the index."""
-        _replace(self.path / INDEX, write_index(lines))
+        replace_file(self.path / INDEX, write_index(lines))
 
 
 _LINKS: Final = (errno.ELOOP, errno.ENOTDIR)
@@ -374,7 +376,8 @@ def _write_new(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file in one step: readers see the one before or this."""
     with draft_of(str(path)) as draft:
         _write_new(Path(draft), data)
         os.replace(draft, path)

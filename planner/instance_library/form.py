@@ -7,6 +7,7 @@ is none. Colour refinement makes a name of a structure that no renaming changes;
 which the smaller name counts. Structures of one name are compared exactly, by a search that is bounded.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -333,11 +334,12 @@ class _Phases:
         """Whether both are live at some time."""
         if self._always[one] or self._always[other]:
             return all(self._always[index] or self._lives[index] for index in (one, other))
-        return any(
-            begin < last and first < end
-            for begin, end in self._lives[one]
-            for first, last in self._lives[other]
-        )
+        fewer, more = sorted((self._lives[one], self._lives[other]), key=len)
+        for begin, end in fewer:
+            place = bisect_left(more, (end,)) - 1
+            if place >= 0 and more[place][1] > begin:
+                return True
+        return False
 
 
 def _problem_structure(problem: Problem, backwards: bool) -> Structure:

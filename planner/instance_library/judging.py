@@ -62,6 +62,8 @@ class Judged:
     best: tuple[TermRecord, ...] = ()
     proof_bound: int = 0
     """No plan is below it in the first term, by the proof."""
+    checked: CheckedProof | None = None
+    """What the checker says of the proof."""
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -100,7 +102,7 @@ def judged(posed: Posed, answer: Answer, cancel: threading.Event = NEVER) -> Jud
         answer = replace(answer, plan=complete(posed, answer.plan))
         verdict = judge(posed.document, answer.plan)
         _require_valid(verdict)
-    plan, proof_bound = answer.plan, 0
+    plan, proof_bound, checked = answer.plan, 0, None
     if plan.status not in (*PLANNED, Status.INFEASIBLE):
         raise InputError.single("no_plan", "plan", f"there is no plan in it: the status is {plan.status}")
     if answer.proof is not None:
@@ -111,12 +113,12 @@ def judged(posed: Posed, answer: Answer, cancel: threading.Event = NEVER) -> Jud
         proof_bound = max(checked.bounds[:1], default=0) if plan.status in PLANNED else 0
     if plan.status is Status.INFEASIBLE:
         shown = _standing(verdict, Subject.NOTHING_FITS, None)[0] is Standing.CHECKED
-        return Judged(answer, "infeasible" if shown else "claimed")
+        return Judged(answer, "infeasible" if shown else "claimed", checked=checked)
     best = tuple(_record(verdict, term) for term in plan.objective)
     if best:
         first = _strongest(posed, plan, best[0], proof_bound)
         best = (first, *best[1:])
-    return Judged(answer, _state(best), best, proof_bound)
+    return Judged(answer, _state(best), best, proof_bound, checked)
 
 
 def _require_valid(verdict: Verdict) -> None:

@@ -303,6 +303,13 @@ def faults_of(
     instance: LibraryInstance, entry: Posed, answer: Answer | None, cancel: threading.Event = NEVER
 ) -> list[str]:
     """What the metadata say that is not so. StoppedError after `cancel` is set, where a proof is checked."""
+    return examined(instance, entry, answer, cancel)[0]
+
+
+def examined(
+    instance: LibraryInstance, entry: Posed, answer: Answer | None, cancel: threading.Event = NEVER
+) -> tuple[list[str], Judged | None]:
+    """The same, and what the answer shows where it is right."""
     faults: list[str] = []
     facts = _facts(entry)
     for name in ("features", "live", "digest", "form"):
@@ -311,11 +318,11 @@ def faults_of(
     try:
         _require_licence(instance.licence)
     except InputError as error:
-        faults.append(_first_message(error))
+        faults.append(first_message(error))
     try:
         record = None if answer is None else judged(entry, answer, cancel)
     except InputError as error:
-        return [*faults, f"the plan or its proof is refused: {_first_message(error)}"]
+        return [*faults, f"the plan or its proof is refused: {first_message(error)}"], None
     if record is None:
         shown: tuple[object, ...] = ("open", (), None)
     else:
@@ -323,7 +330,7 @@ def faults_of(
     for name, true in zip(("state", "best", "slack"), shown, strict=True):
         if getattr(instance, name) != true:
             faults.append(f"its {name} is not what plan and proof show: {true}")
-    return [*faults, *_faults_of_history(instance)]
+    return [*faults, *_faults_of_history(instance)], record
 
 
 def _faults_of_history(instance: LibraryInstance) -> Iterator[str]:
@@ -332,7 +339,7 @@ def _faults_of_history(instance: LibraryInstance) -> Iterator[str]:
         try:
             _require_date(event.date)
         except InputError as error:
-            yield f"its history has a wrong date: {_first_message(error)}"
+            yield f"its history has a wrong date: {first_message(error)}"
         if len(event.values) != len(event.bounds):
             yield "its history has other numbers of values and bounds"
         elif any(bound > value for value, bound in zip(event.values, event.bounds, strict=True)):
@@ -351,7 +358,8 @@ def _faults_of_history(instance: LibraryInstance) -> Iterator[str]:
         yield "the last of its history is not its record"
 
 
-def _first_message(error: InputError) -> str:
+def first_message(error: InputError) -> str:
+    """The first of what is wrong, in a line."""
     issue = error.issues[0]
     return f"{issue.path}: {issue.message}"
 
@@ -375,7 +383,7 @@ def verify(
         try:
             instances[name] = instance_of(folder, name)
         except InputError as error:
-            yield Checked(name, (_first_message(error),))
+            yield Checked(name, (first_message(error),))
     for name, instance in instances.items():
         if cancel.is_set():
             return
@@ -385,7 +393,7 @@ def verify(
             faults = [f"{name}/{file}: nothing names this file" for file in folder.strangers(instance)]
             faults += faults_of(instance, posed_of(folder, instance), answer_of(folder, instance), cancel)
         except InputError as error:
-            faults = [_first_message(error)]
+            faults = [first_message(error)]
         except StoppedError:
             return
         yield Checked(name, tuple(faults))
@@ -410,7 +418,7 @@ def _faults_of_all(
     try:
         index = folder.index()
     except InputError as error:
-        yield _first_message(error)
+        yield first_message(error)
         return
     if index != write_index(map(index_line, instances.values())):
         what = "there is no index.json" if index is None else "index.json is not what the instances say"
@@ -496,7 +504,7 @@ def fetch(
         try:
             yield _fetched(into, source, name, cancel)
         except InputError as error:
-            yield Fetched(name, "refused", _first_message(error))
+            yield Fetched(name, "refused", first_message(error))
         except StoppedError:
             return
 

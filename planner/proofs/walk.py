@@ -83,7 +83,11 @@ class _Cost:
 def walk_of(problem: Problem, path: "str | os.PathLike[str]") -> Walk | None:
     """The steps of a proof that was accepted; None where it is too long to be read, or concludes nothing."""
     with open(path, "rb") as file:
-        data = file.read(MOST_BYTES + 1)
+        return walk_in(problem, file.read(MOST_BYTES + 1))
+
+
+def walk_in(problem: Problem, data: bytes) -> Walk | None:
+    """The same, of the bytes of the file."""
     if len(data) > MOST_BYTES:
         return None
     reader = _Reader(problem, _numbers(data))

@@ -37,6 +37,33 @@ RAMP: Final = (
     "#215389",
     "#34447b",
 )
+DARK_RAMP: Final = (
+    "#5566a8",
+    "#3f6fb0",
+    "#1f7fb4",
+    "#008fb3",
+    "#009ca8",
+    "#12a896",
+    "#35b182",
+    "#62ba72",
+    "#8dc26a",
+    "#b5c66b",
+    "#d3c777",
+    "#ecc98a",
+)
+"""The same on dark paper: there the longest are the lightest."""
+DARK: Final = {
+    "#ffffff": "#0f1116",
+    INK: "#f2f3f5",
+    QUIET: "#a3a9b5",
+    FRAME: "#2b2f38",
+    HOLE: "#171a20",
+    RESERVED: "#7b818c",
+    CAPACITY: "#ff7b72",
+    MET: "#6ee7a0",
+    OPEN: "#fb923c",
+}
+"""What other colours become on dark paper."""
 LEVELS: Final = 4
 """How many shades tell how full a spot is."""
 _STRENGTH: Final = (0.35, 0.55, 0.78, 1.0)
@@ -57,11 +84,11 @@ def grade(length: int, shortest: int, longest: int) -> int:
     return min(len(RAMP) - 1, max(0, int(part * len(RAMP) + 1e-9)))
 
 
-def shade(colour: str, level: int) -> str:
+def shade(colour: str, level: int, paper: str = "#ffffff") -> str:
     """The colour as of a spot that is `level` of LEVELS full."""
     strength = _STRENGTH[level - 1]
-    mixed = (round(255 + (int(colour[i : i + 2], 16) - 255) * strength) for i in (1, 3, 5))
-    return "#" + "".join(f"{part:02x}" for part in mixed)
+    pairs = ((int(paper[i : i + 2], 16), int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(below + (above - below) * strength):02x}" for below, above in pairs)
 
 
 def ink_on(colour: str) -> str:

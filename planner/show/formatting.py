@@ -157,3 +157,23 @@ def time_text(time: int) -> str:
     sign = "-" if time < 0 else ""
     fraction = digits[1:_DIGITS_SHOWN].rstrip("0")
     return f"{sign}{digits[0]}{'.' if fraction else ''}{fraction}e{len(digits) - 1}"
+
+
+_SPECIAL: Final = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "–": "--",
+        **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    }
+)
+
+
+def latex_text(text: str) -> str:
+    """The text for LaTeX; nothing in it is a command."""
+    return text.translate(_SPECIAL)

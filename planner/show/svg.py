@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from math import log
 from typing import Final
 
-from memstow.planner.show.drawing import FRAME, QUIET
+from memstow.planner.show.drawing import (
+    DARK,
+    DARK_RAMP,
+    FRAME,
+    LEVELS,
+    QUIET,
+    RAMP,
+    ink_on,
+    shade,
+)
 
 
 def escape(text: str) -> str:
@@ -39,6 +48,24 @@ def page(width: int, height: int, title: str, description: str | None, lines: li
             "</svg>\n",
         ]
     )
+
+
+def in_both_lights(picture: str) -> str:
+    """The picture with dark colours for who prefers these; without a sheet of its own it stays as it is."""
+    paper = DARK["#ffffff"]
+    colours = dict(DARK)
+    rules = []
+    for light, dark in zip(RAMP, DARK_RAMP, strict=True):
+        colours |= {shade(light, level): shade(dark, level, paper) for level in range(1, LEVELS + 1)}
+        if f'stroke="{light}"' in picture:
+            rules.append(f'text[stroke="{light}"]{{stroke:{dark};fill:{ink_on(dark)}}}')
+    for light, dark in colours.items():
+        # Words on a box have the colour that is read best on that.
+        for name, but in (("fill", ":not([paint-order])"), ("stroke", "")):
+            if f'{name}="{light}"' in picture:
+                rules.append(f'[{name}="{light}"]{but}{{{name}:{dark}}}')
+    start, end, rest = picture.partition(">\n")
+    return f"{start}{end}<style>@media(prefers-color-scheme:dark){{{''.join(rules)}}}</style>\n{rest}"
 
 
 def text(x: str | float, y: str | float, words: str, **style: str | int | None) -> str:

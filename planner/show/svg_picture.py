@@ -4,7 +4,7 @@ A map has boxes for large items and shade for the rest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nlargest
 from math import floor
@@ -92,6 +92,8 @@ class Panel:
     tall: int
     beside: int = 1
     """The number of maps in the picture, which share the limit of boxes in a file."""
+    left: int = LEFT
+    wide: int = ACROSS
 
     @property
     def bottom(self) -> int:
@@ -114,7 +116,7 @@ class Panel:
     def across(self, time: int) -> float:
         """Pixels from the left."""
         # Differences first: times may be larger than a float can tell apart.
-        return LEFT + ACROSS * ((time - self.axis.begin) / (self.axis.end - self.axis.begin))
+        return self.left + self.wide * ((time - self.axis.begin) / (self.axis.end - self.axis.begin))
 
     def up(self, address: int) -> float:
         """Pixels from the top of the page."""
@@ -140,17 +142,17 @@ MOST_RUNS: Final = 50_000
 """In one picture: more than that makes a file that is slow to open."""
 
 
-def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
+def spots(panel: Panel, thin: Sequence[Box], most_runs: int | None = None) -> Iterator[str]:
     """The shade of items too thin for a box, grouped by colour."""
     if not thin:
         return
     graded = [(box.life, box.grade) for box in thin]
-    most = MOST_RUNS // panel.beside
+    most = (most_runs or MOST_RUNS) // panel.beside
     size = 1
     while True:
-        columns = columns_of(panel.lives, panel.axis, ACROSS // size)
+        columns = columns_of(panel.lives, panel.axis, max(1, panel.wide // size))
         # A map of few bytes has no more rows than bytes.
-        rows = min(panel.tall // size, panel.height)
+        rows = max(1, min(panel.tall // size, panel.height))
         runs = shade_runs(graded, columns, rows, panel.height, most + 1)
         if len(runs) <= most:
             break
@@ -158,7 +160,7 @@ def spots(panel: Panel, thin: Sequence[Box]) -> Iterator[str]:
     paths: dict[tuple[int, int], list[str]] = {}
     for run in runs:
         # Whole pixels: no seams between neighbours, and no column too narrow to be seen.
-        left = min(RIGHT - 1, floor(panel.across(columns.edges[run.first]) + 0.5))
+        left = min(panel.left + panel.wide - 1, floor(panel.across(columns.edges[run.first]) + 0.5))
         right = floor(panel.across(columns.edges[run.last]) + 0.5)
         wide = max(1, right - left)
         low = panel.bottom - run.row * panel.tall // rows
@@ -520,6 +522,25 @@ def _panels(problem: Problem, plan: Plan, scene: Scene) -> tuple[list[Panel], in
         inside, use = scene.pools[pool.id], uses[pool.id]
         panels.append(Panel(pool, use, inside, scene.axis, ends, top, tall, len(shown)))
     return panels, len(used) - len(shown)
+
+
+THUMBNAIL: Final = (120, 48)
+"""Pixels across and up."""
+_MOST_OF_THUMBNAIL: Final = 120
+"""Boxes, and as many runs of shade: some kilobytes."""
+
+
+def thumbnail(problem: Problem, plan: Plan) -> str:
+    """The map of the pool with the highest peak, small: its large boxes, and shade for the rest."""
+    wide, tall = THUMBNAIL
+    panels, _ = _panels(problem, plan, scene_of(problem, plan))
+    lines: list[str] = []
+    for highest in sorted(panels, key=lambda panel: -panel.use.peak)[:1]:
+        panel = replace(highest, top=0, tall=tall, beside=1, left=0, wide=wide)
+        own, thin = _by_size(panel.boxes, _MOST_OF_THUMBNAIL)
+        lines = [*spots(panel, thin, _MOST_OF_THUMBNAIL), *plain_boxes(own)]
+    title = plain(problem.name or "memory plan", most=200)
+    return page(wide, tall, title, None, lines)
 
 
 def _captions(maps: Sequence[MapDrawing], left_out: int) -> list[str]:

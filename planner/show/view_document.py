@@ -450,7 +450,7 @@ class PlanView:
             return Sentence(lead, f"At least {human(known.value)} {are} needed{word}", "open", note)
         if _is_peak(term) and not term.startswith("peak:"):
             lead = f"{human(value)},"
-        return Sentence(lead, nearly.replace("%", _percent_up(part)) + word, "open", note)
+        return Sentence(lead, nearly.replace("%", percent_up(part)) + word, "open", note)
 
     def _words(self, term: str, value: int) -> tuple[str, str]:
         """What is said where no plan is better, and where one may be: % is what that could save."""
@@ -636,7 +636,7 @@ def _label(term: str) -> str:
     return "peak, bytes" if term == "peak" else term.replace("_", " ").replace("peak:", "peak of ")
 
 
-def _percent_up(part: float) -> str:
+def percent_up(part: float) -> str:
     """A share in per cent, rounded up: a gap is never told smaller than it is."""
     percent = part * 100
     if percent < 0.01:

@@ -198,6 +198,18 @@ def _run_report(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
+def sections_and_style(results: str) -> tuple[str, bytes]:
+    """What the report of these results says, for a page with another frame, and its style."""
+    from memstow.planner.bench.analysis import rate
+    from memstow.planner.bench.journal import read
+    from memstow.planner.bench.record import BEST
+    from memstow.planner.bench.report import STYLE, sections
+
+    read_results = read(Path(results))
+    known = _known(read_results.path.parent / BEST, needed=False)
+    return sections(rate(read_results, known)), STYLE.encode()
+
+
 def _page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:
     """The page of a recorded plan, with the course of the run."""
     from memstow.api.page.offline import page_alone

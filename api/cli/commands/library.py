@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -60,6 +61,21 @@ _MODELS: Final = Option("models", "what it stands for", Text(), "TEXT")
 _PROOF: Final = Option("proof", "the proof of the plan", Text(), "FILE")
 _OF_FAMILY: Final = Option("family", "only this family", Text(), "NAME", otherwise="all")
 _STATE: Final = Option("state", "only instances of this state", Choice(_STATES), otherwise="all")
+_SITE_TITLE: Final = Option("title", "what the site is called", Text(), "TEXT", default="memstow library")
+_URL: Final = Option(
+    "url",
+    "where the site will be, for the feed, citations and commands",
+    Text(),
+    "URL",
+    otherwise="relative links, and no commands that fetch",
+)
+_BENCH: Final = Option(
+    "bench",
+    "results of `memstow bench run`, for a page of solvers",
+    Text(),
+    "DIR",
+    more="; needs matplotlib (extra: bench)",
+)
 _JSON: Final = Option("json", "print the list as JSON, as in `index.json`", Flag())
 
 
@@ -297,6 +313,53 @@ def _print_differences(
     return _ended(code, is_done, rest)
 
 
+def run_site(args: argparse.Namespace) -> int:
+    """Make the site of the library."""
+    from memstow.api.cli.pages import page_of
+    from memstow.api.page.assets import asset, manifest
+    from memstow.api.page.offline import shared_script
+    from memstow.planner.instance_library.site import Parts, Viewer, build
+    from memstow.planner.instance_library.site_pages import Frame
+
+    url = None if args.url is None else _page_url(args.url)
+    folder, out, names = _folder(args.folder), Path(args.out), manifest()
+    style, script = (f"assets/{names[name]}" for name in ("site_style", "site"))
+    assets = {path: asset(path.removeprefix("assets/")) or b"" for path in (style, script)}
+    for name, data in (shared_script("plan"), shared_script("loops")):
+        assets[f"assets/{name}"] = data
+    solvers = None
+    if args.bench is not None:
+        from memstow.api.cli.commands.bench import sections_and_style
+
+        sections, report_style = sections_and_style(args.bench)
+        name = f"assets/report-{sha256(report_style).hexdigest()[:12]}.css"
+        assets[name], solvers = report_style, (sections, name)
+
+    viewer: Viewer = lambda document, plan, title, proof: page_of(  # noqa: E731
+        document, plan, title, proof=proof, title=plain(title, most=200), scripts="../assets/"
+    )
+    frame = Frame(args.title, url, style, script, solvers is not None)
+    parts = Parts(frame, assets, viewer, solvers)
+    built, code = _within(args.time_limit, lambda cancel: build(folder, out, parts, cancel))
+    for name, fault in built.refused:
+        print_error(plain(f"{name} is not shown: {fault}"))
+    if not built.is_done:
+        if code == Exit.DONE:
+            print_error("time is up; the same command goes on from here")
+        return code if code != Exit.DONE else Exit.INVALID
+    what = f"{len(built.shown):,} instances, the pages of {built.drawn:,} are new"
+    print(plain(f"{out / 'index.html'}: {what}"))
+    return Exit.INVALID if code == Exit.DONE and built.refused else code
+
+
+def _page_url(url: str) -> str:
+    if not re.fullmatch(r"https?://[A-Za-z0-9._~:/@%+-]+", url):
+        raise InputError.single(
+            "url", "--url", f"{plain(url, most=200)} is no URL of pages, with http or https"
+        )
+    return url
+
+
 def _take(args: argparse.Namespace, into: str, source: "Folder | RemoteLibrary") -> int:
     """Fetch from a library into a folder."""
     from memstow.planner.instance_library.records import fetch, opened
@@ -482,5 +545,19 @@ memstow library verify instances --id 'net*' --time-limit 60
         (_IDS, _TIME),
         (("other", "OTHER", "a folder, or a URL that takes files by PUT"),),
         examples="memstow library push instances /srv/instances",
+    ),
+    _Action(
+        "site",
+        "make the static site of the library, of what is checked",
+        run_site,
+        (_SITE_TITLE, _URL, _BENCH, _TIME),
+        (("out", "OUT", "the folder of the site: new, empty, or an older site"),),
+        examples="""
+memstow library site instances public
+memstow library site instances public --title 'Our instances' --url https://example.com/memory --bench results
+""",
+        details="""
+The same library makes the same files. What has not changed is not made again; where it was interrupted, it
+goes on. Exit code 1: something in the library is wrong, and shown as that.""",
     ),
 )

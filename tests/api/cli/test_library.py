@@ -13,6 +13,8 @@ import pytest
 from memstow.api.cli import remote_library
 from memstow.api.cli.terminal import Exit
 from memstow.planner import formats
+from memstow.planner.instance_library import site
+from memstow.planner.instance_library.site import Built
 from memstow.planner.instance_library.standard import recipes
 from memstow.planner.model.problem import Problem
 from tests.api.cli.conftest import Cli
@@ -253,3 +255,69 @@ def test_models_are_added_as_graphs(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "moves.json").write_bytes(formats.write_problem(moved))
     ran = cli("library", "add", library, tmp_path / "moves.json", "--licence", "MIT")
     assert (ran.code, "moves" in ran.err) == (Exit.USAGE, True)
+
+
+def test_a_site_is_made_and_what_is_wrong_is_said(cli: Cli, tmp_path: Path) -> None:
+    folder, out = made(tmp_path / "lib", 2), tmp_path / "out"
+    ran = cli("library", "site", folder.path, out, "--title", "Ours", "--url", "https://example.com/m")
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert ran.out == f"{out / 'index.html'}: 2 instances, the pages of 2 are new\n"
+    assert "<title>Ours</title>" in (out / "index.html").read_text()
+    assert "https://example.com/m/instances/p0.html" in (out / "feed.atom").read_text()
+    scripts = {f"assets/{path.name}" for path in (out / "assets").iterdir()}
+    assert any(
+        script.removeprefix("assets/") in (out / "plans" / "p0.html").read_text() for script in scripts
+    )
+    falsify(folder, "p1", lambda document: document.update(digest="0" * 64))
+    ran = cli("library", "site", folder.path, out, "--time-limit", "60")
+    assert (ran.code, ran.out) == (
+        Exit.INVALID,
+        f"{out / 'index.html'}: 1 instances, the pages of 1 are new\n",
+    )
+    assert "p1 is not shown: its digest is another" in ran.err
+
+
+def test_a_site_that_does_not_get_done_in_time_says_so(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, out = made(tmp_path / "lib", 1), tmp_path / "out"
+
+    def too_slow(_folder: object, _out: object, _parts: object, cancel: threading.Event) -> Built:
+        assert cancel.wait(60)
+        return Built()
+
+    monkeypatch.setattr(site, "build", too_slow)
+    ran = cli("library", "site", folder.path, out, "--time-limit", "0.01")
+    assert (ran.code, ran.out) == (Exit.INVALID, "")
+    assert "time is up; the same command goes on from here" in ran.err
+
+
+@pytest.mark.parametrize(
+    "url", ["example.com", "javascript:alert(1)", 'https://a"><b>', "ftp://a", "https://a b"]
+)
+def test_an_address_of_a_site_is_one_of_the_web(cli: Cli, tmp_path: Path, url: str) -> None:
+    folder, out = made(tmp_path / "lib", 1), tmp_path / "out"
+    ran = cli("library", "site", folder.path, out, "--url", url)
+    assert ran.code == Exit.USAGE
+    assert "--url" in ran.err
+    assert not out.exists()
+
+
+def test_a_site_shows_the_results_of_a_bench(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra: bench)")
+    folder, out, results = made(tmp_path / "lib", 1), tmp_path / "out", tmp_path / "results"
+    ran = cli(
+        "bench", "run", "generate:random,n=6,seed=1..2", "--solvers", "greedy,exact", "--output", results
+    )
+    assert ran.code == Exit.DONE
+    assert cli("library", "site", folder.path, out, "--bench", results).code == Exit.DONE
+    before = tree(out)
+    page = before["solvers.html"].decode()
+    assert "Performance profiles" in page
+    assert "<script" not in page
+    assert 'href="solvers.html"' in before["index.html"].decode()
+    assert 'href="../solvers.html"' in before["instances/p0.html"].decode()
+    assert cli("library", "site", folder.path, out, "--bench", results).code == Exit.DONE
+    assert tree(out) == before
+    assert cli("library", "site", folder.path, out).code == Exit.DONE
+    assert "solvers.html" not in tree(out)

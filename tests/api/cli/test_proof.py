@@ -147,18 +147,14 @@ def test_a_plan_of_a_service_names_no_proof_that_is_not_here(
 
 
 SLOW = """
-import os, sys, time
+import sys, time
 from memstow.api.cli.main import main
 from memstow.planner.proofs import prove
 
 def slowly(problem, plan, document, path, budget):
-    draft = prove.draft_of(path)
-    try:
-        with open(draft, "x"):
-            while not budget.spent:
-                time.sleep(0.01)
-    finally:
-        os.remove(draft)
+    with prove.draft_of(path) as draft, open(draft, "x"):
+        while not budget.spent:
+            time.sleep(0.01)
 
 prove.prove_within = slowly
 sys.exit(main(sys.argv[1:]))

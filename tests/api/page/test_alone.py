@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from memstow.api.page.offline import page_alone
+from memstow.api.page.offline import page_alone, shared_script
 from memstow.planner.formats import read_plan, read_problem
 from memstow.planner.show.view_document import SearchStep, plan_document
 
@@ -68,6 +68,19 @@ def test_nothing_runs_but_what_the_policy_names_by_its_hash() -> None:
 def test_nothing_is_loaded() -> None:
     page = page_of("one").decode()
     assert re.findall(r'(?:src|href)="(?!data:,")', page) == []
+
+
+def test_pages_beside_each_other_share_what_they_have_in_common() -> None:
+    problem = read_problem(PROBLEM)
+    document = plan_document(problem, problem, read_plan(PLAN, problem), "one")
+    page = page_alone(document, "one", folder="../shared/").decode()
+    name, content = shared_script("plan")
+    assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["data:,", f"../shared/{name}"]
+    assert hashlib.sha256(content).hexdigest()[:12] in name
+    assert _parts(page_of("one"), "packed") in content.decode()
+    assert 'id="packed"' not in page
+    assert len(page) < 8 * 1024
+    assert "unsafe" not in page.partition("Content-Security-Policy")[2].partition(">")[0]
 
 
 def test_the_same_plan_gives_the_same_bytes() -> None:

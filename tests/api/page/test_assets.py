@@ -38,7 +38,9 @@ def test_scripts_and_styles_are_small() -> None:
     assert _packed(names["alone_symbols"]) <= _packed(names["alone"]) + 12 * 1024
     assert _packed(names["served"], *assets.first_parts()) <= 66 * 1024
     assert _packed(names["editor"]) <= 150 * 1024
+    assert _packed(names["site"]) <= 3 * 1024
     assert _packed(names["style"]) <= 6 * 1024
+    assert _packed(names["site_style"]) <= 3 * 1024
     assert _packed(names["served_style"]) <= 6 * 1024
 
 
@@ -59,13 +61,18 @@ def test_the_parts_name_only_parts_that_are_there() -> None:
 
 def test_the_page_draws_in_the_colours_of_the_pictures() -> None:
     text = (SOURCES / "draw" / "colours.ts").read_text()
-    ramp = re.search(r"const RAMP = \[(.*?)\]", text, re.DOTALL)
-    assert ramp is not None
-    assert tuple(re.findall(r'"(#\w+)"', ramp.group(1))) == drawing.RAMP
-    light = text.partition("export const LIGHT")[2].partition("};")[0]
-    colours = dict(re.findall(r'(\w+): "(#\w+)"', light))
+    for name in ("RAMP", "DARK_RAMP"):
+        ramp = re.search(rf"const {name} = \[(.*?)\]", text, re.DOTALL)
+        assert ramp is not None
+        assert tuple(re.findall(r'"(#\w+)"', ramp.group(1))) == getattr(drawing, name)
+    light, dark = (
+        dict(re.findall(r'(\w+): "(#\w+)"', text.partition(f"export const {theme}")[2].partition("};")[0]))
+        for theme in ("LIGHT", "DARK")
+    )
     for name in ("ink", "reserved", "met", "open", "capacity"):
-        assert colours[name] == getattr(drawing, name.upper()), name
+        assert light[name] == getattr(drawing, name.upper()), name
+        assert dark[name] == drawing.DARK[light[name]], name
+    assert dark["paper"] == drawing.DARK[light["paper"]]
 
 
 def test_the_sources_are_small_files() -> None:

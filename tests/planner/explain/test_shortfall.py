@@ -212,6 +212,19 @@ def test_without_work_the_set_is_one_that_does_and_its_least_is_honest() -> None
     assert checked
 
 
+def test_without_work_none_has_to_change_that_may_stay_beside_others() -> None:
+    buffers = [
+        Buffer(id="a", size=6, lifetime=(4, 8)),
+        Buffer(id="b", size=6, lifetime=(3, 7)),
+        Buffer(id="c", size=6, lifetime=(4, 7)),
+    ]
+    problem = Problem(buffers=buffers, exclusive=[("a", "c")])
+    found = Demand(problem, "memory").shortfall(7, Work(0))
+    assert found is not None
+    assert found.least == found.count == len(found.changes) == 1
+    assert peak(with_changes(problem, [found])) <= 7
+
+
 def test_a_cover_is_smallest_against_brute_force() -> None:
     for seed in range(200):
         random = Random(seed)

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import threading
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -34,6 +35,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Exhausted, Model, Plan, Refuted
 from memstow.planner.model.problem import Buffer, Pool, Problem, spans
+from memstow.planner.proofs.prove import prove
 from tests.planner.instance_library.libraries import (
     CREDIT,
     KNOT,
@@ -203,6 +205,21 @@ def test_a_proof_counts_although_its_plan_is_worse(tmp_path: Path) -> None:
     assert submit(folder, Answer(stacked(KNOT), best.proof)) == ("bound", "proof")
     instance = instance_of(folder, "knot")
     assert (instance.best[0].value, instance.best[0].bound, instance.state) == (21, 21, "proven")
+    assert faults(folder) == {}
+
+
+def test_a_stronger_proof_takes_the_place_of_a_weaker_one(tmp_path: Path) -> None:
+    folder, best = unsolved(tmp_path), answered(KNOT)
+    counted = judged(posed(KNOT), Answer(stacked(KNOT))).answer.plan
+    weak = tmp_path / "weak.proof"
+    proof = prove(posed(KNOT).data, counted, weak)
+    assert proof is not None
+    assert proof.bound == 20
+    good = replace(best.plan, proof_sha256=None)
+    assert submit(folder, Answer(good, weak.read_bytes())) == ("value", "proof")
+    assert submit(folder, Answer(stacked(KNOT), best.proof)) == ("bound",)
+    assert instance_of(folder, "knot").state == "proven"
+    assert submit(folder, Answer(good, weak.read_bytes())) == ()
     assert faults(folder) == {}
 
 
@@ -440,6 +457,12 @@ def test_large_documents_are_packed_and_no_bomb_is_unpacked(
     assert len(bomb) < 5000
     swap(folder, "p0", "problem.json.gz", bomb)
     assert "unpacks to more than" in faults(folder)["p0"][0]
+    tracemalloc.start()
+    with pytest.raises(InputError, match="unpacks to more than"):
+        unpack(bomb, "p")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < len(bomb) + 100_000
 
 
 def test_no_more_than_a_limit_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

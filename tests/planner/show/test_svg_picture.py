@@ -1,5 +1,6 @@
 """Pictures as SVG."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,8 @@ from memstow.planner.model import Status
 from memstow.planner.model.plan import Live, Placement, Plan, PoolUse
 from memstow.planner.model.problem import ALWAYS, Buffer, Pool, Problem, Reserved
 from memstow.planner.show import svg_picture
-from memstow.planner.show.drawing import LEVELS, RAMP, shade
+from memstow.planner.show.drawing import DARK, DARK_RAMP, LEVELS, RAMP, shade
+from memstow.planner.show.svg import in_both_lights
 from memstow.planner.show.svg_picture import (
     ACROSS,
     LEFT,
@@ -17,7 +19,9 @@ from memstow.planner.show.svg_picture import (
     MOST_TOOLTIPS,
     READABLE,
     RIGHT,
+    THUMBNAIL,
     svg,
+    thumbnail,
 )
 from tests.api.cli.fakes import stacked
 from tests.planner.show.drawn import Drawing, Shape
@@ -442,3 +446,38 @@ def test_of_very_many_pools_those_of_the_highest_peaks_are_drawn() -> None:
     drawing = Drawing(svg(problem, _plan(problem, {f"b{i}": (f"p{i}", 0) for i in range(count)})))
     assert [title.split(":")[0] for title in drawing.titles()] == [f"b{i}" for i in range(6, count)]
     assert drawing.says("6 more pools")
+
+
+def test_a_thumbnail_is_light_and_shows_the_fullest_pool() -> None:
+    problem, plan = _cyclic(5_000, 40, 9)
+    small = thumbnail(problem, plan)
+    assert len(small) < 12_000
+    drawing = Drawing(small)
+    wide, tall = THUMBNAIL
+    shapes = [shape for shape in drawing.shapes if shape.kind in ("shade", "boxes", "box")]
+    assert min(shape.left for shape in shapes) >= 0
+    assert wide - 2 < max(shape.right for shape in shapes) <= wide + 0.1
+    assert tall - 2 < max(shape.bottom for shape in shapes) <= tall + 0.1
+    buffers = tuple(Buffer(id=name, size=size, lifetime=(0, 1)) for name, size in (("a", 1), ("b", 9)))
+    two = Problem(version=1, buffers=buffers, pools=(Pool(id="low"), Pool(id="high")))
+    full = thumbnail(two, _plan(two, {"a": ("low", 0), "b": ("high", 0)}))
+    (box,) = (shape for shape in Drawing(full).shapes if shape.kind == "boxes")
+    assert box.bottom - box.top > tall * 0.8
+
+
+def test_in_the_dark_every_colour_of_a_picture_is_another() -> None:
+    problem, plan = _cyclic(600, 12, 5)
+    picture = svg(problem, plan)
+    start, _, rest = in_both_lights(picture).partition("<style>")
+    sheet, _, rest = rest.partition("</style>\n")
+    assert start + rest == picture
+    assert sheet.startswith("@media(prefers-color-scheme:dark){")
+    rules = dict(re.findall(r'\[fill="(#\w{6})"\]:not\(\[paint-order\]\)\{fill:(#\w{6})\}', sheet))
+    fills = {*re.findall(r'fill="(#\w{6})"', picture)}
+    assert fills <= rules.keys()
+    assert rules["#ffffff"] == DARK["#ffffff"]
+    assert {rules[light] for light in fills & {*RAMP}} <= {*DARK_RAMP}
+    # Words on boxes are on the colour of their rim.
+    assert {*re.findall(r'text\[stroke="(#\w{6})"\]', sheet)} == {
+        *re.findall(r'<text[^>]* stroke="(#\w{6})"', picture)
+    }
