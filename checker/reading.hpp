@@ -306,9 +306,10 @@ inline std::int64_t integer(const Json& value, const std::string& where) {
     std::uint64_t amount = 0;
     for (const char c : value.text.substr(negative ? 1 : 0)) {
         if (c < '0' || c > '9') not_checked(where + " is no integer");
-        amount = amount * 10 + static_cast<std::uint64_t>(c - '0');
-        // Twice the largest is still far from an overflow of the next turn.
-        if (amount > static_cast<std::uint64_t>(kLimit)) not_checked(where + " is beyond 2^62");
+        const auto digit = static_cast<std::uint64_t>(c - '0');
+        if (amount > (static_cast<std::uint64_t>(kLimit) - digit) / 10)
+            not_checked(where + " is beyond 2^62");
+        amount = amount * 10 + digit;
     }
     return negative ? -static_cast<std::int64_t>(amount) : static_cast<std::int64_t>(amount);
 }

@@ -458,7 +458,7 @@ class _Reading:
                 yield (outer, begin), self.over(end - begin, names)
 
     def connected(self, names: list[str]) -> bool:
-        """Whether the lives of these tensors leave no gap: whoever makes one reads another."""
+        """Whether their lives leave no gap: whoever makes one reads another, or both are there at first."""
         reached, left = set(names[:1]), names[:1]
         while left:
             self.effort.spend(len(names))
@@ -466,6 +466,7 @@ class _Reading:
             for other in names:
                 fed = not set(self.writers[other]).isdisjoint(self.readers[name])
                 fed = fed or not set(self.writers[name]).isdisjoint(self.readers[other])
+                fed = fed or self.there.issuperset((name, other))
                 if other not in reached and fed:
                     reached.add(other)
                     left.append(other)

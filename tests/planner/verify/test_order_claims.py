@@ -158,6 +158,24 @@ def test_views_whose_bytes_may_lie_idle_prove_nothing() -> None:
     assert "lie in each other" in (reason_against_orders(circle, 1, cut("A")) or "")
 
 
+def test_views_of_each_other_may_both_be_there_from_the_start() -> None:
+    tensors = [Tensor(id=name, size=size) for name, size in (("x", 9), ("part", 4), ("a", 5), ("b", 3))]
+    graph = Graph(
+        tensors=tensors,
+        operators=[
+            Operator(id="A", inputs=["part"], outputs=["a"]),
+            Operator(id="B", inputs=["x"], outputs=["b"]),
+        ],
+        inputs=["x", "part"],
+        outputs=["a", "b"],
+        views=[View(tensor="part", of="x", offset=2)],
+        order="free",
+    )
+    plan, certificate = proven(graph)
+    assert reason_against_orders(graph, plan.objective[0].bound, certificate) is None
+    assert verify(graph, plan) == []
+
+
 def test_a_problem_has_no_orders_to_prove_anything_of() -> None:
     problem = Problem(buffers=[Buffer(id="a", size=4, lifetime=(0, 1))])
     plan = with_bound(solve(problem, OPTIONS), 4, cut(None))
