@@ -189,7 +189,7 @@ class Problem:
         for one in self.buffers:
             one.grain = gcd(*(lcm(one.alignment, self.pools[k].alignment) for k in one.pools))
             one.pin = None if one.offset is None else self.pools[one.pools[0]].start + one.offset
-            know((one.pin or 0) <= LIMIT, "more than 2^62 addresses")
+            know(one.size == 0 or (one.pin or 0) <= LIMIT, "more than 2^62 addresses")
             others = [pool for k, pool in enumerate(self.pools) if k not in one.pools]
             lengths = ((pool.start, pool.start + pool.length(height)) for pool in others)
             one.barred = union([*self.reserved, *lengths])
@@ -224,10 +224,10 @@ class Problem:
         alignment = number(one.get("alignment", 1), 1)
         names = list(self.pool) if one.get("pools") is None else [text(name) for name in items(one["pools"])]
         know(bool(names) and len({*names}) == len(names), "no pools, or one twice")
+        know(all(name in self.pool for name in names), "an unknown pool")
         if one.get("pool") is not None:
             know(text(one["pool"]) in names, "a pool that is none of its pools")
             names = [text(one["pool"])]
-        know(all(name in self.pool for name in names), "an unknown pool")
         pools = sorted(self.pool[name] for name in names)
         know(all(lcm(alignment, self.pools[k].alignment) <= LIMIT for k in pools), "an alignment beyond 2^62")
         offset = None if one.get("offset") is None else number(one["offset"])

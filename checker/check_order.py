@@ -256,7 +256,9 @@ class Graph:
         if shape is not None and one.get("type") is not None:
             know(text(one["type"]) in BITS, "an unknown type")
             extents = [number(extent) for extent in items(shape)]
-            least = -(-prod(extents) * BITS[text(one["type"])] // 8)
+            bits = prod(extents) * BITS[text(one["type"])]
+            know(bits <= LIMIT, "a shape that is too large")
+            least = -(-bits // 8)
         bytes_ = number(size if size is not None else least)
         know(least is None or bytes_ >= least, "a size below that of the shape")
         planned = kind in ("data", "state") or (kind == "constant" and in_pool)

@@ -291,7 +291,7 @@ class Problem {
                 if (range.begin < length) reserved.push_back({sum(start, range.begin), sum(start, top)});
             }
             end = sum(start, length);
-            free_from = sum(end, 1);
+            if (k + 1 < pools.size()) free_from = sum(end, 1);
         }
         merge(reserved);
     }

@@ -234,17 +234,16 @@ class Graph {
     }
 
     static Bytes bits_of(const std::string& type) {
-        const std::size_t length = type.find_first_of("0123456789");
         if (type == "bool") return 8;
-        const std::string name = type.substr(0, length), bits = type.substr(std::min(length, type.size()));
-        for (const auto& [names, all] : {std::pair("int uint", "2 4 8 16 32 64"),
-                                         {"float", "4 8 16 32 64"},
-                                         {"bfloat", "16"},
-                                         {"complex", "64 128"}}) {
-            const auto among = [](const std::string& words, const std::string& word) {
-                return !word.empty() && (' ' + words + ' ').find(' ' + word + ' ') != std::string::npos;
-            };
-            if (among(names, name) && among(all, bits)) return std::stoi(bits);
+        for (const auto& [name, all] :
+             {std::pair<std::string, std::vector<int>>{"int", {2, 4, 8, 16, 32, 64}},
+              {"uint", {2, 4, 8, 16, 32, 64}},
+              {"float", {4, 8, 16, 32, 64}},
+              {"bfloat", {16}},
+              {"complex", {64, 128}}}) {
+            for (const int bits : all) {
+                if (type == name + std::to_string(bits)) return bits;
+            }
         }
         not_checked("the type '" + type + "' is unknown");
     }
@@ -268,10 +267,11 @@ class Graph {
                    shaped = shape != nullptr && type != nullptr;
         know(sized || shaped, "'", one.id, "' has no size");
         if (shaped) {
-            Bytes bits = bits_of(text_of(*type, "a type"));
-            for (const Json& extent : list_of(*shape, "a shape")) {
-                const Bytes count = bytes(extent, "a shape");
-                know(count == 0 || bits <= kLimit / count, "the shape of '", one.id, "' is too large");
+            std::vector<Bytes> extents{bits_of(text_of(*type, "a type"))};
+            for (const Json& extent : list_of(*shape, "a shape")) extents.push_back(bytes(extent, "a shape"));
+            Bytes bits = *std::min_element(extents.begin(), extents.end()) == 0 ? 0 : 1;
+            for (const Bytes count : extents) {
+                know(bits == 0 || bits <= kLimit / count, "the shape of '", one.id, "' is too large");
                 bits *= count;
             }
             const Bytes least = bits / 8 + (bits % 8 != 0 ? 1 : 0);

@@ -454,6 +454,7 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
         {"buffers": [{"id": "a", "size": (1 << 62) + 1}]},
         # As 64 bits have them, these are 1 and 7.
         {"buffers": [{"id": "a", "size": (1 << 64) + 1}]},
+        {"buffers": [{"id": "a", "size": 4, "lifetime": [1 << 64, (1 << 64) + 1]}]},
         {"pools": [{"id": "memory", "capacity": (1 << 64) + 7}]},
         {"buffers": [{"id": "a", "size": 4.0}]},
         {"buffers": [{"id": "a", "size": True}]},
