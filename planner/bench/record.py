@@ -101,6 +101,15 @@ class Layout:
 
     pool: tuple[int, ...]
     offset: tuple[int, ...]
+    order: tuple[str, ...] = ()
+    """The operators of a graph as they run; empty: as they are listed."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any] | None) -> "Layout | None":
+        """That of a record or a message; None where none was kept."""
+        if values is None:
+            return None
+        return cls(tuple(values["pool"]), tuple(values["offset"]), tuple(values.get("order", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +189,6 @@ def from_line(line: str | bytes) -> Record:
 def _record(values: _Json) -> Record:
     key = values.pop("key")
     del values["record"]
-    plan = values["plan"]
     record = Record(
         **{
             **values,
@@ -190,7 +198,7 @@ def _record(values: _Json) -> Record:
             "objective": tuple(TermValue(**term) for term in values["objective"]),
             "events": tuple(ProgressEvent(**moment) for moment in values["events"]),
             "judged": JudgeResult.of(values["judged"]),
-            "plan": None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
+            "plan": Layout.of(values["plan"]),
             "machine": Machine(**values["machine"]),
         }
     )
@@ -209,6 +217,8 @@ def _fields(part: Any) -> _Json:
         del values["model"]
     if isinstance(part, JudgeResult) and part.checked is None:
         del values["checked"]
+    if isinstance(part, Layout) and not part.order:
+        del values["order"]
     return values
 
 
