@@ -83,13 +83,13 @@ def metadata(library: Folder, name: str = "knot") -> LibraryInstance:
 
 
 def test_the_better_plan_is_taken_with_a_proof_and_credited(library: Folder) -> None:
-    best = ran(offsets(KNOT, best=True), LEAST, solver="exact", status=Ending.OPTIMAL, checked="proof")
-    worse = ran(offsets(KNOT, best=False), TOP, solver="stack")
-    assert submit(library, worse, best) == [Offered("knot", "better", "value, proof by exact")]
+    best = ran(offsets(KNOT, best=True), LEAST, solver="search", status=Ending.OPTIMAL, checked="proof")
+    worse = ran(offsets(KNOT, best=False), TOP, solver="greedy")
+    assert submit(library, worse, best) == [Offered("knot", "better", "value, proof by search")]
     instance = metadata(library)
     assert (instance.state, [term.value for term in instance.best]) == ("proven", [LEAST])
     (event,) = instance.history
-    assert (event.by, event.solver, event.version) == (CREDIT.by, "exact", "7.0")
+    assert (event.by, event.solver, event.version) == (CREDIT.by, "search", "7.0")
     assert submit(library, worse, best) == [Offered("knot", "kept")]
 
 
