@@ -202,9 +202,26 @@ def _record(values: _Json) -> Record:
             "machine": Machine(**values["machine"]),
         }
     )
+    _require_types(record)
     if record.key != key:
         raise ValueError(f"the key {key!r} is not that of its fields")
     return record
+
+
+def _require_types(record: Record) -> None:
+    """TypeError where a value that is counted with is of another type: a file may be anybody's."""
+    about, solver = record.instance, record.solver
+    words = (about.name, about.family, about.digest, about.content, solver.name, solver.version)
+    whole = (
+        record.seed,
+        *(term.value for term in record.objective),
+        *(term.bound for term in record.objective if term.bound is not None),
+        *record.work.values(),
+    )
+    times = (record.seconds, record.cpu_seconds)
+    for values, kind in ((words, str), (whole, int), (times, (int, float))):
+        if not all(isinstance(value, kind) for value in values):
+            raise TypeError("a text, a number or a time is none")
 
 
 def _fields(part: Any) -> _Json:
