@@ -15,7 +15,16 @@ from typing import Final
 import memstow
 from memstow.planner.bench import external_program
 from memstow.planner.bench.instances import free_graph_of, problem_of
-from memstow.planner.bench.judgement import Judge, Judgement, Tell, checked_by, judged, judgement_of, outcome
+from memstow.planner.bench.judgement import (
+    Judge,
+    Judgement,
+    Tell,
+    checked_by,
+    judged,
+    judgement_of,
+    outcome,
+    seconds_for_proof,
+)
 from memstow.planner.bench.task import SolverRequest, Task, task_from
 from memstow.planner.bench.usage import (
     ResourceUsage,
@@ -278,12 +287,8 @@ def _measured(
     used = repeat_short_run(stopwatch.usage(), lambda: _repeat(repeat), task.solver.repeat_seconds)
     tell({"kind": "judging"})
     verdict = judgement(plan)
-    checked = checked_by(planned, plan, _PROOF_TIMES * used.seconds + 1) if verdict.valid else None
+    checked = checked_by(planned, plan, seconds_for_proof(used.seconds)) if verdict.valid else None
     return {**outcome(verdict, plan, checked), **used.values(), "error": sender.failure}
-
-
-# A proof takes about as long as the search that it repeats, and a moment.
-_PROOF_TIMES: Final = 2
 
 
 def _repeat(run: _Run) -> ResourceUsage | None:

@@ -1,10 +1,12 @@
-"""The problems of a bench: files, folders, generators and public sets, and what tells them apart."""
+"""The problems of a bench: files, folders, libraries, generators, public sets, and what tells them apart."""
 
 import glob
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
@@ -15,9 +17,11 @@ from memstow.planner.bench.record import PATHS, RESULTS, WRITTEN, Instance
 from memstow.planner.bench.task import InstanceSource, RunOptions
 from memstow.planner.generate import make, make_graph
 from memstow.planner.graph.changes import in_memories, with_order
+from memstow.planner.instance_library.folder import INDEX, Folder, document_of, instance_of
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
+from memstow.planner.model.library import STATES
 from memstow.planner.model.problem import Problem
 from memstow.planner.model.symbolic import points_of
 from memstow.planner.reading.json_text import read_bytes
@@ -109,6 +113,29 @@ class Files:
                 yield InstanceSource(f"{name}@{values}", family, data=problem, file=f"{file}@{values}")
 
 
+@dataclass(frozen=True, slots=True)
+class InLibrary:
+    """Instances of a library, with its ids as names and its families."""
+
+    library: Folder
+    ids: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[InstanceSource]:
+        for name in self.ids:
+            file, family = _text(str(self.library.path / name)), ""
+            try:
+                instance = instance_of(self.library, name)
+                family = instance.family
+                data = document_of(self.library, instance)
+            except InputError as error:
+                yield InstanceSource(_text(name), family, unreadable=str(error), file=file)
+                continue
+            yield InstanceSource(name, family, data=data, file=file)
+
+
 def _instance_count(path: Path) -> int:
     if path.suffix != ".json":
         return 1
@@ -143,9 +170,47 @@ def _text(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
-def files(path: str) -> Files:
-    """The problems of a file, a folder and all below it, or a pattern; InputError where there are none."""
+_LIBRARY: Final = "library:"
+_FROM_LIBRARY: Final = re.compile(rf"{_LIBRARY}(.*?)((?:,(?:family|id|state)=[^,]*)*)", re.DOTALL)
+
+
+def selected(path: str) -> InLibrary | None:
+    """Those that `library:FOLDER,family=A+B,id=GLOB,state=open+claimed` names; None for another path."""
+    parts = _FROM_LIBRARY.fullmatch(path)
+    if parts is None:
+        return None
+    library = Folder(parts[1])
+    library.require()
+    settings = [setting.partition("=")[::2] for setting in parts[2].split(",")[1:]]
+    chosen = {name: value.split("+") for name, value in settings}
+    unknown = set(chosen.get("state", ())).difference(STATES)
+    if unknown or len(chosen) < len(settings):
+        message = f"each setting once, and as state one or more of {', '.join(STATES)}, with +"
+        raise InputError.single("bad_library", path, message)
+    ids = library.ids()
+    if "id" in chosen:
+        ids = [name for name in ids if any(fnmatchcase(name, pattern) for pattern in chosen["id"])]
+    if not chosen.keys().isdisjoint(("family", "state")):
+        every = [instance_of(library, name) for name in ids]
+        ids = [
+            one.id
+            for one in every
+            if one.family in chosen.get("family", (one.family,))
+            and one.state in chosen.get("state", (one.state,))
+        ]
+    if not ids:
+        raise InputError.single("no_instances", path, "no instance of the library is so")
+    return InLibrary(library, ids)
+
+
+def files(path: str) -> Files | InLibrary:
+    """The problems of a file, a folder and all below it, or a pattern; InputError where there are none.
+
+    A folder that is a library has those of its instances.
+    """
     place = Path(path)
+    if place.is_dir() and (place / INDEX).is_file() and (ids := Folder(place).ids()):
+        return InLibrary(Folder(place), ids)
     if place.is_dir():
         paths = [p for p in place.rglob("*") if p.suffix in _SUFFIXES and p.is_file()]
         return Files(place, _some(_without_results(paths), path))
@@ -364,8 +429,7 @@ def _same_problem(source: InstanceSource, run: Run) -> Problem | None:
 
 def paths_file(folder: Path, paths: Sequence[str]) -> bytes:
     """The content of `paths.json`: the paths of the runs before, then those of this one."""
-    known = read_paths(folder)
-    known += [path for path in map(_from_anywhere, paths) if path not in known]
+    known = list(dict.fromkeys((*read_paths(folder), *map(_from_anywhere, paths))))
     text = json.dumps(known, indent=1, ensure_ascii=False) + "\n"
     # Of bytes that are no text the escape of Python is that of JSON as well.
     return text.encode(errors="backslashreplace")
@@ -381,4 +445,8 @@ def read_paths(folder: Path) -> list[str]:
 
 
 def _from_anywhere(path: str) -> str:
-    return path if path.startswith("generate:") else str(Path(path).absolute())
+    if path.startswith("generate:"):
+        return path
+    # The whole of a library: what is open now need not be when a report is made.
+    parts = _FROM_LIBRARY.fullmatch(path)
+    return str(Path(path if parts is None else parts[1]).absolute())

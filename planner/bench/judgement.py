@@ -32,8 +32,8 @@ from memstow.planner.verify import Violation, recount, verify
 from memstow.planner.verify import judge as judge_plan
 from memstow.solvers.core import Budget
 
-# Layouts of more buffers are not recorded: a picture of them would show nothing.
-MOST_KEPT: Final = 2000
+# Layouts of more buffers would make most of the file of results.
+MOST_KEPT: Final = 20_000
 
 
 Tell = Callable[[Message], None]
@@ -56,7 +56,7 @@ class Judgement:
     codes: tuple[str, ...] = ()
     objective: tuple[TermResult, ...] = ()
     peak: int | None = None
-    layout: dict[str, list[int]] | None = None
+    layout: Message | None = None
 
 
 class Judge:
@@ -149,12 +149,18 @@ def _in_order(problem: Problem, plan: Plan) -> list[Placement]:
     return [place_of[buffer.id] for buffer in problem.buffers]
 
 
-def _layout(problem: Problem, plan: Plan) -> dict[str, list[int]] | None:
+def _layout(problem: Problem, plan: Plan) -> Message | None:
     if len(problem.buffers) > MOST_KEPT:
         return None
     index = {pool.id: number for number, pool in enumerate(problem.pools)}
     places = _in_order(problem, plan)
-    return {"pool": [index[place.pool] for place in places], "offset": [place.offset for place in places]}
+    layout = {"pool": [index[place.pool] for place in places], "offset": [place.offset for place in places]}
+    return layout if plan.schedule is None else {**layout, "order": list(plan.schedule.order)}
+
+
+def seconds_for_proof(seconds: float) -> float:
+    """A proof takes about as long as the search that it repeats, and a moment."""
+    return 2 * seconds + 1
 
 
 def checked_by(problem: Problem | Graph, plan: Plan, seconds: float) -> str | None:
@@ -262,7 +268,7 @@ def record_of(task: Task, received: RunEvents, done: Message) -> Record:
         reported_seconds=done.get("reported_seconds"),
         work=done.get("work", {}),
         judged=JudgeResult.of(done.get("judged")),
-        plan=None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
+        plan=Layout.of(plan),
         machine=replace(this_machine(), load=about.get("load", 0.0)),
         error=done.get("error"),
     )

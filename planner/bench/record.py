@@ -101,6 +101,15 @@ class Layout:
 
     pool: tuple[int, ...]
     offset: tuple[int, ...]
+    order: tuple[str, ...] = ()
+    """The operators of a graph as they run; empty: as they are listed."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any] | None) -> "Layout | None":
+        """That of a record or a message; None where none was kept."""
+        if values is None:
+            return None
+        return cls(tuple(values["pool"]), tuple(values["offset"]), tuple(values.get("order", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +189,6 @@ def from_line(line: str | bytes) -> Record:
 def _record(values: _Json) -> Record:
     key = values.pop("key")
     del values["record"]
-    plan = values["plan"]
     record = Record(
         **{
             **values,
@@ -190,13 +198,30 @@ def _record(values: _Json) -> Record:
             "objective": tuple(TermValue(**term) for term in values["objective"]),
             "events": tuple(ProgressEvent(**moment) for moment in values["events"]),
             "judged": JudgeResult.of(values["judged"]),
-            "plan": None if plan is None else Layout(tuple(plan["pool"]), tuple(plan["offset"])),
+            "plan": Layout.of(values["plan"]),
             "machine": Machine(**values["machine"]),
         }
     )
+    _require_types(record)
     if record.key != key:
         raise ValueError(f"the key {key!r} is not that of its fields")
     return record
+
+
+def _require_types(record: Record) -> None:
+    """TypeError where a value that is counted with is of another type: a file may be anybody's."""
+    about, solver = record.instance, record.solver
+    words = (about.name, about.family, about.digest, about.content, solver.name, solver.version)
+    whole = (
+        record.seed,
+        *(term.value for term in record.objective),
+        *(term.bound for term in record.objective if term.bound is not None),
+        *record.work.values(),
+    )
+    times = (record.seconds, record.cpu_seconds)
+    for values, kind in ((words, str), (whole, int), (times, (int, float))):
+        if not all(isinstance(value, kind) for value in values):
+            raise TypeError("a text, a number or a time is none")
 
 
 def _fields(part: Any) -> _Json:
@@ -209,6 +234,8 @@ def _fields(part: Any) -> _Json:
         del values["model"]
     if isinstance(part, JudgeResult) and part.checked is None:
         del values["checked"]
+    if isinstance(part, Layout) and not part.order:
+        del values["order"]
     return values
 
 

@@ -25,6 +25,8 @@ from memstow.planner.show.formatting import count
 from memstow.planner.show.svg_picture import svg
 
 PAGE: Final = "report.html"
+MOST_DRAWN: Final = 2_000
+"""Buffers of an instance with a picture: of more a small one would show nothing."""
 MOST_MEMORY_PICTURES: Final = 100
 
 FOLDER: Final = "report-plans"
@@ -55,7 +57,8 @@ def report(
     drawn = [picture(sketch) for sketch in sketches(bench, styles(bench.solvers), _pair(bench, rows, pair))]
     files = [(picture, f"report-{picture.name}.svg") for picture in drawn]
     instances = instance_rows(bench)
-    chosen = most_telling([row for row in instances if row.best_run], memory_pictures)
+    small = [row for row in instances if row.instance.features.get("buffers", 0) <= MOST_DRAWN]
+    chosen = most_telling([row for row in small if row.best_run], memory_pictures)
     problems = problems_of([row.instance for row in chosen])
 
     def memory_of(row: InstanceRow) -> str | None:

@@ -182,14 +182,17 @@ def instance_of(source: Source, name: str) -> LibraryInstance:
     return parse_metadata(source.metadata(name), name)
 
 
-def posed_of(source: Source, instance: LibraryInstance) -> Posed:
-    """The problem or the graph of an instance."""
+def document_of(source: Source, instance: LibraryInstance) -> bytes:
+    """The file of the problem or the graph of an instance, unpacked."""
     (entry,) = (entry for entry in instance.files if entry.name in DOCUMENTS)
     data = source.file(instance, entry)
-    if entry.name.endswith(PACKED):
-        data = unpack(data, f"{instance.id}/{entry.name}")
-    document = formats.read_document(data, "json" if instance.kind == "problem" else "graph")
-    return Posed(document, data)
+    return unpack(data, f"{instance.id}/{entry.name}") if entry.name.endswith(PACKED) else data
+
+
+def posed_of(source: Source, instance: LibraryInstance) -> Posed:
+    """The problem or the graph of an instance."""
+    data = document_of(source, instance)
+    return Posed(formats.read_document(data, "json" if instance.kind == "problem" else "graph"), data)
 
 
 def answer_of(source: Source, instance: LibraryInstance) -> Answer | None:

@@ -22,11 +22,13 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, TermValue, gap_of, is_bare
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import BY_PROOF, CheckedProof, check_proof, with_proof
-from memstow.planner.proofs.prove import why_not
+from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.planner.solve.one_run import NO_TIME
+from memstow.planner.solve.portfolio import cancelling
 from memstow.planner.solve.problem_plans import assembled
 from memstow.planner.solve.schedules import NOTHING, with_order_bound
 from memstow.planner.verify import Standing, Subject, Verdict, judge
+from memstow.solvers.core import Budget
 
 _MOST_REPORTED: Final = 5
 NEVER: Final = threading.Event()
@@ -74,6 +76,23 @@ class Judged:
     def bounds(self) -> tuple[int, ...]:
         """The bound of each term that was checked."""
         return tuple(term.bound for term in self.best)
+
+
+def proved(posed: Posed, plan: Plan, budget: Budget, most: int, cancel: threading.Event = NEVER) -> Answer:
+    """The plan with a proof of what it claims, of so many bytes at most.
+
+    Without one where none is written within the budget.
+    """
+    if why_not(posed.document) is not None:
+        return Answer(plan)
+    with TemporaryDirectory(prefix="memstow-") as folder:
+        path = Path(folder) / "plan.proof"
+        with cancelling(budget, cancel):
+            proof = prove_within(posed.document, plan, posed.data, str(path), budget)
+        if proof is None or proof.size > most:
+            return Answer(plan)
+        data = path.read_bytes()
+    return Answer(replace(plan, proof_sha256=sha256(data).hexdigest()), data)
 
 
 def complete(posed: Posed, plan: Plan) -> Plan:

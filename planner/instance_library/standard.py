@@ -7,9 +7,6 @@ record is the answer of a deterministic run, so that the same command makes the 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 from memstow.planner.formulas.sizes import problem_at
@@ -17,7 +14,7 @@ from memstow.planner.generate import make, make_graph
 from memstow.planner.generate.random_problems import Chance
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.graph.changes import with_order
-from memstow.planner.instance_library.judging import NEVER, Answer, Posed
+from memstow.planner.instance_library.judging import NEVER, Answer, Posed, proved
 from memstow.planner.instance_library.records import About, Credit, Library, posed
 from memstow.planner.model import Status
 from memstow.planner.model.graph import FREE, Graph
@@ -35,9 +32,7 @@ from memstow.planner.model.problem import (
     spans,
 )
 from memstow.planner.model.symbolic import points_of
-from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.planner.solve.engine import plan
-from memstow.planner.solve.portfolio import cancelling
 from memstow.solvers.core import DEFAULT_WORK, Budget
 
 STANDARD: Final = "standard"
@@ -328,18 +323,9 @@ def first_answer(entry: Posed, work: int, cancel: threading.Event = NEVER) -> An
     answer = plan(document, Options(deterministic=True, work_limit=work), cancel=cancel)
     if answer.status is Status.UNKNOWN:
         return None
-    is_final = answer.status in (Status.OPTIMAL, Status.INFEASIBLE)
-    if not is_final or why_not(document) is not None:
+    if answer.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return Answer(answer)
-    with TemporaryDirectory(prefix="memstow-") as folder:
-        path = Path(folder) / "plan.proof"
-        budget = Budget(-1.0, work)
-        with cancelling(budget, cancel):
-            proof = prove_within(document, answer, entry.data, str(path), budget)
-        if proof is None or proof.size > LARGEST_PROOF:
-            return Answer(answer)
-        data = path.read_bytes()
-    return Answer(replace(answer, proof_sha256=sha256(data).hexdigest()), data)
+    return proved(entry, answer, Budget(-1.0, work), LARGEST_PROOF, cancel)
 
 
 @dataclass(frozen=True, slots=True)

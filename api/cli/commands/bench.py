@@ -14,11 +14,14 @@ from memstow.api.cli.terminal import Exit, print_error
 from memstow.api.options import Choice, Flag, Option, Pair, Real, Text, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import threading
+    from collections.abc import Iterator, Sequence
 
     from memstow.planner.bench.analysis import Best
     from memstow.planner.bench.instances import Instances, LocalSet
     from memstow.planner.bench.journal import Run
+    from memstow.planner.bench.library_records import Offered
+    from memstow.planner.instance_library.records import Credit, Library
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
 
@@ -152,6 +155,7 @@ def _run_report(args: argparse.Namespace) -> int:
     from memstow.planner.bench.analysis import rate, to_json
     from memstow.planner.bench.instances import find_problems
     from memstow.planner.bench.journal import read
+    from memstow.planner.bench.library_records import with_libraries
     from memstow.planner.bench.record import BEST
     from memstow.planner.bench.report import FOLDER, MOST_MEMORY_PICTURES, figures, report
     from memstow.planner.show.formatting import plain
@@ -159,8 +163,9 @@ def _run_report(args: argparse.Namespace) -> int:
     results = read(Path(args.folder))
     folder = results.path.parent
     best = folder / BEST if args.best is None else Path(args.best)
-    bench = rate(results, _known(best, needed=args.best is not None and not args.update_best))
     sources = _sources(args.problems, folder)
+    known = _known(best, needed=args.best is not None and not args.update_best)
+    bench = rate(results, with_libraries(known, sources, results.runs))
     output = folder if args.output is None else Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     pages: list[str] = []
@@ -208,6 +213,16 @@ def sections_and_style(results: str) -> tuple[str, bytes]:
     read_results = read(Path(results))
     known = _known(read_results.path.parent / BEST, needed=False)
     return sections(rate(read_results, known)), STYLE.encode()
+
+
+def submit_to(
+    library: "Library", results: str, credit: "Credit", cancel: "threading.Event"
+) -> "Iterator[Offered]":
+    """Take what is better in these results for the records of a library."""
+    from memstow.planner.bench.journal import read
+    from memstow.planner.bench.library_records import submit_results
+
+    return submit_results(library, read(Path(results)), credit, cancel)
 
 
 def _page_of_run(problem: "Problem", plan: "Plan", run: "Run") -> bytes:

@@ -163,12 +163,14 @@ def add(commands: "Commands[argparse.ArgumentParser]") -> None:
         "run",
         "run every solver on every problem and record the results",
         details="""
-A PATH is a file, a folder, a glob pattern, or problems to generate: generate:planted,n=100,seed=1..10.
+A PATH is a file, a folder, a library of instances, some of one (library:FOLDER,state=open), a glob pattern,
+or problems to generate: generate:planted,n=100,seed=1..10.
 Each run has its own process, and each plan is verified. Results are appended to results.jsonl as they
 arrive; --resume continues an interrupted run.""",
         examples="""
 memstow bench run instances/ --solvers greedy,exact,cpsat --time-limit 5 --seeds 3 --output results
 memstow bench run generate:planted,n=50,seed=1..100 --jobs 2 --output results
+memstow bench run library:instances,state=open --time-limit 60 --output results --resume
 memstow bench run graphs/ --orders free,lpmf,dfs,given,cpsat --time-limit 5 --output results
 memstow bench run a.csv --external 'mine=./mine {input} {output} {capacity} {seconds}' --output results
 memstow bench run instances/ --interleave ../old/.venv .venv --solvers greedy,exact --output pairs
@@ -176,7 +178,7 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
 """,
     )
     parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="files, folders, glob patterns, generate:..."
+        "paths", metavar="PATH", nargs="+", help="files, folders, libraries, glob patterns, generate:..."
     )
     add_options(parser, _OUTPUT, _RESUME, _FORMAT)
     add_options(parser, *CHANGES)
@@ -386,9 +388,9 @@ _MOST_GENERATED: Final = 1_000_000_000
 
 def instances_of(path: str) -> "Instances":
     """The instances that one path argument names."""
-    from memstow.planner.bench.instances import files
+    from memstow.planner.bench.instances import files, selected
 
-    return _generated(path) if path.startswith(_GENERATE) else files(path)
+    return _generated(path) if path.startswith(_GENERATE) else selected(path) or files(path)
 
 
 def _solver_requests(args: argparse.Namespace) -> "list[SolverRequest]":

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
@@ -76,6 +76,12 @@ _BENCH: Final = Option(
     "DIR",
     more="; needs matplotlib (extra: bench)",
 )
+_RESULTS: Final = Option(
+    "bench",
+    "results of `memstow bench run`, of which what is better is taken",
+    Text(),
+    "DIR",
+)
 _JSON: Final = Option("json", "print the list as JSON, as in `index.json`", Flag())
 
 
@@ -111,10 +117,8 @@ memstow library verify instances
         )
         below.add_argument("folder", metavar="FOLDER", help="the library")
         for name, metavar, text in action.operands:
-            if name == "files":
-                below.add_argument(name, metavar=metavar, nargs="+", help=text)
-            else:
-                below.add_argument(name, metavar=metavar, help=text)
+            number = {"files": "+", "plan": "?"}.get(name)
+            below.add_argument(name, metavar=metavar, nargs=number, help=text)
         for option in action.options:
             if option is _LICENCE:
                 add_option(below, option, required=True)
@@ -175,7 +179,11 @@ def run_add(args: argparse.Namespace) -> int:
 
 
 def run_submit(args: argparse.Namespace) -> int:
-    """Take a plan for the record of its instance, if it is better."""
+    """Take a plan, or those of a bench, for the records of their instances, where they are better."""
+    if (args.plan is None) == (args.bench is None):
+        raise InputError.single("no_plan", "PLAN", "name a plan, or the results of a bench: --bench DIR")
+    if args.bench is not None:
+        return _submit_results(args)
     from memstow.planner import formats
     from memstow.planner.graph.documents import problem_of
     from memstow.planner.instance_library.folder import LARGEST_FILE, posed_of
@@ -213,6 +221,29 @@ def run_submit(args: argparse.Namespace) -> int:
         return code
     print(f"{name}: the record stays; this is not better")
     return Exit.INVALID
+
+
+def _submit_results(args: argparse.Namespace) -> int:
+    """Take what is better in the results of a bench."""
+    from memstow.api.cli.commands.bench import submit_to
+    from memstow.planner.instance_library.records import opened
+
+    for option, value in (("--id", args.id), ("--proof", args.proof)):
+        if value is not None:
+            raise InputError.single("unused_option", option, "it is about one plan, and not about a bench")
+    folder = _folder(args.folder)
+
+    def run(cancel: threading.Event) -> "tuple[list[str], bool]":
+        outcomes: list[str] = []
+        with opened(folder) as library:
+            for one in submit_to(library, args.bench, _credit(args), cancel):
+                outcomes.append(one.outcome)
+                if one.says:
+                    print(plain(f"{one.name}: {one.outcome}: {one.says}"), flush=True)
+        return outcomes, cancel.is_set()
+
+    (outcomes, is_late), code = _within(args.time_limit, run)
+    return _counted(outcomes, ("better", "kept", "refused"), code, is_late)
 
 
 def run_verify(args: argparse.Namespace) -> int:
@@ -377,9 +408,7 @@ def _take(args: argparse.Namespace, into: str, source: "Folder | RemoteLibrary")
 
     (taken, is_late), code = _within(args.time_limit, run)
     outcomes = [one.outcome for one in taken]
-    print(", ".join(f"{outcomes.count(what):,} {what}" for what in ("new", "better", "kept", "refused")))
-    code = _ended(code, not is_late, "the same command goes on from here")
-    return Exit.INVALID if "refused" in outcomes and code == Exit.DONE else code
+    return _counted(outcomes, ("new", "better", "kept", "refused"), code, is_late)
 
 
 # What the actions share.
@@ -416,6 +445,13 @@ def _ended(code: Exit, is_done: bool, rest: str) -> Exit:
         return code
     print_error(f"{'interrupted' if code == Exit.INTERRUPTED else 'time is up'}: {rest}")
     return Exit.INVALID if code == Exit.DONE else code
+
+
+def _counted(outcomes: Sequence[str], kinds: tuple[str, ...], code: Exit, is_late: bool) -> Exit:
+    """Print how many there are of each kind; the exit code."""
+    print(", ".join(f"{outcomes.count(kind):,} {kind}" for kind in kinds))
+    code = _ended(code, not is_late, "the same command goes on from here")
+    return Exit.INVALID if "refused" in outcomes and code == Exit.DONE else code
 
 
 def _folder(path: str, *, may_be_new: bool = False) -> "Folder":
@@ -493,17 +529,18 @@ Refuses what is there already: under other names, in another order or unit, or b
     ),
     _Action(
         "submit",
-        "take a plan for the record of its instance, if it is better",
+        "take a plan for the record of its instance, or those of a bench, if they are better",
         run_submit,
-        (_ONE_ID, _PROOF, _TIME, _BY, _DATE),
+        (_ONE_ID, _PROOF, _RESULTS, _TIME, _BY, _DATE),
         (("plan", "PLAN", "the plan"),),
         examples="""
 memstow library submit instances plan.json --by 'A. Name'
 memstow library submit instances plan.json --id net --proof plan.proof
+memstow library submit instances --bench results --by 'A. Name'
 """,
         details="""
 Better is a lower value, a higher bound that the judge or the proof shows, or a proof where there was none.
-Exit code 1: it is right and not better.""",
+Exit code 1: it is right and not better; of a bench, something is refused or was not reached.""",
     ),
     _Action(
         "verify",

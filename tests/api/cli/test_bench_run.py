@@ -20,9 +20,11 @@ from memstow.api.cli.terminal import Exit
 from memstow.planner.bench.journal import InterruptedBenchError, Journal
 from memstow.planner.bench.record import RESULTS, Record, from_line
 from memstow.planner.bench.run import Tally
+from memstow.planner.instance_library.folder import instance_of
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.cli.test_graphs import FORKED
 from tests.planner.bench.requests import timeless
+from tests.planner.instance_library.libraries import faults, unsolved
 from tests.waiting import PATIENCE, wait_for
 
 DETERMINISTIC = ("--deterministic", "--work-limit", "1000000")
@@ -499,3 +501,42 @@ def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp
     assert record.objective[0].term == "placement_cost"
     assert cli(*asked, "--resume").code == Exit.DONE
     assert records(tmp_path / "out") == [record]
+
+
+def test_a_run_over_a_library_that_is_killed_goes_on_and_breaks_records(cli: Cli, tmp_path: Path) -> None:
+    library = unsolved(tmp_path / "library")
+    chosen = f"library:{library.path},state=open,family=tests"
+    asked = (chosen, *LASTING[1:], "--solvers", "greedy,auto", "--jobs", "2", "--resume")
+    killed = tmp_path / "killed"
+    run = subprocess.Popen(bench(*asked, "--output", killed), stdout=subprocess.DEVNULL, cwd=ROOT)
+    wait_for_results(run, killed, 3)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
+    before = records(killed) if (killed / RESULTS).read_bytes().endswith(b"\n") else []
+    assert written(killed) < 20
+    # What is known by now breaks records while the rest is still to be run.
+    ran = cli("library", "submit", library.path, "--bench", killed, "--by", "B")
+    assert ran.code == Exit.DONE
+    ran = cli("bench", "run", library.path, *asked[1:], "--output", killed)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert cli("bench", "run", library.path, *asked[1:], "--output", tmp_path / "peace").code == Exit.DONE
+    assert compared(killed) == compared(tmp_path / "peace")
+    assert len({record.key for record in records(killed)}) == len(records(killed)) == 20
+    assert records(killed)[: len(before)] == before
+    assert {(record.instance.name, record.instance.family) for record in records(killed)} == {
+        (f"q{number}", "tests") for number in range(10)
+    }
+    assert json.loads((killed / "paths.json").read_text()) == [str(library.path)]
+    ran = cli("library", "submit", library.path, "--bench", killed, "--by", "B")
+    assert ran.code == Exit.DONE
+    assert faults(library) == {}
+    least = {
+        name: min(record.objective[0].value for record in records(killed) if record.instance.name == name)
+        for name in library.ids()
+    }
+    for name, value in least.items():
+        instance = instance_of(library, name)
+        assert [term.value for term in instance.best] == [value]
+        assert {event.by for event in instance.history} == {"B"}
+    ran = cli("library", "submit", library.path, "--bench", killed)
+    assert (ran.code, ran.out) == (Exit.DONE, "0 better, 10 kept, 0 refused\n")

@@ -6,13 +6,18 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from memstow import __version__
+from memstow.planner.bench.journal import read
+from memstow.planner.bench.library_records import submit_results
 from memstow.planner.bench.record import RESULTS, Record, from_line
+from memstow.planner.instance_library.records import opened
 from tests.planner.bench.farm import ROOT, Farm
 from tests.planner.bench.requests import timeless
+from tests.planner.instance_library.libraries import CREDIT, faults, unsolved
 from tests.processes import wait_gone
 from tests.waiting import PATIENCE, wait_for
 
@@ -86,6 +91,24 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_a_run_here(farm: Farm,
     )
     assert compared(tmp_path / "there") == compared(tmp_path / "here")
     wait_gone(lost.pid)
+
+
+def test_a_library_run_on_a_cluster_that_loses_a_worker_breaks_records(farm: Farm, tmp_path: Path) -> None:
+    library = unsolved(tmp_path / "library")
+    farm.add_worker()
+    farm.add_worker()
+    run = bench(tmp_path / "there", *there(farm), asked=(str(library.path), *ASKED[1:]))
+    await_results(tmp_path / "there", 4, run)
+    lost = farm.workers[0]
+    lost.send_signal(signal.SIGKILL)
+    lost.wait()
+    finish(run)
+    keys = [record.key for record in records(tmp_path / "there")]
+    assert len(set(keys)) == len(keys) == 40
+    with opened(library) as one:
+        offers = list(submit_results(one, read(tmp_path / "there"), CREDIT, Event()))
+    assert [(offer.name, offer.outcome) for offer in offers] == [(name, "better") for name in library.ids()]
+    assert faults(library) == {}
 
 
 @pytest.mark.campaign

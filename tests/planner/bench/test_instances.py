@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from memstow.planner.bench.instances import Generated, files
+from memstow.planner.bench.instances import Generated, files, paths_file, selected
 from memstow.planner.formats import read_problem
+from memstow.planner.instance_library.folder import Folder
+from memstow.planner.instance_library.records import opened, posed
 from memstow.planner.model.errors import InputError
+from tests.planner.instance_library.libraries import about, made, random_problem
 
 
 @pytest.fixture
@@ -125,3 +128,79 @@ def test_generated_instances_are_one_for_each_size_and_seed() -> None:
     assert {given.family for given in listed} == {"planted,n=10,slack=0.5", "planted,n=11,slack=0.5"}
     assert len({given.content for given in listed}) == 6
     assert listed[-1].generated == {"kind": "planted", "n": 11, "seed": 2, "slack": 0.5}
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Folder:
+    """Two problems that are solved, and one of another family that is not."""
+    folder = made(tmp_path / "library")
+    with opened(folder) as one:
+        entry = posed(random_problem(7))
+        one.add(about("other", family="others"), entry)
+    return folder
+
+
+def test_a_library_gives_its_instances_by_their_ids(library: Folder) -> None:
+    assert names(library.path) == [("others", "other"), ("tests", "p0"), ("tests", "p1")]
+    for source in files(str(library.path)):
+        assert source.data == (library.path / source.name / "problem.json").read_bytes()
+
+
+def test_a_packed_document_is_the_same_problem(library: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memstow.planner.instance_library.folder.LARGEST_PLAIN", 10)
+    entry = posed(random_problem(9))
+    with opened(library) as one:
+        one.add(about("packed"), entry)
+    assert (library.path / "packed" / "problem.json.gz").is_file()
+    chosen = selected(f"library:{library.path},id=packed")
+    assert chosen is not None
+    assert [source.data for source in chosen] == [entry.data]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ("", ["other", "p0", "p1"]),
+        (",state=open", ["other"]),
+        (",family=others", ["other"]),
+        (",family=others+tests", ["other", "p0", "p1"]),
+        (",id=p*", ["p0", "p1"]),
+        (",id=p1+other", ["other", "p1"]),
+        (",state=open+proven+claimed,id=p0", ["p0"]),
+    ],
+)
+def test_some_of_a_library_are_selected(library: Folder, settings: str, expected: list[str]) -> None:
+    chosen = selected(f"library:{library.path}{settings}")
+    assert chosen is not None
+    assert [source.name for source in chosen] == expected
+    assert len(chosen) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (",state=opn", "bad_library"),
+        (",state=open,state=open", "bad_library"),
+        (",family=nobody", "no_instances"),
+        (",colour=red", "not_found"),
+    ],
+)
+def test_a_selection_of_nothing_is_an_error(library: Folder, settings: str, code: str) -> None:
+    with pytest.raises(InputError) as caught:
+        selected(f"library:{library.path}{settings}")
+    assert caught.value.issues[0].code == code
+
+
+def test_what_is_wrong_in_a_library_is_left_out_and_named(library: Folder) -> None:
+    (library.path / "p0" / "problem.json").write_bytes(b"{}")
+    (library.path / "p1" / "instance.json").write_bytes(b"[]")
+    _, changed, broken = files(str(library.path))
+    assert changed.data is None
+    assert "its bytes are not those" in (changed.unreadable or "")
+    assert broken.data is None
+    assert broken.unreadable
+
+
+def test_reports_look_for_all_of_a_library(library: Folder, tmp_path: Path) -> None:
+    text = paths_file(tmp_path, [f"library:{library.path},state=open", str(library.path)])
+    assert json.loads(text) == [str(library.path)]

@@ -88,3 +88,22 @@ def test_the_key_tells_runs_apart_by_what_was_asked() -> None:
 def test_what_is_no_record_is_refused(line: str) -> None:
     with pytest.raises(RecordError):
         from_line(line)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("solver", "version", 5),
+        ("instance", "name", None),
+        ("objective", "value", "7"),
+        ("objective", "bound", 1.5),
+        ("work", "steps", "many"),
+        (None, "seconds", "x"),
+    ],
+)
+def test_a_value_of_another_type_makes_no_record(part: str | None, name: str, value: object) -> None:
+    values = json.loads(to_line(RECORD))
+    place = values if part is None else values[part]
+    (place[0] if isinstance(place, list) else place)[name] = value
+    with pytest.raises(RecordError):
+        from_line(json.dumps(values))

@@ -29,7 +29,7 @@ from memstow.planner.bench.record import (
     Record,
     commands_file,
 )
-from memstow.planner.bench.report import MOST_ROWS, figures, report
+from memstow.planner.bench.report import MOST_DRAWN, MOST_ROWS, figures, report
 from memstow.planner.bench.report_pgf import pgf_figures
 from memstow.planner.bench.report_pictures import whole
 from memstow.planner.bench.report_text import duel_sentences
@@ -398,6 +398,16 @@ def test_a_row_opens_the_picture_of_its_best_plan(tmp_path: Path) -> None:
         memory_pictures=0,
     )
     assert "<details>" not in less["report.html"]
+
+
+def test_no_picture_is_drawn_of_an_instance_of_many_buffers(tmp_path: Path) -> None:
+    plan = Layout((0, 0), (8, 0))
+    records = [
+        made(f"of {count}", "a", 12, plan=plan, digest=str(count), buffers=count)
+        for count in (MOST_DRAWN, MOST_DRAWN + 1)
+    ]
+    files = _report(tmp_path, *records, problems=lambda wanted: {i.digest: _problem("p") for i in wanted})
+    assert files["report.html"].count("<details>") == 1
 
 
 def test_with_a_viewer_each_plan_has_a_page_that_its_row_links_to(tmp_path: Path) -> None:

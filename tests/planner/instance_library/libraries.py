@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from memstow.planner.generate.planted import planted
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.instance_library.folder import Folder
 from memstow.planner.instance_library.judging import Answer
@@ -59,6 +60,15 @@ def made(path: Path, count: int = 2) -> Folder:
     with opened(folder) as library:
         for seed in range(count):
             add(library, f"p{seed}", random_problem(seed))
+    return folder
+
+
+def unsolved(path: Path, count: int = 10) -> Folder:
+    """A library of so many problems without a record, each some work for a search, named q0 and so on."""
+    folder = Folder(path)
+    with opened(folder) as library:
+        for seed in range(count):
+            add(library, f"q{seed}", planted(300, seed, slack=0.1), solved=False)
     return folder
 
 
