@@ -10,7 +10,7 @@ import httpx2
 
 from memstow import __version__
 from memstow.api.client import Client
-from memstow.api.client.exchange import JsonObject, ServerError
+from memstow.api.client.exchange import NOT_UNDERSTOOD, JsonObject, ServerError
 from memstow.planner.model.errors import MemstowError
 
 # For all requests together, also of a server that sends a byte now and then.
@@ -82,10 +82,11 @@ def _look(server: str, key: str | None) -> Checkup:
             checkup.version = str(said.get("version"))
             checkup.ready = _is_ready(checkup, nobody)
             _ask_capabilities(checkup, nobody, client if key else None)
-        except MemstowError as error:
-            checkup.faults.append(str(error))
-        except (ValueError, httpx2.HTTPError):
-            checkup.faults.append(f"{server} does not answer as a server of memstow does")
+        except (MemstowError, ValueError, httpx2.HTTPError) as error:
+            if not isinstance(error, MemstowError) or getattr(error, "code", None) == NOT_UNDERSTOOD:
+                checkup.faults.append(f"{server} does not answer as a server of memstow does")
+            else:
+                checkup.faults.append(str(error))
     return checkup
 
 

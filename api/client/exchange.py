@@ -42,6 +42,8 @@ _SHORTEST_STREAM_SECONDS: Final = 0.2
 MOST_ANSWER_BYTES: Final = 1 << 30
 MOST_ANSWER_SECONDS: Final = 600.0
 _BYTES_ON_THE_WIRE: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+NOT_UNDERSTOOD: Final = "not_understood"
+"""The code of an error for what no server of memstow sends."""
 _ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
@@ -445,7 +447,7 @@ def _checked_id(name: object) -> str:
 
 
 def _not_understood(what: str) -> ServerError:
-    return ServerError(None, "not_understood", f"the server sent {what}: is it one of memstow?")
+    return ServerError(None, NOT_UNDERSTOOD, f"the server sent {what}: is it one of memstow?")
 
 
 def _raise_unless_retried(attempt: int, attempts: int, reply: Reply) -> None:

@@ -147,7 +147,7 @@ def test_a_plan_of_a_service_names_no_proof_that_is_not_here(
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from memstow.api.cli.main import main
 from memstow.planner.proofs import prove
 
@@ -157,6 +157,7 @@ def slowly(problem, plan, document, path, budget):
             time.sleep(0.01)
 
 prove.prove_within = slowly
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which `nohup` ignores
 sys.exit(main(sys.argv[1:]))
 """
 

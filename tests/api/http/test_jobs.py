@@ -541,7 +541,11 @@ def test_a_proof_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("problem", "code", "why"),
     [
-        (TWO_POOLS, "no_proof", "its objective does not begin with `max_peak`"),
+        (
+            {**PROBLEM, "pools": [{"id": "one"}, {"id": "two"}]},
+            "no_proof",
+            "its objective does not begin with `max_peak`",
+        ),
         ({"version": 1, "tensors": [], "operators": []}, "no_proof", "its operators run as they are listed"),
         (SYMBOLIC, "not_for_symbols", "not for problems with symbols"),
     ],
