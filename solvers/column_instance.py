@@ -4,9 +4,9 @@ It is for the native solvers of one pool, which read no arrays but the capacity.
 """
 
 from array import array
-from dataclasses import dataclass
 from functools import cached_property
 
+from memstow.records import open_record
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.solver import Term, TermKind
@@ -14,7 +14,7 @@ from memstow.solvers.solver import Term, TermKind
 PEAK_OF_ALL = (Term(TermKind.PEAK),)
 
 
-@dataclass(frozen=True, kw_only=True)
+@open_record
 class ColumnInstance(Instance):
     """Buffers in one pool, each an item of one part."""
 

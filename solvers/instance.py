@@ -7,9 +7,10 @@ conflict, may not share a byte when they are in the same pool, unless the pair i
 
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
+
+from memstow.records import field, open_record, record
 
 if TYPE_CHECKING:
     from memstow.solvers import _native
@@ -23,7 +24,7 @@ _ints: "Callable[[], array[int]]" = partial(array, "q")
 _starts: "Callable[[], array[int]]" = partial(array, "q", [0])
 
 
-@dataclass(frozen=True, kw_only=True)
+@open_record
 class Instance:
     """A problem as arrays.
 
@@ -125,7 +126,7 @@ class Instance:
         return _native.Instance(self)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Layout:
     """The pool and the offset of every item; -1 for an item without a place."""
 
@@ -133,7 +134,7 @@ class Layout:
     offset: "array[int]" = field(default_factory=_ints)
 
 
-@dataclass(frozen=True, kw_only=True)
+@open_record
 class Description:
     """A problem as columns of numbers in bytes, without names, from which native code makes an instance."""
 

@@ -1,13 +1,13 @@
 """The interface of a solver: it takes a task and a budget, and returns an outcome.
 
-Small values are named tuples: every run imports this, and a dataclass takes five times as long to define.
+Small values are named tuples: every run imports this, and a class takes longer to define.
 """
 
 from array import array
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from memstow.records import record
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
 
@@ -46,7 +46,7 @@ def largest_sum(instance: Instance, kind: TermKind) -> int:
     return sum(max(adds[starts[i] : starts[i + 1]], default=0) for i in range(instance.item_count))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HintPlace:
     """A place of an item, and the number of buffers that are there where the hint has them."""
 
@@ -79,7 +79,7 @@ class Named(Protocol):
         """What the plans claim beyond this proven bound of the first term, in words."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """A task for a solver: an instance, the terms to minimise, known bounds and a start."""
 
@@ -152,7 +152,7 @@ def model_bounds(bounds: Iterable[_native.LockedBound]) -> tuple[ModelBound, ...
     return tuple(ModelBound(bound.term, bound.value, tuple(bound.locks), bound.searches) for bound in bounds)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """The result of a solver."""
 

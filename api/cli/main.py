@@ -57,7 +57,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     # Making the parsers of all commands takes longer than some commands do.
-    parser = build_parser([name for name in COMMANDS if name in arguments[:1]] or COMMANDS)
+    first = "version" if list(arguments) == ["--version"] else "".join(arguments[:1])
+    parser = build_parser([first] if first in COMMANDS else COMMANDS)
     args = parser.parse_args(arguments)
     args.words = list(arguments)
     if args.version:

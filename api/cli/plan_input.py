@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memstow.api import options
@@ -12,6 +11,7 @@ from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.show.formatting import plain
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front

@@ -25,8 +25,8 @@ from memstow.api.options import EXPORTS, LOOPS, MODEL, PROGRAMS, STEP_TABLE, SUF
 from memstow.planner.graph.documents import labels_in, problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.exports.naming import Naming

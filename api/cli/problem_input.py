@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
@@ -17,6 +16,7 @@ from memstow.api.cli.parser import add_option, add_options, amount, first_named
 from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
 from memstow.planner.reading.json_text import LARGEST_INPUT, parse_json, read_bytes, too_large
 from memstow.planner.show.formatting import plain
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

@@ -4,7 +4,6 @@ import argparse
 import os
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api import options
@@ -20,6 +19,7 @@ from memstow.api.cli.terminal import Interruptible, print_error
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,13 +3,13 @@
 import argparse
 import os
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.problem_input import STDIN, read_plan
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.json_text import FEW_BYTES
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from memstow.api.client import Client

@@ -4,7 +4,6 @@ import argparse
 import os
 import shlex
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.cli.plan_output import wants_model
@@ -13,7 +12,7 @@ from memstow.api.cli.terminal import columns, print_error
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.records import record
+from memstow.records import record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

@@ -12,7 +12,7 @@ from memstow.planner.check.problem_issues import problem_issues
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Plan, repeated_placements
 from memstow.planner.model.problem import Kind, Problem, counts
-from memstow.planner.model.records import Memo
+from memstow.records import Memo
 
 if TYPE_CHECKING:
     from memstow.planner.model.symbolic import SymbolicProblem

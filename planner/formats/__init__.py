@@ -193,7 +193,7 @@ def _large_document(data: bytes) -> "Problem | Graph | None":
     if len(data) < FEW_BYTES:
         return None
     from memstow.planner.model.model_class import instance_in
-    from memstow.planner.model.records import collector_at_rest
+    from memstow.records import collector_at_rest
 
     with collector_at_rest():
         if b'"operators"' not in data:

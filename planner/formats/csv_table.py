@@ -31,7 +31,6 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Placement, Plan
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Interval, Problem, Relative
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import (
     LONGEST_INTEGER,
     MOST_VALUES,
@@ -42,6 +41,7 @@ from memstow.planner.reading.json_text import (
 )
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reading.sections import MOST_REPORTED, without_nul
+from memstow.records import collector_at_rest
 
 
 def open_quote(lines: Iterable[str], first: int) -> int | None:

@@ -37,10 +37,10 @@ from memstow.planner.model.problem import (
     Time,
     allowed_pools,
 )
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.sections import Findings, index_before, read_elements, read_section, wrong_type
+from memstow.records import collector_at_rest
 
 
 @model_class

@@ -12,7 +12,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Pool, Problem, merged
-from memstow.planner.model.records import record
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

@@ -16,7 +16,6 @@ from memstow.planner.model._instances import placement_lines
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reading.json_text import parse_json, parse_path
 from memstow.planner.reading.parse import (
     parse_plan,
@@ -24,6 +23,7 @@ from memstow.planner.reading.parse import (
     parse_whole,
 )
 from memstow.planner.reading.sections import Findings
+from memstow.records import collector_at_rest, record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

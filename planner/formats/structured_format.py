@@ -42,10 +42,10 @@ from memstow.planner.model.problem import (
     bank_ranges,
     terms_of,
 )
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.sections import Findings, read_whole
+from memstow.records import collector_at_rest
 
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 32)]
 # Together with its number a name must be a valid id.

@@ -30,7 +30,7 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import ElementType, Graph, Operator, Temporary, Tensor, Window, size_of
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.records import collector_at_rest
+from memstow.records import collector_at_rest
 
 _SAME: Final = 0
 PADS: Final = ("PAD", "PADV2")

@@ -29,7 +29,6 @@ from memstow.planner.model.problem import (
     allowed_pools,
     peak_of,
 )
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.sections import (
@@ -41,6 +40,7 @@ from memstow.planner.reading.sections import (
     read_whole,
     wrong_type,
 )
+from memstow.records import collector_at_rest
 
 ALLOCATIONS: Final = "pool_allocations"
 

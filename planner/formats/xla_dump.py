@@ -18,9 +18,9 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import DEFAULT_POOL, LIMIT, Buffer, Pool, Problem, Relative
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.parse import check_made
 from memstow.planner.reading.sections import Findings
+from memstow.records import collector_at_rest
 
 ASSIGNMENT: Final = "BufferAssignment:"
 LIVE_RANGES: Final = "HloLiveRange (max "

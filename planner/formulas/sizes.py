@@ -21,9 +21,9 @@ from memstow.planner.formulas.formula import Direction, Extent, Facts, Formula, 
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.printable import as_integer, shown
 from memstow.planner.model.problem import LIMIT, Problem
-from memstow.planner.model.records import Remembered
 from memstow.planner.model.symbolic import Symbol, SymbolicProblem, count_of, takes, with_sizes
 from memstow.planner.model.symbolic import points_of as points_of
+from memstow.records import Remembered
 
 MOST_VALUES: Final = 65_536
 """A formula is evaluated at all values of its symbols if there are no more than this."""

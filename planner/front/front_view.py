@@ -23,13 +23,13 @@ from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Plan, Schedule
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.records import record
 from memstow.planner.show.formatting import count, human, plain
 from memstow.planner.show.view_document import ON_WHOSE_WORD, Author, Data, PlanView, Sentence, Tone, encoded
 from memstow.planner.verify.graph_verdict import judge_graph, schedule_cost
 from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.row_operators import in_bytes
 from memstow.planner.verify.verdict import Refused, Verdict
+from memstow.records import record
 
 Standing = Literal["proven", "claimed", "open", "worse", "wrong"]
 """How a point stands: `worse` is no better than another in both terms, `wrong` contradicts itself, another

@@ -31,8 +31,8 @@ from memstow.planner.model.graph import (
 )
 from memstow.planner.model.operator_kinds import CONVOLUTIONS, is_by_channel, word_of
 from memstow.planner.model.problem import Target
-from memstow.planner.model.records import record
 from memstow.planner.targets import with_overrides
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem

@@ -43,7 +43,7 @@ from memstow.planner.model.graph import (
     names_in_views,
 )
 from memstow.planner.model.problem import ONE_MEMORY, Problem
-from memstow.planner.model.records import Memo, record
+from memstow.records import Memo, record
 
 
 @dataclass

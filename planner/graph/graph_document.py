@@ -19,8 +19,8 @@ from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.model.errors import require_kind
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
 from memstow.planner.model.model_class import fields_of
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.parse import parse_document
+from memstow.records import collector_at_rest
 
 # Issues of an element alone: they stay when other elements of the document cannot be read.
 _OF_ONE: Final = frozenset(

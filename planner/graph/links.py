@@ -14,7 +14,7 @@ from typing import Final
 
 from memstow.planner.model._instances import GraphColumns
 from memstow.planner.model.graph import STATE, Graph, Operator, View, columns_of
-from memstow.planner.model.records import Remembered
+from memstow.records import Remembered
 
 NOBODY: Final = -1
 

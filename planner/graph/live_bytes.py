@@ -37,7 +37,7 @@ from memstow.planner.model.graph import (
     size_of,
 )
 from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
-from memstow.planner.model.records import Memo, Remembered
+from memstow.records import Memo, Remembered
 from memstow.solvers import orders
 from memstow.solvers.orders import MOST_BYTES, OrderInstance
 

@@ -36,7 +36,7 @@ from memstow.planner.model.problem import (
     Problem,
     Relative,
 )
-from memstow.planner.model.records import Memo, Remembered, collector_at_rest, record
+from memstow.records import Memo, Remembered, collector_at_rest, record
 
 Span = tuple[int, int]
 

@@ -38,7 +38,7 @@ from memstow.planner.model.operator_kinds import (
     is_pool,
     word_of,
 )
-from memstow.planner.model.records import Memo, Remembered, record
+from memstow.records import Memo, Remembered, record
 
 
 @record

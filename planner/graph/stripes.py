@@ -16,7 +16,7 @@ from memstow.planner.graph.operators import Kind, image_of, kinds, operator_cost
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, free_id
 from memstow.planner.model.plan import Stripe
-from memstow.planner.model.records import record
+from memstow.records import record
 
 
 @record

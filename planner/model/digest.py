@@ -61,7 +61,7 @@ from memstow.planner.model.problem import (
     merged,
     uses_banks,
 )
-from memstow.planner.model.records import Remembered
+from memstow.records import Remembered
 
 FIRST_LINE: Final = "memstow-problem 1\n"
 

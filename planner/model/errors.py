@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from memstow.planner.model.records import record
+from memstow.records import record
 
 
 @record

@@ -22,7 +22,7 @@ from memstow.planner.model.problem import (
     Referable,
     Size,
 )
-from memstow.planner.model.records import Remembered
+from memstow.records import Remembered
 
 _BITS: Final = {
     "int2": 2,

@@ -12,7 +12,6 @@ From top to bottom: what a field may hold, kinds of plain values, the decorator 
 to make many instances.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache
@@ -31,9 +30,10 @@ from typing import (
     get_origin,
 )
 
+from memstow import records
 from memstow.planner.model import _instances
 from memstow.planner.model._instances import NotPlainError as NotPlainError
-from memstow.planner.model.records import bare, collector_at_rest, set_constructor
+from memstow.records import MISSING, bare, collector_at_rest, set_constructor
 
 _T = TypeVar("_T")
 _REQUIRED: Final[Any] = object()
@@ -68,16 +68,16 @@ class FieldSpec:
 
         yield PydanticField(**self.limits)
 
-    def for_dataclass(self) -> Any:
-        """The same as a field of a dataclass; pydantic reads limits and description from its metadata."""
+    def for_record(self) -> Any:
+        """The same as a field of a record; pydantic reads limits and description from its metadata."""
         metadata = dict(self.limits)
         if self.description is not None:
             metadata["description"] = self.description
         if self.default_factory is not None:
-            return dataclasses.field(default_factory=self.default_factory, metadata=metadata)
+            return records.field(default_factory=self.default_factory, metadata=metadata)
         if self.default is _REQUIRED:
-            return dataclasses.field(metadata=metadata)
-        return dataclasses.field(default=self.default, metadata=metadata)
+            return records.field(metadata=metadata)
+        return records.field(default=self.default, metadata=metadata)
 
 
 def Field(  # noqa: N802 - named as pydantic's, because it means the same
@@ -115,7 +115,7 @@ class FieldFacts:
 
     __slots__ = ("_field", "kind", "name")
 
-    def __init__(self, field: "dataclasses.Field[Any]") -> None:
+    def __init__(self, field: records.Field) -> None:
         self._field = field
         self.name = field.name
         limits = {name: limit for name, limit in field.metadata.items() if name != "description"}
@@ -124,17 +124,17 @@ class FieldFacts:
     @property
     def is_required(self) -> bool:
         """Whether there is no default."""
-        return self._field.default is self._field.default_factory is dataclasses.MISSING
+        return self._field.default is self._field.default_factory is MISSING
 
     @property
     def has_constant(self) -> bool:
         """Whether there is a default, the same for each instance."""
-        return self._field.default is not dataclasses.MISSING
+        return self._field.default is not MISSING
 
     def default(self) -> Any:
         """The default: for each caller a new one, where it can be changed."""
         factory = self._field.default_factory
-        return self._field.default if factory is dataclasses.MISSING else factory()
+        return self._field.default if factory is MISSING else factory()
 
 
 def fields_of(holder: Any) -> dict[str, FieldFacts]:
@@ -144,7 +144,7 @@ def fields_of(holder: Any) -> dict[str, FieldFacts]:
 
 @cache
 def _fields_of(holder: Any) -> dict[str, FieldFacts]:
-    return {field.name: FieldFacts(field) for field in dataclasses.fields(holder)}
+    return {field.name: FieldFacts(field) for field in records.fields(holder)}
 
 
 Limits = Mapping[str, Any]
@@ -322,7 +322,7 @@ def shared_fields(cls: type[_T]) -> type[_T]:
 
 
 def _declare_fields(cls: Any) -> None:
-    """Make each field, those of the bases first, one of a dataclass that the class itself declares."""
+    """Make each field, those of the bases first, one of a record that the class itself declares."""
     kinds: dict[str, Any] = {}
     specs: dict[str, Any] = {}
     for holder in reversed(cls.__mro__):
@@ -337,28 +337,31 @@ def _declare_fields(cls: Any) -> None:
     cls.__annotations__ = kinds
     for name, spec in specs.items():
         if isinstance(spec, FieldSpec):
-            setattr(cls, name, spec.for_dataclass())
+            setattr(cls, name, spec.for_record())
         elif spec is not _REQUIRED:
             setattr(cls, name, spec)
 
 
 def _described_first(cls: Any, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
     """How pydantic reads the class: errors and JSON schemas name the fields that have a description first."""
+    import dataclasses
+
+    dataclasses.fields(cls)  # Makes them: pydantic looks into the class, where they are not before.
     schema = handler(source)
     listed: list[Any] = handler.resolve_ref_schema(schema)["schema"]["fields"]
-    described = {field.name for field in dataclasses.fields(cls) if field.metadata}
+    described = {field.name for field in records.fields(cls) if field.metadata}
     listed.sort(key=lambda field: field["name"] not in described)
     return schema
 
 
 def _add_constructor(model: Any, declared: Any) -> None:
-    fields = dataclasses.fields(model)
+    fields = records.fields(model)
     shown: dict[str, object] = getattr(declared, "__kwdefaults__", None) or {}
     # The version, which only a document must say.
     defaults = {
         field.name: shown[field.name]
         for field in fields
-        if field.name in shown and field.default is field.default_factory is dataclasses.MISSING
+        if field.name in shown and field.default is field.default_factory is MISSING
     }
 
     def construct(self: object, /, **values: object) -> None:
@@ -379,11 +382,11 @@ def maker_of(model: type[_T], *names: str) -> Callable[..., _T]:
 
     Checks take most of the time of a small plan.
     """
-    fields = {field.name: field for field in dataclasses.fields(model)}  # type: ignore[arg-type]
+    fields = {field.name: field for field in records.fields(model)}
     setters = {name: model.__dict__[name].__set__ for name in fields}
     leading = tuple(setters.pop(name) for name in names)
     others = tuple((put, fields[name].default) for name, put in setters.items())
-    if any(value is dataclasses.MISSING for _, value in others):
+    if any(value is MISSING for _, value in others):
         raise TypeError(f"{model.__qualname__} has fields without a constant default that are not named")
     new = object.__new__
 
@@ -404,9 +407,9 @@ def instances_of(model: type[_T], count: int, **columns: object) -> tuple[_T, ..
     A field has a list with a value for each instance, or one value for all of them.
     """
     named: list[tuple[str, object]] = []
-    for field in dataclasses.fields(model):  # type: ignore[arg-type]
+    for field in records.fields(model):
         value = columns.pop(field.name, field.default)
-        if value is dataclasses.MISSING:
+        if value is MISSING:
             raise TypeError(f"{model.__qualname__} needs {field.name!r}")
         named.append((field.name, value))
     if columns:

@@ -7,7 +7,7 @@ from memstow.planner.model import LONGEST_RUN
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import Field, model_class
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.records import record
+from memstow.records import record
 
 if TYPE_CHECKING:
     import threading

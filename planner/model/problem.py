@@ -6,7 +6,6 @@ places such a group may take), and the bytes live at each time.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from enum import StrEnum
 from heapq import nlargest
 from itertools import combinations
@@ -15,7 +14,7 @@ from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
 from memstow.planner.model._instances import BufferColumns, columns_of_buffers
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
-from memstow.planner.model.records import Remembered, record
+from memstow.records import Remembered, fields, record, replace
 
 Range = tuple[int, int]
 

@@ -60,7 +60,7 @@ from memstow.planner.model.problem import (
     Size,
     Version,
 )
-from memstow.planner.model.records import Remembered, collector_at_rest
+from memstow.records import Remembered, collector_at_rest
 
 MOST_SYMBOLS: Final = 16
 MOST_POINTS: Final = 64

@@ -6,7 +6,6 @@ Also from columns to the models and back, for whoever asks for more than offsets
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
 from hashlib import sha256
 from io import BytesIO
 from typing import Final, TypeVar
@@ -23,9 +22,9 @@ from memstow.planner.model.plan import (
     make_placement,
 )
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
-from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
+from memstow.records import collector_at_rest, fields, record, replace
 
 
 @record

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from memstow.planner.model.errors import PlugInError
 from memstow.planner.model.printable import printable
-from memstow.planner.model.records import record
+from memstow.records import record
 
 Kind = Literal["solver", "format"]
 GROUPS: Final[dict[Kind, str]] = {"solver": "memstow.solvers", "format": "memstow.formats"}

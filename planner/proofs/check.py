@@ -16,9 +16,9 @@ from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.records import record
 from memstow.planner.proofs._checker import check, check_order
 from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
+from memstow.records import record
 
 BY_PROOF: Final = "its proof"
 _HEADER: Final = b"memstow proof 1\n"

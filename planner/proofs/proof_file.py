@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import file_digest
 
-from memstow.planner.model.records import record
+from memstow.records import record
 
 
 @record

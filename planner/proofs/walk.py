@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from memstow.planner.model.problem import Problem, end_of
-from memstow.planner.model.records import record
 from memstow.planner.proofs.prove import costs_of
+from memstow.records import record
 
 MOST_BYTES: Final = 16 << 20
 """Of a proof that is read as a whole."""

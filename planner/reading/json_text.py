@@ -15,7 +15,7 @@ from typing import BinaryIO, Final
 
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.printable import LONGEST, printable, shown
-from memstow.planner.model.records import collector_at_rest
+from memstow.records import collector_at_rest
 
 LARGEST_INPUT: Final = 256 << 20
 _CHUNK: Final = 1 << 20

@@ -13,7 +13,6 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import ONE_MEMORY, Problem, Target
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import Path, parse_path
 from memstow.planner.reading.sections import (
     Findings,
@@ -22,6 +21,7 @@ from memstow.planner.reading.sections import (
     read_section,
     read_whole,
 )
+from memstow.records import collector_at_rest
 
 if TYPE_CHECKING:
     from memstow.planner.model.symbolic import OrderedPlacement, SymbolicPlan, SymbolicProblem

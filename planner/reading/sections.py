@@ -8,10 +8,8 @@ bounded number of issues, in the order of the document; errors of pydantic becom
 the place, the value, the expectation.
 """
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from math import inf, isfinite
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
@@ -28,6 +26,7 @@ from memstow.planner.model.model_class import (
 )
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.reading.json_text import Path, json_path, order_in, value_at
+from memstow.records import has_fields
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -327,21 +326,21 @@ def _place_of(kind: object, location: tuple[str | int, ...]) -> Place:
         if step == "[key]" and holder is None and path:
             continue  # It is about the name in an object, which the path has already.
         if len(kinds) > 1:
-            if not all(map(dataclasses.is_dataclass, kinds)):
+            if not all(map(has_fields, kinds)):
                 union = tuple(path)
             kinds = [k for k in kinds if _label_fits(k, str(step))][:1]
             continue
         current: Any = kinds[0] if kinds else None
         path.append(step)
-        holder = current if dataclasses.is_dataclass(current) else None
+        holder = current if has_fields(current) else None
         kinds = alternatives(_member(current, step))
-    if len(kinds) > 1 and not all(map(dataclasses.is_dataclass, kinds)):
+    if len(kinds) > 1 and not all(map(has_fields, kinds)):
         union = tuple(path)
     return Place(tuple(path), holder, union)
 
 
 def _member(kind: Any, step: str | int) -> object | None:
-    if dataclasses.is_dataclass(kind):
+    if has_fields(kind):
         field = fields_of(kind).get(str(step))
         return None if field is None else field.kind
     if get_origin(kind) is tuple and isinstance(step, int):
@@ -354,7 +353,7 @@ def _member(kind: Any, step: str | int) -> object | None:
 
 
 def _label_fits(kind: Any, label: str) -> bool:
-    if dataclasses.is_dataclass(kind):
+    if has_fields(kind):
         tag = fields_of(kind).get("kind")
         return tag is not None and label in get_args(tag.kind)
     if get_origin(kind) is tuple:
@@ -369,17 +368,16 @@ _WIDE: Final = 1_000
 _DEEPEST: Final = 6
 
 
-@dataclass(slots=True)
 class Section:
     """The valid fields of an object, and the invalid ones."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    lost: dict[str, list[int]] = field(default_factory=dict)
-    """Of a list that lost elements: the indices of those."""
-    broken: set[str] = field(default_factory=set)
-    """Fields that could not be read at all."""
-    has_unknown: bool = False
-    """Whether it has unknown fields."""
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        # Of a list that lost elements: the indices of those.
+        self.lost: dict[str, list[int]] = {}
+        # Fields that could not be read at all.
+        self.broken: set[str] = set()
+        self.has_unknown = False
 
     @property
     def sound(self) -> bool:
@@ -497,7 +495,7 @@ def _holder_of(kind: object, raw: object) -> Any | None:
     """The dataclass an object should be, its tag considered."""
     if not isinstance(raw, dict):
         return None
-    holders = [one for one in alternatives(kind) if dataclasses.is_dataclass(one)]
+    holders = [one for one in alternatives(kind) if has_fields(one)]
     if len(holders) > 1:
         holders = [one for one in holders if raw.get("kind") in get_args(fields_of(one)["kind"].kind)]
     return holders[0] if len(holders) == 1 else None

@@ -22,9 +22,9 @@ from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import DEFAULT_POOL, PEAK, Buffer, Pool, Problem
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.reading.json_text import require_bytes
 from memstow.planner.recorded import _recordings
+from memstow.records import collector_at_rest
 
 SNAPSHOT: Final = "torch-snapshot"
 TRACE: Final = "torch-trace"

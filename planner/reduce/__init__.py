@@ -32,7 +32,7 @@ from memstow.planner.model.problem import (
     spans,
     uses_banks,
 )
-from memstow.planner.model.records import collector_at_rest, record
+from memstow.records import collector_at_rest, record
 from memstow.solvers import core
 from memstow.solvers.instance import NO_PIN, Description, Instance, Layout
 

@@ -25,7 +25,6 @@ from memstow.planner.model.errors import InputError, RefusedPlanError, require_k
 from memstow.planner.model.options import Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import LIMIT, Problem
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.model.symbolic import (
     DEFAULT_ORDERS,
     MOST_ORDERS,
@@ -58,6 +57,7 @@ from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.engine import plan as plan_problem
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
+from memstow.records import collector_at_rest
 from memstow.solvers.core import Budget
 from memstow.solvers.shapes import AIMS, FoundSequence, Shaped
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import ALWAYS, Buffer, Interval, Problem, spans
-from memstow.planner.model.records import record
+from memstow.records import record
 
 INK: Final = "#16181d"
 QUIET: Final = "#626874"

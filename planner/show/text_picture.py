@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.plan import Plan, PoolUse
 from memstow.planner.model.problem import Buffer, Pool, Problem, Profile, bank_ranges
-from memstow.planner.model.records import record
 from memstow.planner.show.drawing import LEVELS, Axis, Columns, Life, scene_of, shade_runs
 from memstow.planner.show.formatting import (
     address_ticks,
@@ -27,6 +26,7 @@ from memstow.planner.show.formatting import (
     time_text,
     time_ticks,
 )
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label

@@ -34,7 +34,6 @@ from memstow.planner.model.plan import (
     is_bare,
 )
 from memstow.planner.model.problem import PEAK, Problem, counted_once, parse_term, peak_of
-from memstow.planner.model.records import record
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.show.formatting import count, human, names, plain, seconds, time_text
 from memstow.planner.solve.bounds import Bounds
@@ -51,6 +50,7 @@ from memstow.planner.verify.verdict import (
     Subject,
     Verdict,
 )
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.proofs.check import CheckedProof

@@ -13,8 +13,8 @@ from memstow.planner.model.problem import (
     end_of,
     reserved_bytes,
 )
-from memstow.planner.model.records import record
 from memstow.planner.solve.one_run import TermBound
+from memstow.records import record
 from memstow.solvers import core
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import threading
 import time
 from array import array
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -18,7 +17,6 @@ from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Callbacks, Listener, Options
 from memstow.planner.model.plan import Certificate, Live, LiveBytes, Plan, PoolUse
 from memstow.planner.model.problem import PEAK, Term
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import (
     PlainPlan,
@@ -45,6 +43,7 @@ from memstow.planner.solve.one_run import (
     term_value,
 )
 from memstow.planner.solve.portfolio import AUTO
+from memstow.records import collector_at_rest, replace
 from memstow.solvers import core
 from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
 from memstow.solvers.core import Budget

@@ -20,11 +20,11 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.options import Callbacks, Event, Incumbent, Listener, OnBetter, Options
 from memstow.planner.model.plan import Cut, Plan
-from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.solve.one_run import Progress, better
 from memstow.planner.solve.portfolio import AUTO, cancelling
 from memstow.planner.solve.schedules import NOTHING, OrderBound, claimed, plan_in_order, with_bound
+from memstow.records import record
 from memstow.solvers.core import DEFAULT_WORK, Budget
 from memstow.solvers.orders import (
     MOST_BYTES,

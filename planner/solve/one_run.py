@@ -10,7 +10,6 @@ turns of the solvers, each from the best layout and bounds so far (`Turns`).
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
 import memstow
@@ -42,7 +41,6 @@ from memstow.planner.model.plan import (
     gap_of,
 )
 from memstow.planner.model.problem import Term
-from memstow.planner.model.records import record
 from memstow.planner.processes import machine
 from memstow.planner.solve.portfolio import (
     CHECK_SECONDS,
@@ -53,6 +51,7 @@ from memstow.planner.solve.portfolio import (
     solver_by_name,
     stages_for,
 )
+from memstow.records import record, replace
 from memstow.solvers.core import Budget, in_preferred_pools
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.registry import BACK_ENDS, is_classic, is_model, is_ours, name_with_version

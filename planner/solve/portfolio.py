@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final
 
 from memstow.planner.backends import find
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
-from memstow.planner.model.records import record
+from memstow.records import record, replace
 from memstow.solvers.core import (
     BANKS_ALONE,
     DEFAULT_WORK,

@@ -41,7 +41,6 @@ from memstow.planner.model.problem import (
     reserved_bytes,
     terms_of,
 )
-from memstow.planner.model.records import collector_at_rest, record
 from memstow.planner.reduce import Reduction, reduce, size_of
 from memstow.planner.solve.bounds import Bounds, PoolBound
 from memstow.planner.solve.one_run import (
@@ -63,6 +62,7 @@ from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window
 from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch, Violation
+from memstow.records import collector_at_rest, record
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
 from memstow.solvers.registry import is_model, is_ours

@@ -26,9 +26,9 @@ from memstow.planner.model.plan import (
     gap_of,
 )
 from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
-from memstow.planner.model.records import record
 from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
 from memstow.planner.verify.graph_verdict import judge_graph
+from memstow.records import record
 from memstow.solvers.registry import name_with_version
 
 

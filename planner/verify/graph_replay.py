@@ -30,9 +30,9 @@ from memstow.planner.model.graph import (
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import ALWAYS, COST, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
-from memstow.planner.model.records import record
 from memstow.planner.verify.row_operators import cost_once
 from memstow.planner.verify.verdict import Code, Effort, Findings, Refused
+from memstow.records import record
 
 
 def structure_errors(graph: Graph) -> Iterator[str]:

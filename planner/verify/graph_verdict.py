@@ -16,7 +16,6 @@ from memstow.planner.model.front import Front, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph, index_of
 from memstow.planner.model.plan import Cut, Plan, RefutedOrders, Schedule
 from memstow.planner.model.problem import COST, Problem
-from memstow.planner.model.records import record
 from memstow.planner.verify.graph_replay import (
     Replay,
     problem_in_order,
@@ -46,6 +45,7 @@ from memstow.planner.verify.verdict import (
     Verdict,
     Violation,
 )
+from memstow.records import record
 
 MOST_STEPS: Final = 10_000_000
 """What is looked at of rows, strips, readers and versions: some ten seconds."""

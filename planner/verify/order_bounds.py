@@ -13,7 +13,6 @@ from typing import Final
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Chain, Cut, LiveBytes, Plan, RefutedOrders, Sum
 from memstow.planner.model.problem import COST
-from memstow.planner.model.records import record
 from memstow.planner.verify.untimed_graph import (
     Between,
     ChainOf,
@@ -34,6 +33,7 @@ from memstow.planner.verify.untimed_graph import (
     touched,
 )
 from memstow.planner.verify.verdict import Code, Effort, Findings
+from memstow.records import record
 
 _MOST_CHOICES: Final = 4096
 

@@ -15,9 +15,9 @@ from typing import Final
 
 from memstow.planner.judge._judge import Defect, judge_plan
 from memstow.planner.model.problem import LIMIT, measure
-from memstow.planner.model.records import record
 from memstow.planner.verify.layout import ALONE, Layout, ProblemIndex
 from memstow.planner.verify.verdict import Code, Findings
+from memstow.records import record
 
 _NOBODY: Final = -2
 

@@ -25,9 +25,9 @@ from typing import NamedTuple
 from memstow.planner.judge._judge import Room, room_for
 from memstow.planner.model.plan import ExhaustedWindow, Explanation, LiveBytes, Sum
 from memstow.planner.model.problem import LIMIT, MAX_PEAK, PEAK, Kind, Range, Term, measure, merged, peak_of
-from memstow.planner.model.records import record
 from memstow.planner.verify.layout import ALONE, Grid, ProblemIndex, lives_meet
 from memstow.planner.verify.verdict import TooMuch
+from memstow.records import record
 
 
 @record

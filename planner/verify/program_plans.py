@@ -12,9 +12,9 @@ from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import ALWAYS, Buffer, Distances, Problem, spans
 from memstow.planner.model.programs import BETWEEN, Kept, Program, Programs, name_in_all
-from memstow.planner.model.records import record
 from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.verdict import Code, Findings, Verdict, Violation
+from memstow.records import record
 
 _EVER: Final = None
 

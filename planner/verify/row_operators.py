@@ -31,9 +31,9 @@ from memstow.planner.model.operator_kinds import (
     word_of,
 )
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.records import record
 from memstow.planner.verify.untimed_graph import in_order
 from memstow.planner.verify.verdict import Refused
+from memstow.records import record
 
 Part = tuple[int, int]
 """Rows or columns, the last not included."""

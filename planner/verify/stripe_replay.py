@@ -21,7 +21,6 @@ from memstow.planner.model.graph import (
 )
 from memstow.planner.model.plan import Stripe
 from memstow.planner.model.problem import LIMIT, measure, merged
-from memstow.planner.model.records import record
 from memstow.planner.verify.graph_replay import FreeNames, Run
 from memstow.planner.verify.row_operators import (
     NOTHING,
@@ -35,6 +34,7 @@ from memstow.planner.verify.row_operators import (
 )
 from memstow.planner.verify.untimed_graph import members
 from memstow.planner.verify.verdict import Effort, Refused
+from memstow.records import record
 
 
 @record

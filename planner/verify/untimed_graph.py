@@ -13,8 +13,8 @@ from typing import Final
 
 from memstow.planner.model.graph import Graph, Operator, index_of, size_of
 from memstow.planner.model.plan import StorageName
-from memstow.planner.model.records import record
 from memstow.planner.verify.verdict import Effort, TooMuch
+from memstow.records import record
 
 Ops = int
 """A set of operators."""

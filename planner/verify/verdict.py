@@ -7,12 +7,11 @@ way: a document of a few megabytes may ask for years.
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.plan import Cut, Live, Plan, RefutedOrders
-from memstow.planner.model.records import record
+from memstow.records import record, replace
 
 LISTED: Final = 100
 

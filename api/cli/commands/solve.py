@@ -5,7 +5,6 @@ import os
 import sys
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.api import options
@@ -62,6 +61,7 @@ from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.show.formatting import plain
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

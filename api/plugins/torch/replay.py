@@ -16,8 +16,8 @@ from memstow.planner.formats import write_plan
 from memstow.planner.model.errors import MemstowError, require_kind
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.records import record
 from memstow.planner.replay import library_path
+from memstow.records import record
 
 _COUNTS: Final = (
     "arena",

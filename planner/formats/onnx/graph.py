@@ -24,7 +24,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import ElementType, Graph, Operator, Tensor, element_bits
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import LIMIT
-from memstow.planner.model.records import collector_at_rest
+from memstow.records import collector_at_rest
 
 if TYPE_CHECKING:
     import onnx

@@ -57,7 +57,6 @@ from memstow.planner.graph.symbolic_graph import checked_graph
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Graph, Operator, Tensor
 from memstow.planner.model.printable import printable, shown
-from memstow.planner.model.records import collector_at_rest
 from memstow.planner.model.symbolic import (
     MOST_POINTS,
     MOST_SYMBOLS,
@@ -67,6 +66,7 @@ from memstow.planner.model.symbolic import (
     SymbolicTensor,
     values_of,
 )
+from memstow.records import collector_at_rest
 
 if TYPE_CHECKING:
     import onnx

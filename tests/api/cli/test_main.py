@@ -23,8 +23,8 @@ from tests.waiting import PATIENCE
 def test_a_small_problem_is_solved_and_verified_without_what_takes_long_to_load(tmp_path: Path) -> None:
     code = (
         "import sys; from memstow.api.cli.main import main; code = main(sys.argv[1:]); "
-        "heavy = {'pydantic', 'annotated_types', 'typing_extensions', 'zipfile', 'email'}; "
-        "heavy |= {'importlib.metadata', 'csv', 'pathlib', 'numpy', 'memstow.api.page.offline'}; "
+        "heavy = {'pydantic', 'annotated_types', 'typing_extensions', 'zipfile', 'dataclasses', 'inspect'}; "
+        "heavy |= {'email', 'importlib.metadata', 'csv', 'pathlib', 'numpy', 'memstow.api.page.offline'}; "
         "heavy &= set(sys.modules); sys.exit(code or (repr(heavy) if heavy else 0))"
     )
     problem = tmp_path / "problem.json"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from memstow.planner.check import find_issues
 from memstow.planner.model.digest import digest
 from memstow.planner.model.problem import Buffer, Problem
-from memstow.planner.model.records import Memo
+from memstow.records import Memo
 
 
 def problem(size: int = 1) -> Problem:
