@@ -496,7 +496,7 @@ def _run_cancellable(
             errors.append(error)
 
     thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
+    machine.start_thread(thread)
     try:
         while thread.is_alive():
             if cancel is not None and cancel.is_set():
