@@ -79,7 +79,7 @@ class Judged:
 
 
 def proved(posed: Posed, plan: Plan, budget: Budget, most: int, cancel: threading.Event = NEVER) -> Answer:
-    """The plan with a proof of what it claims, of so many bytes at most.
+    """The plan with a proof of what it claims, which has at most `most` bytes.
 
     Without one where none is written within the budget.
     """
