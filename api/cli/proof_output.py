@@ -175,9 +175,9 @@ def write_proofs(
 def write_received(
     args: argparse.Namespace, plan: "Plan", data: bytes, proof: bytes | None
 ) -> "tuple[Plan, list[str]]":
-    """Write the proof of a service as one about the user's file, once the checker accepts that.
+    """Write the proof of a service or a plug-in as one about the user's file, once the checker accepts that.
 
-    A service has the problem in bytes of its own. The plan that names the proof, and what the proof shows.
+    They have the problem in bytes of their own. The plan that names the proof, and what the proof shows.
     """
     from memstow.planner.proofs.check import proof_about
     from memstow.planner.proofs.proof_file import draft_of
@@ -189,7 +189,8 @@ def write_received(
         write_out(proof, draft)
         checked = _checked(plan, data, draft)
         if not checked.shows:
-            raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
+            who = "the service" if server_of(args) else "the plug-in"
+            raise _refused(f"memstow-check does not accept what {who} sent: {checked.says}")
         os.replace(draft, os.path.realpath(args.proof))
     plan = replace(plan, proof_sha256=checked.sha256)
     return plan, _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")

@@ -77,10 +77,25 @@ def check_proof(
     Raises OSError where the proof cannot be read, and StoppedError soon after `cancel` is set.
     """
     name = os.fspath(path)
-    stopped: Callable[[], bool] = bool if cancel is None else cancel.is_set
     if not os.path.isfile(name) and os.path.exists(name):
         # Of a pipe or a device that has no end, or that nobody writes to, reading would never end.
         raise OSError(errno.EINVAL, "a proof is read twice, so it has to be a file", name)
+    return _check(document, plan, name, bool if cancel is None else cancel.is_set)
+
+
+def check_until(document: bytes, plan: Plan, proof: bytes, stopped: Callable[[], bool]) -> CheckedProof:
+    """The same of a proof that is no file, as from another process; StoppedError soon after it is stopped."""
+    # In memory: whatever ends this process leaves nothing on a disk.
+    held = os.memfd_create("memstow-proof")
+    try:
+        with os.fdopen(held, "wb", closefd=False) as file:
+            file.write(proof)
+        return _check(document, plan, f"/proc/self/fd/{held}", stopped)
+    finally:
+        os.close(held)
+
+
+def _check(document: bytes, plan: Plan, name: str, stopped: Callable[[], bool]) -> CheckedProof:
     with open(name, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
         file.seek(0)
