@@ -199,9 +199,9 @@ def write_proofs(
 def write_received(
     args: argparse.Namespace, plan: "Plan", data: bytes, proof: bytes | None, seconds: float | None
 ) -> ProvenPlan:
-    """Write the proof of a service as one about the user's file, once the checker accepts that.
+    """Write the proof of a service or a plug-in as one about the user's file, once the checker accepts that.
 
-    A service has the problem in bytes of its own. The check has so many seconds, or one.
+    They have the problem in bytes of their own. The check ends after these seconds, or after one.
     """
     from memstow.planner.proofs.check import StoppedError, check_proof, proof_about
     from memstow.planner.proofs.proof_file import draft_of
@@ -219,7 +219,8 @@ def write_received(
             print_error(f"{plain(args.proof)} is not written: it was not checked before {when}")
             return ProvenPlan(plan, (), check.interrupted)
         if not checked.shows:
-            raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
+            who = "the service" if server_of(args) else "the plug-in"
+            raise _refused(f"memstow-check does not accept what {who} sent: {checked.says}")
         os.replace(draft, os.path.realpath(args.proof))
     plan = replace(plan, proof_sha256=checked.sha256)
     shown = _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")

@@ -147,6 +147,7 @@ class Record:
     work: dict[str, int] = field(default_factory=dict)
     judged: JudgeResult | None = None  # None: there was nothing to judge
     plan: Layout | None = None  # None: there is none, or it has too many buffers
+    proof: str | None = None  # of the solver, about the problem as JSON of memstow, in Base64
     machine: Machine
     turn: int | None = None  # 1 or 2: of a pair run side by side, which came first; None: it was no pair
     error: str | None = None
@@ -219,7 +220,12 @@ def _require_types(record: Record) -> None:
         *record.work.values(),
     )
     times = (record.seconds, record.cpu_seconds)
-    for values, kind in ((words, str), (whole, int), (times, (int, float))):
+    for values, kind in (
+        (words, str),
+        ((record.proof if record.proof is not None else "",), str),
+        (whole, int),
+        (times, (int, float)),
+    ):
         if not all(isinstance(value, kind) for value in values):
             raise TypeError("a text, a number or a time is none")
 
@@ -232,6 +238,8 @@ def _fields(part: Any) -> _Json:
         return {name: value for name, value in values.items() if value is not None}
     if isinstance(part, Machine) and not part.model:
         del values["model"]
+    if isinstance(part, Record) and part.proof is None:
+        del values["proof"]
     if isinstance(part, JudgeResult) and part.checked is None:
         del values["checked"]
     if isinstance(part, Layout) and not part.order:

@@ -69,6 +69,7 @@ li { overflow-wrap: anywhere; }
   body { padding: .8rem; }
   .less { display: none; }
   td .bar { min-width: 3.5rem; }
+  th, td { padding: .25rem .2rem; font-size: .9rem; }
 }
 """
 _SCRIPT: Final = (

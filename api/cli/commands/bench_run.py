@@ -103,8 +103,8 @@ _ORDERS: Final = Option(
 )
 _EXTERNAL: Final = Option(
     "external",
-    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted; or the name "
-    "of a model or program that the bench knows",
+    "an external program; {{input}}, {{output}}, {{proof}}, {{capacity}} and {{seconds}} are substituted; or "
+    "the name of a model or program that the bench knows",
     Text(),
     "'NAME=COMMAND'",
     is_repeated=True,
@@ -572,6 +572,9 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
         raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
     if "{input" not in command:
         raise InputError.single("bad_external", "--external", f"{text!r} does not contain {{input}}")
+    if "{proof}" in command and "{input.json}" not in command:
+        message = f"{text!r} has {{proof}} without {{input.json}}, which is what a proof is about"
+        raise InputError.single("bad_external", "--external", message)
     if os.sep in parts[0]:
         parts[0] = os.path.abspath(parts[0])
     if local and which(parts[0]) is None:

@@ -289,7 +289,7 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data:
         try:
             if received:
                 seconds = None if options.deterministic else left
-                proven = write_received(args, plan, data, received[0], seconds)
+                proven = write_received(args, plan, data, received[-1], seconds)
             else:
                 proven = write_proofs(args, problem, plan, data, limits, left, cited)
         except OSError as error:
@@ -326,7 +326,7 @@ def _planned(
 ) -> "tuple[Plan, bool]":
     """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that.
 
-    `on_proof` gets the proof of a service that searched.
+    `on_proof` gets the proof of a service or a plug-in that searched.
     """
     if args.lock is None:
         return _plan(args, document, less_reading(args, options, size, began), events, on_proof)
@@ -524,7 +524,7 @@ def _plan(
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
             return _remote(args, server, document, options, hear, cancel, on_proof)
-        return engine.plan(document, options, on_event=hear, cancel=cancel)
+        return engine.plan(document, options, on_event=hear, cancel=cancel, on_proof=on_proof)
 
     return _searched(work, next(iter(document.terms()), "fits"), events)
 

@@ -336,6 +336,7 @@ def test_what_cannot_run_side_by_side_is_told(
         (("generate:planted,n=5,output=a.csv",), "'output' selects an output file"),
         (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
+        (("three.json", "--external", "mine=cat {input} {output} {proof}"), "{proof} without {input.json}"),
         (("three.json", "--watch", "three.json"), "does not end with .html"),
         (("three.json", "--watch", "nowhere/page.html"), "nowhere/page.html"),
         (("three.json", "--executor", "dask"), "must be given together"),

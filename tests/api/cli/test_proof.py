@@ -21,6 +21,8 @@ from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
 from tests.checker.checkers import VERIFIED, WEAKER, second
 from tests.checker.pseudo_boolean import accepts
+from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
+from tests.plugins import PROVING, plugins_in
 from tests.waiting import PATIENCE, wait_for
 
 
@@ -576,3 +578,38 @@ def test_files_for_veripb_that_cannot_be_written_are_refused(
     ran = cli("solve", three, *more)
     assert (ran.code, why in ran.err) == (Exit.USAGE, True), ran.err
     assert not list(three.parent.glob("p.*"))
+
+
+@pytest.mark.parametrize("capacity", [None, 15])
+def test_the_proof_of_a_plug_in_is_written_about_the_file_of_the_user(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capacity: int | None
+) -> None:
+    plugins = plugins_in(tmp_path / "plugins", monkeypatch)
+    body = "plan, proof = proven(search, problem)\nsearch.offer(plan, proof)"
+    plugins.solver("prover", body, before=PROVING)
+    problem = problem_of(ABOVE_LIVE)
+    problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
+    three.write_bytes(b" \n" + memstow.write_problem(problem, "json"))
+    # What is written is the proof of the plug-in: memstow makes none here.
+    monkeypatch.setattr("memstow.planner.proofs.prove.prove_within", lambda *_arguments: None)
+    code, out, err = solve_and_prove(cli, three, "--solver", "prover", "--time-limit", "300")
+    assert (code, err) == (Exit.DONE if capacity is None else Exit.INFEASIBLE, "")
+    assert "plan.proof proves that " in out
+    assert second(written(tmp_path), tmp_path).code == VERIFIED
+    assert written(tmp_path)[2][16:48] == sha256(three.read_bytes()).digest()
+    verify = ("verify", three, tmp_path / "plan.json", "--strict", "--proof", tmp_path / "plan.proof")
+    assert cli(*verify).code == Exit.DONE
+
+
+def test_a_false_proof_of_a_plug_in_is_told_and_not_written(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = plugins_in(tmp_path / "plugins", monkeypatch)
+    body = "plan, proof = proven(search, problem)\nsearch.offer(plan, proof[:-1])"
+    plugins.solver("prover", body, before=PROVING)
+    three.write_bytes(memstow.write_problem(problem_of(ABOVE_LIVE), "json"))
+    code, _, err = solve_and_prove(cli, three, "--solver", "prover", "--time-limit", "300")
+    assert code == Exit.DONE
+    assert "prover has a proof that does not count: " in err
+    # memstow proves what it knows itself.
+    assert second(written(tmp_path), tmp_path).code in (VERIFIED, WEAKER)
