@@ -718,7 +718,8 @@ class Proof {
   public:
     Proof(Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file, bool shows)
         : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {
-        for (Buffer& one : problem.buffers) one.id = shows ? printable(one.id) : std::move(one.id);
+        if (!shows) return;
+        for (Buffer& one : problem.buffers) one.id = printable(one.id);
     }
 
     Shown checked() {

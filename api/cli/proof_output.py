@@ -152,7 +152,7 @@ def write_proofs(
     left: float,
     cited: str | None,
 ) -> ProvenPlan:
-    """Write the proofs within the limits, of which so many seconds are left.
+    """Write the proofs within the limits; of the time `left` seconds remain.
 
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """

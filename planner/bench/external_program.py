@@ -4,7 +4,6 @@ import math
 import os
 import re
 import resource
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +23,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.plugins.interface import LARGEST_PROOF
 from memstow.planner.processes.frames import Message
-from memstow.planner.proofs.check import CheckedProof, StoppedError, check_until
+from memstow.planner.proofs.check import CheckedProof, StoppedError, check_bytes
 from memstow.planner.reading.json_text import read_bytes
 
 # A program that never stops writing would fill the disk that the results go to.
@@ -76,23 +75,24 @@ def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) ->
         )
         tell({"kind": "judging"})
     budget = seconds_for_proof(usage.seconds)
+    measured: Message = {**usage.values(), "work": {}}
+    shown: CheckedProof | None = None
+    refused: str | None = None
     if plan.status in _WITHOUT_PLAN and not plan.placements:
-        shown: CheckedProof | None = None
-        refused: str | None = _WITHOUT_PLAN[plan.status]
+        refused = _WITHOUT_PLAN[plan.status]
         if plan.status is Status.INFEASIBLE and proof is not None:
             shown, refused = _shown(problem, Plan(status=Status.INFEASIBLE), proof, budget)
         if shown is None or not shown.verified:
             return {"status": "unknown", "error": refused, **usage.values()}
-        return {**outcome(Judgement(valid=True), plan, "proof", proof), **usage.values(), "work": {}}
+        return {**outcome(Judgement(valid=True), plan, "proof", proof), **measured}
     layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
     judgement = judgement_of(problem, layout)
     for term in judgement.objective[:1]:
         tell({"kind": "event", "seconds": usage.seconds, "incumbent": term.value})
-    if not judgement.valid or proof is None:
-        return {**outcome(judgement, layout, None), **usage.values(), "work": {}}
-    shown, refused = _shown(problem, layout, proof, budget)
+    if judgement.valid and proof is not None:
+        shown, refused = _shown(problem, layout, proof, budget)
     if shown is None:
-        return {**outcome(judgement, layout, None), **usage.values(), "work": {}, "error": refused}
+        return {**outcome(judgement, layout, None), **measured, "error": refused}
     terms = list(judgement.objective)
     for place, bound in enumerate(shown.bounds[: len(terms)]):
         terms[place] = terms[place]._replace(bound=bound)
@@ -102,8 +102,7 @@ def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) ->
     is_final &= all(term.bound == term.value for term in terms)
     plan = replace(layout, status=Status.OPTIMAL) if is_final else layout
     judgement = replace(judgement, objective=tuple(terms))
-    said = outcome(judgement, plan, "proof" if is_final else None, proof)
-    return {**said, **usage.values(), "work": {}}
+    return {**outcome(judgement, plan, "proof" if is_final else None, proof), **measured}
 
 
 def _shown(
@@ -112,10 +111,8 @@ def _shown(
     """What a proof shows that counts, or why it does not."""
     if len(proof) > LARGEST_PROOF:
         return None, f"its proof has more than {LARGEST_PROOF:,} bytes"
-    until = time.monotonic() + seconds
     try:
-        document = formats.write_problem(problem, "json")
-        checked = check_until(document, plan, proof, lambda: time.monotonic() >= until)
+        checked = check_bytes(formats.write_problem(problem, "json"), plan, proof, seconds=seconds)
     except StoppedError:
         return None, "its proof was not checked in time"
     if not checked.shows:

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import time
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
@@ -183,8 +182,8 @@ def checked_by(
         from memstow.planner.graph.documents import problem_of
         from memstow.planner.proofs.check import (
             StoppedError,
+            check_bytes,
             check_proof,
-            check_until,
             proof_about,
             with_proof,
         )
@@ -197,11 +196,8 @@ def checked_by(
         else:
             document = formats.write_graph(problem)
         if known is not None:
-            until = time.monotonic() + seconds
             with suppress(StoppedError):
-                proof = check_until(
-                    document, plan, proof_about(document, known), lambda: time.monotonic() >= until
-                )
+                proof = check_bytes(document, plan, proof_about(document, known), seconds=seconds)
                 with_known = with_proof(problem_of(problem), plan, verdict, proof)
                 if with_known.valid and not with_known.unchecked:
                     return "proof"

@@ -126,14 +126,15 @@ class _Offer:
 
     def _answer(self, run: Run) -> Answer | None:
         """The plan of the run, with its proof or one that is written again; None without a plan to take."""
-        record, solver = run.record, run.record.solver
+        record = self.results.whole(run)
+        solver = record.solver
         if record.status is Ending.INFEASIBLE:
             buffers = tuple(buffer.id for buffer in problem_of(self.posed.document).buffers)
             why = Explanation(code="no_layout", message="nothing fits, as the proof shows", buffers=buffers)
             plan = Plan(status=Status.INFEASIBLE, explanation=why, solver=solver.name, version=solver.version)
-            answer, is_shown = self._proved(plan, run)
+            answer, is_shown = self._proved(plan, record)
             return answer if is_shown else None
-        layout = self.results.plan(run)
+        layout = record.plan
         if layout is None:
             return None
         bare = judged(self.posed, Answer(_bare(self.posed, layout))).answer.plan
@@ -141,16 +142,15 @@ class _Offer:
         if not self._is_final(run):
             return Answer(plan)
         terms = tuple(_claimed(term, record) for term in plan.objective)
-        answer, is_shown = self._proved(replace(plan, status=Status.OPTIMAL, objective=terms), run)
+        answer, is_shown = self._proved(replace(plan, status=Status.OPTIMAL, objective=terms), record)
         # A proof that shows less than the run claims is taken beside what can be counted.
         return answer if is_shown else Answer(plan, answer.proof)
 
-    def _proved(self, claim: Plan, run: Run) -> tuple[Answer, bool]:
+    def _proved(self, claim: Plan, record: Record) -> tuple[Answer, bool]:
         """What the run claims, with its proof or one that is written in time; and whether all is shown."""
-        kept = self.results.whole(run).proof
-        if kept is not None:
+        if record.proof is not None:
             try:
-                proof = proof_about(self.posed.data, b64decode(kept, validate=True))
+                proof = proof_about(self.posed.data, b64decode(record.proof, validate=True))
             except ValueError:
                 raise InputError.single(
                     "no_proof", "proof", "what is recorded as its proof is none"
@@ -158,7 +158,7 @@ class _Offer:
             answer = Answer(replace(claim, proof_sha256=sha256(proof).hexdigest()), proof)
             if self._is_shown(answer):
                 return answer, True
-        budget = Budget(seconds_for_proof(run.record.seconds), -1)
+        budget = Budget(seconds_for_proof(record.seconds), -1)
         answer = proved(self.posed, claim, budget, LARGEST_FILE, self.cancel)
         return answer, self._is_shown(answer)
 

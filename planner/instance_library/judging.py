@@ -21,7 +21,7 @@ from memstow.planner.model.library import Change, DocumentKind, ShownBy, State, 
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, TermValue, gap_of, is_bare
 from memstow.planner.model.problem import Problem
-from memstow.planner.proofs.check import BY_PROOF, CheckedProof, check_until, with_proof
+from memstow.planner.proofs.check import BY_PROOF, CheckedProof, check_bytes, with_proof
 from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.planner.solve.one_run import NO_TIME
 from memstow.planner.solve.portfolio import cancelling
@@ -153,7 +153,7 @@ def _require_provable(posed: Posed) -> None:
 
 
 def _checked(posed: Posed, plan: Plan, proof: bytes, cancel: threading.Event) -> CheckedProof:
-    return check_until(posed.data, plan, proof, cancel.is_set)
+    return check_bytes(posed.data, plan, proof, cancel.is_set)
 
 
 def _standing(verdict: Verdict, subject: Subject, name: str | None) -> tuple[Standing | None, str]:

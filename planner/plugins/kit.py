@@ -64,12 +64,13 @@ def check_solver(
         if declines is not None and declines(problem) is not None:
             continue
         best = least(problem)
-        offers = _offers_of(solver, problem, seed)
+        document = memstow.write_problem(problem, "json")
+        offers = _offers_of(solver, problem, document, seed)
         plans = [plan for plan, _ in offers]
         for plan, proof in offers:
             _check_plan(problem, plan, best)
             if proof is not None:
-                _check_proof(problem, plan, proof)
+                _check_proof(problem, document, plan, proof)
         last = next((plan for plan in reversed(plans) if plan.status in PLANNED), None)
         solved += last is not None
         if finds_optimum and best is not None:
@@ -77,18 +78,17 @@ def check_solver(
             value = None if last is None else peak_of(problem, last)
             _require(value == best[0], f"its plan has a peak of {value}, and the least is {best[0]}", problem)
         if getattr(solver, "deterministic", False):
-            again = _offers_of(solver, problem, seed)
+            again = _offers_of(solver, problem, document, seed)
             _require(again[-1:] == offers[-1:], "two runs give two plans", problem)
     assert solved, f"it had no plan for any of {problems:,} problems with {', '.join(features) or 'nothing'}"  # noqa: S101
     return solved
 
 
-def _offers_of(solver: Any, problem: Problem, seed: int) -> list[tuple[Plan, bytes | None]]:
+def _offers_of(solver: Any, problem: Problem, document: bytes, seed: int) -> list[tuple[Plan, bytes | None]]:
     """The plans of a run, with the proofs that it offered of them."""
     offers: list[tuple[Plan, bytes | None]] = []
     work = _WORK if getattr(solver, "deterministic", False) else None
     seconds = _SECONDS if work is None else None
-    document = memstow.write_problem(problem, "json")
 
     def hear(plan: Plan, proof: bytes | None) -> None:
         offers.append((plan, proof))
@@ -102,13 +102,13 @@ def _offers_of(solver: Any, problem: Problem, seed: int) -> list[tuple[Plan, byt
     return offers
 
 
-def _check_proof(problem: Problem, plan: Plan, proof: bytes) -> None:
+def _check_proof(problem: Problem, document: bytes, plan: Plan, proof: bytes) -> None:
     bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
     of = bare if plan.status in PLANNED else Plan(status=Status.INFEASIBLE)
     with TemporaryDirectory(prefix="memstow-") as folder:
         path = Path(folder) / "plan.proof"
         path.write_bytes(proof)
-        checked = memstow.check_proof(memstow.write_problem(problem, "json"), of, path)
+        checked = memstow.check_proof(document, of, path)
     shows = checked.shows if plan.status in PLANNED else checked.verified
     _require(shows, f"its proof does not count: {checked.says}", problem)
 

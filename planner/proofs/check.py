@@ -86,33 +86,42 @@ def check_proof(
     before a second has passed, the seconds are over.
     """
     name = os.fspath(path)
-    cancelled: Callable[[], bool] = bool if cancel is None else cancel.is_set
-    end = math.inf if seconds is None else time.monotonic() + max(seconds, _LEAST_SECONDS)
     if not os.path.isfile(name) and os.path.exists(name):
         # Of a pipe or a device that has no end, or that nobody writes to, reading would never end.
         raise OSError(errno.EINVAL, "a proof is read twice, so it has to be a file", name)
-    return _check(document, plan, name, lambda: cancelled() or time.monotonic() > end)
+    return _check(document, plan, name, bool if cancel is None else cancel.is_set, seconds)
 
 
-def check_until(document: bytes, plan: Plan, proof: bytes, stopped: Callable[[], bool]) -> CheckedProof:
-    """The same of a proof that is no file, as from another process; StoppedError soon after it is stopped."""
+def check_bytes(
+    document: bytes,
+    plan: Plan,
+    proof: bytes,
+    stopped: Callable[[], bool] = bool,
+    seconds: float | None = None,
+) -> CheckedProof:
+    """The same of a proof in memory, as from another process; StoppedError soon after `stopped` says so."""
     # In memory: whatever ends this process leaves nothing on a disk.
     held = os.memfd_create("memstow-proof")
     try:
         with os.fdopen(held, "wb", closefd=False) as file:
             file.write(proof)
-        return _check(document, plan, f"/proc/self/fd/{held}", stopped)
+        return _check(document, plan, f"/proc/self/fd/{held}", stopped, seconds)
     finally:
         os.close(held)
 
 
-def _check(document: bytes, plan: Plan, name: str, stopped: Callable[[], bool]) -> CheckedProof:
+def _check(
+    document: bytes, plan: Plan, name: str, stopped: Callable[[], bool], seconds: float | None
+) -> CheckedProof:
+    end = math.inf if seconds is None else time.monotonic() + max(seconds, _LEAST_SECONDS)
     with open(name, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
         file.seek(0)
         is_about_orders = file.read(len(_ORDER_HEADER)) == _ORDER_HEADER
     checker = check_order if is_about_orders else check
-    answer = checker(document, write_plan(_NO_PROBLEM, plan), name, stopped)
+    answer = checker(
+        document, write_plan(_NO_PROBLEM, plan), name, lambda: stopped() or time.monotonic() > end
+    )
     if answer is None:
         raise StoppedError
     code, says, least_peak, bounds = answer

@@ -99,11 +99,11 @@ class NamedProblem:
         if self._proof is None:
             return Shown()
         # Most plug-ins have no proofs.
-        from memstow.planner.proofs.check import Outcome, StoppedError, check_until
+        from memstow.planner.proofs.check import Outcome, StoppedError, check_bytes
 
         proof, plan, values = self._proof
         try:
-            checked = check_until(self.document(), plan, proof, stopped)
+            checked = check_bytes(self.document(), plan, proof, stopped)
         except StoppedError:
             return Shown(refused="no time was left to check it")
         if not checked.shows:
