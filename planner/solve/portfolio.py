@@ -12,6 +12,7 @@ from typing import Final
 from memstow.planner.backends import find
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
+from memstow.planner.processes import machine
 from memstow.records import record, replace
 from memstow.solvers.core import (
     BANKS_ALONE,
@@ -276,7 +277,7 @@ def cancelling(
                 return
 
     watcher = threading.Thread(target=watch, name="memstow cancel", daemon=True)
-    watcher.start()
+    machine.start_thread(watcher)
     try:
         yield
     finally:
