@@ -1,11 +1,12 @@
 """Values that cost little: frozen classes that are cheap to define, results kept while their value lives.
 
-`dataclass` writes the source of six methods for each class and compiles it, at every start of the
-program, and its module imports those that read source. Here the methods are functions that all classes share;
-making an instance takes a little longer. So `record` is for classes with few instances in a run, in modules
-that a small `memstow solve` imports; elsewhere, take `dataclass`. What the module `dataclasses` does with one
-of its own, it does with a record. `Memo` keeps results by identity, `Remembered` those of a function, and
-`collector_at_rest` pauses the garbage collector while millions of objects are made.
+`record` makes what `dataclass(frozen=True, slots=True)` makes, for classes with few instances in modules that
+a small `memstow solve` imports; elsewhere, take `dataclass`. That writes the source of six methods for each
+class and compiles it at every start, and its module imports those that read source: a third of such a run.
+The methods of records are functions that all of them share; making an instance takes a little longer. The
+module `dataclasses` and pydantic take a record for a dataclass. `Memo` keeps results by identity,
+`Remembered` those of a function, and `collector_at_rest` pauses the garbage collector while millions of
+objects are made.
 """
 
 import gc
@@ -14,16 +15,14 @@ from contextlib import contextmanager
 from functools import update_wrapper
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, dataclass_transform
+from typing import Any, Final, Generic, NoReturn, TypeVar, dataclass_transform
 from weakref import ref
-
-if TYPE_CHECKING:
-    from inspect import Signature
 
 _T = TypeVar("_T")
 
 MISSING: Final[Any] = object()
 """The default of a field that has none."""
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Field:
@@ -31,16 +30,21 @@ class Field:
 
     __slots__ = ("default", "default_factory", "kw_only", "metadata", "name", "type")
 
-    def __init__(self, default: Any, default_factory: Any, metadata: Mapping[str, Any]) -> None:
-        self.name = ""
-        self.type: Any = None
+    def __init__(
+        self,
+        default: Any,
+        default_factory: Any,
+        metadata: Mapping[str, Any] = _NOTHING,
+        kw_only: bool = False,
+        name: str = "",
+        kind: Any = None,
+    ) -> None:
+        self.name = name
+        self.type = kind
         self.default = default
         self.default_factory = default_factory
         self.metadata = metadata
-        self.kw_only = False
-
-
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+        self.kw_only = kw_only
 
 
 def field(
@@ -48,36 +52,32 @@ def field(
     default: Any = MISSING,
     default_factory: Callable[[], Any] = MISSING,
     metadata: Mapping[str, Any] = _NOTHING,
+    kw_only: bool = False,
 ) -> Any:
     """What the class says of a field that is more than a type and a constant."""
-    return Field(default, default_factory, metadata)
+    return Field(default, default_factory, metadata, kw_only)
+
+
+def has_fields(kind: object) -> bool:
+    """Whether it is the class of a record or a dataclass."""
+    return isinstance(kind, type) and any("__dataclass_fields__" in base.__dict__ for base in kind.__mro__)
 
 
 def fields(holder: Any) -> tuple[Field, ...]:
-    """The fields of a record or a dataclass, those of its bases first."""
+    """The fields of a record, a dataclass or the class of one, those of its bases first."""
     listed: tuple[Field, ...] | None = getattr(holder, "__record_fields__", None)
-    return _fields_of_dataclass(holder) if listed is None else listed
-
-
-def _fields_of_dataclass(holder: Any) -> tuple[Field, ...]:
+    if listed is not None:
+        return listed
     import dataclasses
 
-    listed = []
-    for theirs in dataclasses.fields(holder):
-        default, factory = (
-            MISSING if value is dataclasses.MISSING else value
-            for value in (theirs.default, theirs.default_factory)
+    def ours(default: Any) -> Any:
+        return MISSING if default is dataclasses.MISSING else default
+
+    return tuple(
+        Field(
+            ours(one.default), ours(one.default_factory), one.metadata, bool(one.kw_only), one.name, one.type
         )
-        entry = Field(default, factory, theirs.metadata)
-        entry.name, entry.type, entry.kw_only = theirs.name, theirs.type, bool(theirs.kw_only)
-        listed.append(entry)
-    return tuple(listed)
-
-
-def has_fields(holder: Any) -> bool:
-    """Whether it is the class of a record or a dataclass."""
-    return isinstance(holder, type) and any(
-        "__dataclass_fields__" in base.__dict__ for base in holder.__mro__
+        for one in dataclasses.fields(holder)
     )
 
 
@@ -89,16 +89,18 @@ def replace(value: _T, **changes: Any) -> _T:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[_T]) -> type[_T]:
-    """The same as `dataclass(frozen=True, slots=True)`, without `__post_init__`."""
+    """The same as `dataclass(frozen=True, slots=True)`, without `__post_init__`.
+
+    Fields are added to the `__slots__` that the class declares, such as `__dict__` for a `cached_property`.
+    """
     model = bare(cls)
-    listed = fields(model)
-    setters = tuple(getattr(model, entry.name).__set__ for entry in listed)
+    listed = sorted(fields(model), key=lambda entry: entry.kw_only)
+    setters = [getattr(model, entry.name).__set__ for entry in listed]
+    most = sum(not entry.kw_only for entry in listed)
 
     def construct(self: object, /, *values: object, **named: object) -> None:
         for put, value in zip(setters, values, strict=False):
             put(self, value)
-        if len(values) == len(setters) and not named:
-            return
         for entry, put in zip(listed[len(values) :], setters[len(values) :], strict=True):
             if entry.name in named:
                 put(self, named.pop(entry.name))
@@ -108,7 +110,7 @@ def record(cls: type[_T]) -> type[_T]:
                 put(self, entry.default_factory())
             else:
                 raise TypeError(f"{model.__qualname__} misses the argument {entry.name!r}")
-        if named or len(values) > len(setters):
+        if named or len(values) > most:
             raise TypeError(
                 f"{model.__qualname__} takes {', '.join(entry.name for entry in listed)}, each once"
             )
@@ -117,41 +119,19 @@ def record(cls: type[_T]) -> type[_T]:
     return model  # type: ignore[no-any-return]
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-def open_record(cls: type[_T]) -> type[_T]:
-    """The same as `dataclass(frozen=True, kw_only=True)`: with results kept in it, and subclasses."""
-    model = bare(cls, kw_only=True, slots=False)
-    names = frozenset(entry.name for entry in fields(model))
-    constants = {entry.name: entry.default for entry in fields(model) if entry.default is not MISSING}
-    factories = tuple(
-        (entry.name, entry.default_factory) for entry in fields(model) if entry.default_factory is not MISSING
-    )
-
-    def construct(self: object, /, **named: object) -> None:
-        values = self.__dict__
-        values.update(constants)
-        values.update({name: make() for name, make in factories if name not in named})
-        values.update(named)
-        if values.keys() != names:
-            wrong = ", ".join(map(repr, sorted(values.keys() ^ names)))
-            raise TypeError(f"{model.__qualname__} misses, or does not take, the argument {wrong}")
-
-    set_constructor(model, construct, None)
-    return model  # type: ignore[no-any-return]
-
-
-def bare(cls: Any, kw_only: bool = False, slots: bool = True) -> Any:
-    """A record without a constructor; by default its fields are slots."""
+def bare(cls: Any, kw_only: bool = False) -> Any:
+    """A record without a constructor."""
     listed = _declared(cls, kw_only)
-    model = _with_slots(cls, [entry.name for entry in listed]) if slots else cls
-    model.__record_fields__ = listed
-    model.__dataclass_fields__ = _DataclassFields(model)
     names = tuple(entry.name for entry in listed)
+    model = _with_slots(cls, names)
+    model.__record_fields__ = listed
+    model.__dataclass_fields__ = _OfDataclass(model, "__dataclass_fields__")
 
     # Of a single name, `attrgetter` returns the value alone.
     values_of: Callable[[object], tuple[object, ...]] = (
         attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
     )
+    setters = tuple(getattr(model, name).__set__ for name in names)
 
     def state(self: object) -> tuple[object, ...]:
         return values_of(self)
@@ -169,8 +149,8 @@ def bare(cls: Any, kw_only: bool = False, slots: bool = True) -> Any:
         return f"{model.__qualname__}({', '.join(f'{name}={value!r}' for name, value in listed)})"
 
     def set_state(self: object, values: tuple[object, ...]) -> None:
-        for name, value in zip(names, values, strict=True):
-            object.__setattr__(self, name, value)  # The class itself refuses.
+        for put, value in zip(setters, values, strict=True):
+            put(self, value)
 
     for name, member in {
         "__match_args__": tuple(entry.name for entry in listed if not entry.kw_only),
@@ -179,8 +159,8 @@ def bare(cls: Any, kw_only: bool = False, slots: bool = True) -> Any:
         "__repr__": shown,
         "__getstate__": state,
         "__setstate__": set_state,
-        "__setattr__": _refuse_to_set,
-        "__delattr__": _refuse_to_delete,
+        "__setattr__": _refuse,
+        "__delattr__": _refuse,
     }.items():
         if name not in cls.__dict__ or cls.__dict__[name] is None:
             setattr(model, name, member)
@@ -192,37 +172,35 @@ def _declared(cls: Any, kw_only: bool) -> tuple[Field, ...]:
     listed = {entry.name: entry for entry in getattr(cls, "__record_fields__", ())}
     for name, kind in cls.__annotations__.items():
         default = cls.__dict__.get(name, MISSING)
-        entry = default if isinstance(default, Field) else Field(default, MISSING, _NOTHING)
-        entry.name, entry.type, entry.kw_only = name, kind, kw_only
+        entry = default if isinstance(default, Field) else Field(default, MISSING, kw_only=kw_only)
+        entry.name, entry.type, entry.kw_only = name, kind, entry.kw_only or kw_only
         listed[name] = entry
-        # A default is an attribute of the class, as long as slots do not take its place.
-        if entry.default is not MISSING:
-            setattr(cls, name, entry.default)
-        elif name in cls.__dict__:
-            delattr(cls, name)
     return tuple(listed.values())
 
 
-def _with_slots(cls: Any, names: list[str]) -> Any:
+def _with_slots(cls: Any, names: tuple[str, ...]) -> Any:
     """The class again, as slots cannot be added to one."""
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
     inside = {name: value for name, value in cls.__dict__.items() if name not in names}
     inside.pop("__dict__", None)
     inside.pop("__weakref__", None)
-    inside["__slots__"] = tuple(name for name in names if name not in inherited)
+    own = inside.get("__slots__", ())
+    inside["__slots__"] = (*own, *(name for name in names if name not in inherited))
     model = type(cls)(cls.__name__, cls.__bases__, inside)
     model.__qualname__ = cls.__qualname__
     return model
 
 
-class _DataclassFields:
-    """What the module `dataclasses` and pydantic know a dataclass by, made when somebody asks for it."""
+class _OfDataclass:
+    """An attribute of a record, taken from a dataclass with its fields when somebody asks for it."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, name: str) -> None:
         self._model = model
+        self._name = name
 
     def __get__(self, instance: object, owner: Any) -> Any:
         import dataclasses
+        from inspect import signature
 
         entries: list[Any] = []
         for entry in fields(self._model):
@@ -232,11 +210,10 @@ class _DataclassFields:
             elif entry.default_factory is not MISSING:
                 words["default_factory"] = entry.default_factory
             entries.append((entry.name, entry.type, dataclasses.field(**words)))
-        twin: Any = dataclasses.make_dataclass(
-            self._model.__name__, entries, init=False, repr=False, eq=False, match_args=False
-        )
-        self._model.__dataclass_fields__ = twin.__dataclass_fields__
-        return twin.__dataclass_fields__
+        twin: Any = dataclasses.make_dataclass(self._model.__name__, entries, repr=False, eq=False)
+        value = twin.__dataclass_fields__ if self._name == "__dataclass_fields__" else signature(twin)
+        setattr(self._model, self._name, value)
+        return value
 
 
 def set_constructor(model: Any, construct: Any, declared: Any) -> None:
@@ -244,43 +221,17 @@ def set_constructor(model: Any, construct: Any, declared: Any) -> None:
     construct.__name__ = "__init__"
     construct.__qualname__ = f"{model.__qualname__}.__init__"
     construct.__doc__ = f"Fields: {', '.join(entry.name for entry in fields(model))}."
-    if declared is not None:
-        construct.__wrapped__ = declared
     model.__init__ = construct
-    model.__signature__ = _ShownSignature(declared)
+    if declared is None:
+        model.__signature__ = _OfDataclass(model, "__signature__")
+    else:
+        construct.__wrapped__ = declared
 
 
-class _ShownSignature:
-    """The signature of a class, made when somebody asks for it."""
-
-    def __init__(self, declared: Any) -> None:
-        self._declared = declared
-
-    def __get__(self, instance: object, owner: Any) -> "Signature":
-        from inspect import Parameter, Signature, signature
-
-        if self._declared is not None:
-            shown = signature(self._declared)
-            return shown.replace(parameters=list(shown.parameters.values())[1:])
-        parameters = []
-        for entry in fields(owner):
-            kind = Parameter.KEYWORD_ONLY if entry.kw_only else Parameter.POSITIONAL_OR_KEYWORD
-            defaults: list[Any] = [entry.default, entry.default_factory, Parameter.empty]
-            default = next(default for default in defaults if default is not MISSING)
-            parameters.append(Parameter(entry.name, kind, default=default, annotation=entry.type))
-        return Signature(parameters, return_annotation=None)
-
-
-def _refuse_to_set(_: object, name: str, __: object) -> NoReturn:
+def _refuse(_: object, name: str, *value: object) -> NoReturn:
     from dataclasses import FrozenInstanceError
 
-    raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-
-def _refuse_to_delete(_: object, name: str) -> NoReturn:
-    from dataclasses import FrozenInstanceError
-
-    raise FrozenInstanceError(f"cannot delete field {name!r}")
+    raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
 
 
 @contextmanager

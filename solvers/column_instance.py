@@ -6,7 +6,7 @@ It is for the native solvers of one pool, which read no arrays but the capacity.
 from array import array
 from functools import cached_property
 
-from memstow.records import open_record
+from memstow.records import field, record
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.solver import Term, TermKind
@@ -14,12 +14,12 @@ from memstow.solvers.solver import Term, TermKind
 PEAK_OF_ALL = (Term(TermKind.PEAK),)
 
 
-@open_record
+@record
 class ColumnInstance(Instance):
     """Buffers in one pool, each an item of one part."""
 
-    columns: _native.ColumnInstance
-    by_begin: bool
+    columns: _native.ColumnInstance = field(kw_only=True)
+    by_begin: bool = field(kw_only=True)
     """Whether items are numbered by the begin of their lives, not as their buffers are given."""
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
-from memstow.records import field, open_record, record
+from memstow.records import field, record
 
 if TYPE_CHECKING:
     from memstow.solvers import _native
@@ -24,7 +24,7 @@ _ints: "Callable[[], array[int]]" = partial(array, "q")
 _starts: "Callable[[], array[int]]" = partial(array, "q", [0])
 
 
-@open_record
+@record
 class Instance:
     """A problem as arrays.
 
@@ -32,6 +32,8 @@ class Instance:
     chosen pool is `residue` modulo `modulus`, and within [low, high], ends included; `high` is UNBOUNDED
     where only the end of the pool limits it.
     """
+
+    __slots__ = ("__dict__",)  # for what is computed once
 
     # by pool
     capacity: "array[int]" = field(default_factory=_ints)
@@ -134,7 +136,7 @@ class Layout:
     offset: "array[int]" = field(default_factory=_ints)
 
 
-@open_record
+@record
 class Description:
     """A problem as columns of numbers in bytes, without names, from which native code makes an instance."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memstow.records import MISSING, field, fields, has_fields, open_record, record, replace
+from memstow.records import field, fields, has_fields, record, replace
 
 
 @record
@@ -92,9 +92,11 @@ def test_it_shows_its_signature_and_matches_by_place() -> None:
             assert (one, two) == (4, "c")
 
 
-@open_record
+@record
 class Base:
     """With what is computed once."""
+
+    __slots__ = ("__dict__",)
 
     one: int = 1
     more: list[int] = field(default_factory=list)
@@ -105,41 +107,58 @@ class Base:
         return 2 * self.one
 
 
-@open_record
+@record
 class Derived(Base):
-    """One field more, which has no default, and another default."""
+    """Fields more, of which one has no default, and another default."""
 
-    two: str
     one: int = 7
+    two: str = field(kw_only=True)
+    three: int = 3
 
 
-def test_an_open_record_keeps_what_is_computed_and_has_subclasses() -> None:
+def test_a_derived_record_has_the_fields_of_its_base_and_keeps_what_is_computed() -> None:
     derived = Derived(two="a")
-    assert (derived.one, derived.two, derived.more, derived.doubled) == (7, "a", [], 14)
-    assert [entry.name for entry in dataclasses.fields(Derived)] == ["one", "more", "two"]
-    assert [entry.name for entry in dataclasses.fields(Base)] == ["one", "more"]
+    assert (derived.one, derived.two, derived.three, derived.more) == (7, "a", 3, [])
+    assert derived.doubled is derived.doubled == 14
+    assert [entry.name for entry in fields(Derived)] == ["one", "more", "two", "three"]
+    assert [entry.name for entry in fields(Base)] == ["one", "more"]
+    assert Derived(1, [2], 4, two="b") == Derived(one=1, more=[2], two="b", three=4)
     changed = replace(derived, one=3)
     assert (type(changed), changed.doubled, changed.two) == (Derived, 6, "a")
-    assert changed == dataclasses.replace(derived, one=3) != derived
-    assert derived != Base(one=7)
+    shown: Any = derived
+    assert changed == dataclasses.replace(shown, one=3) != derived
+    assert str(signature(Derived)) == (
+        "(one: int = 7, more: list[int] = <factory>, three: int = 3, *, two: str) -> None"
+    )
+    assert derived != Base(7)
     assert pickle.loads(pickle.dumps(derived)) == derived
-    refusing: Any = derived
     with pytest.raises(dataclasses.FrozenInstanceError):
-        refusing.one = 4
-    for wrong in (
-        lambda: refusing.__class__("a"),
-        lambda: refusing.__class__(),
-        lambda: replace(derived, x=1),
-    ):
-        with pytest.raises(TypeError, match="Derived"):
-            wrong()
+        shown.one = 4
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((), {}),
+        ((1, [2], 3, "a"), {}),
+        ((1, [2], "a"), {}),
+        ((), {"two": "a", "four": 4}),
+        ((1,), {"two": "a", "one": 1}),
+    ],
+)
+def test_it_refuses_what_is_missing_unknown_or_only_taken_by_name(
+    values: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    with pytest.raises(TypeError, match="Derived"):
+        Derived(*values, **named)
 
 
 def test_the_module_dataclasses_takes_a_record_as_one_of_its_own() -> None:
-    mine, theirs = Mine(1, more=[2]), Theirs(1, more=[2])
+    mine: Any = Mine(1, more=[2])
+    assert dataclasses.asdict(mine) == dataclasses.asdict(Theirs(1, more=[2]))
     assert dataclasses.is_dataclass(mine)
-    assert dataclasses.asdict(mine) == dataclasses.asdict(theirs)
-    for one, other in zip(dataclasses.fields(Mine), dataclasses.fields(Theirs), strict=True):
+    kind: Any = Mine
+    for one, other in zip(dataclasses.fields(kind), dataclasses.fields(Theirs), strict=True):
         assert (one.name, one.type, one.kw_only) == (other.name, other.type, other.kw_only)
         assert (one.default, one.default_factory) == (other.default, other.default_factory)
     assert Mine.__match_args__ == Theirs.__match_args__
@@ -149,12 +168,6 @@ def test_the_fields_of_a_dataclass_are_read_as_those_of_a_record() -> None:
     for one, other in zip(fields(Mine), fields(Theirs), strict=True):
         assert (one.name, one.type, one.kw_only) == (other.name, other.type, other.kw_only)
         assert (one.default, one.default_factory) == (other.default, other.default_factory)
-    assert [entry.default is MISSING for entry in fields(Theirs)] == [True, False, True]
     assert replace(Theirs(1), two="b") == Theirs(1, "b")
-    assert [has_fields(one) for one in (Mine, Theirs, Derived, str, Mine(1))] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+    kinds = (Mine, Derived, Theirs, str, Mine(1), list[int])
+    assert [has_fields(kind) for kind in kinds] == [True, True, True, False, False, False]
