@@ -5,6 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from memstow.records import record
 from memstow.solvers.solver import Solver
 
 if TYPE_CHECKING:
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from memstow.solvers.orders import OrderSolver
 
 
-class BackEnd(NamedTuple):
+@record
+class BackEnd:
     """A back end's description, available without importing it."""
 
     home: str

@@ -1,6 +1,6 @@
 """The interface of a solver: it takes a task and a budget, and returns an outcome.
 
-Small values are named tuples: every run imports this, and a class takes longer to define.
+Small values are records, or named tuples where they are compared: every run imports this.
 """
 
 from array import array
@@ -56,14 +56,16 @@ class HintPlace:
     count: int
 
 
-class Received(NamedTuple):
+@record
+class Received:
     """A plan by name that was judged, as a layout with its values by term."""
 
     layout: Layout
     values: tuple[int, ...]
 
 
-class Shown(NamedTuple):
+@record
+class Shown:
     """What the proof of a solver shows, as the checker says."""
 
     bounds: tuple[int, ...] = ()
@@ -127,7 +129,8 @@ OnIncumbent = Callable[[str, int, Layout], None]
 OnBound = Callable[[str, int], None]
 
 
-class Listeners(NamedTuple):
+@record
+class Listeners:
     """Callbacks for better layouts that fit and better bounds, with the solver and the first term's value."""
 
     incumbent: OnIncumbent
@@ -135,7 +138,8 @@ class Listeners(NamedTuple):
     layouts: bool = True  # whether somebody reads the layouts: else an empty one will do
 
 
-class Window(NamedTuple):
+@record
+class Window:
     """A window of time, from one moment to another, and the parts that need so much there."""
 
     first: int
@@ -143,7 +147,8 @@ class Window(NamedTuple):
     parts: tuple[int, ...]
 
 
-class Proof(NamedTuple):
+@record
+class Proof:
     """A lower bound on the first term, proven by complete searches: (height, nodes) of each."""
 
     bound: int
@@ -151,7 +156,8 @@ class Proof(NamedTuple):
     window: Window | None = None  # what was searched, where it is not the whole
 
 
-class ModelBound(NamedTuple):
+@record
+class ModelBound:
     """A bound under locks: no layout whose earlier terms are within the locks has less of this term."""
 
     term: int

@@ -4,7 +4,6 @@ Nothing heavy is imported here: `memstow version` and `--help` must answer at on
 solved in less time than some libraries take to load.
 """
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -17,8 +16,6 @@ from memstow.planner.show.formatting import plain
 
 def run() -> int:
     """Run the command line of this process and return the exit code."""
-    # A run makes many long-lived objects and few cycles, then ends: garbage collection would only cost time.
-    gc.disable()
     # Looking for pydantic plugins reads the metadata of everything installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.stdout is None:
@@ -27,11 +24,7 @@ def run() -> int:
     if hasattr(sys.stdout, "reconfigure"):
         # An id that the terminal's encoding lacks must not end the run.
         sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        return main(sys.argv[1:])
-    finally:
-        # Nor is it worth to look for garbage among all that is still there, as the interpreter does at exit.
-        gc.freeze()
+    return main(sys.argv[1:])
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from memstow.api.cli.output_files import replace_file, write_out
 from memstow.api.cli.problem_input import (
@@ -19,6 +19,7 @@ from memstow.api.cli.problem_input import (
 from memstow.api.cli.terminal import print_error
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.show.formatting import count, plain
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.model.errors import InputError
@@ -128,7 +129,8 @@ def show_page(page: bytes, output: str | None) -> None:
         print_error(f"no browser could be started; the page is in {path}")
 
 
-class FrontPage(NamedTuple):
+@record
+class FrontPage:
     """The page, and how many of the points have their plans in it."""
 
     page: bytes

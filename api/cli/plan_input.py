@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
 from memstow.api.cli.parser import first_named
@@ -11,7 +11,7 @@ from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.show.formatting import plain
-from memstow.records import replace
+from memstow.records import record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import Front
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from memstow.planner.verify.verdict import Verdict
 
 
-class ChosenPlan(NamedTuple):
+@record
+class ChosenPlan:
     """A plan, and what it is a plan of; of a point the front, and what that is a front of."""
 
     plan: "Plan"

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -189,6 +188,8 @@ def show_arena(args: argparse.Namespace, model: Model, plan: "Plan", is_written:
     if is_less and args.scratch is not None:
         words += ["--scratch", plain(args.scratch)]
     words += ["--output", f"{name}.planned.tflite" if is_less else name]
+    import shlex
+
     print(f"next: {shlex.join(words)}")
 
 

@@ -35,7 +35,7 @@ def issues_once(
     return issues
 
 
-_valid: Final = Memo["Problem | SymbolicProblem", bool]()
+_valid: "Final[Memo[Problem | SymbolicProblem, bool]]" = Memo()
 
 
 def find_issues(problem: "Problem | SymbolicProblem") -> list[Issue]:

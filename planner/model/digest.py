@@ -41,9 +41,10 @@ In 4, 5, 7 to 9 the smaller id comes first, in the order of UTF-8 bytes. Within 
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
+from contextlib import suppress
+from importlib import import_module
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model import _instances
 from memstow.planner.model.errors import require_kind
@@ -63,6 +64,10 @@ from memstow.planner.model.problem import (
 )
 from memstow.records import Remembered
 
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+_FEW: Final = 4096
 FIRST_LINE: Final = "memstow-problem 1\n"
 
 
@@ -70,10 +75,22 @@ FIRST_LINE: Final = "memstow-problem 1\n"
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
     require_kind(problem, Problem, "digest takes a Problem")
-    identity = sha256()
+    identity = hasher(len(problem.buffers))
     for part in _parts(problem):
         identity.update(part)
     return identity.hexdigest()
+
+
+def hasher(buffers: int) -> "_Hash":
+    """SHA-256 for so many buffers: to load OpenSSL takes longer than to hash a few without it."""
+    if buffers <= _FEW:
+        for module in ("_sha2", "_sha256"):  # The first since Python 3.12; a build may have neither.
+            with suppress(ImportError):
+                small: _Hash = import_module(module).sha256()
+                return small
+    from hashlib import sha256
+
+    return sha256()
 
 
 def canonical(problem: Problem) -> bytes:

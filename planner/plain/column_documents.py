@@ -6,11 +6,10 @@ Also from columns to the models and back, for whoever asks for more than offsets
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 from io import BytesIO
 from typing import Final, TypeVar
 
-from memstow.planner.model.digest import FIRST_LINE, objective_line, pool_line
+from memstow.planner.model.digest import FIRST_LINE, hasher, objective_line, pool_line
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
@@ -46,11 +45,12 @@ _LAST_LINE_TO_FIT: Final = objective_line(()).encode()
 
 def digest(columns: Columns) -> str:
     """SHA-256 of the canonical form, in hex."""
-    hasher = sha256((FIRST_LINE + pool_line(columns.pool, columns.capacity)).encode())
+    identity = hasher(len(columns))
+    identity.update((FIRST_LINE + pool_line(columns.pool, columns.capacity)).encode())
     for first in range(0, len(columns), _LINES_AT_ONCE):
-        hasher.update(columns.canonical(first, first + _LINES_AT_ONCE))
-    hasher.update(_LAST_LINE_TO_FIT if columns.fit_only else _LAST_LINE)
-    return hasher.hexdigest()
+        identity.update(columns.canonical(first, first + _LINES_AT_ONCE))
+    identity.update(_LAST_LINE_TO_FIT if columns.fit_only else _LAST_LINE)
+    return identity.hexdigest()
 
 
 # Whatever else a problem or a buffer may have, such as a new constraint, makes it another than a plain one.

@@ -26,7 +26,7 @@ from memstow.planner.model.model_class import (
 )
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.reading.json_text import Path, json_path, order_in, value_at
-from memstow.records import has_fields
+from memstow.records import has_fields, record, replace
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -94,7 +94,8 @@ class FieldError(NamedTuple):
     message: str
 
 
-class Place(NamedTuple):
+@record
+class Place:
     """Where an error of pydantic is in the document."""
 
     path: Path
@@ -149,7 +150,7 @@ def in_our_words(errors: "Iterable[ErrorDetails]", kind: object, raw: object, at
     field_errors: dict[tuple[str, Path], FieldError] = {}
     for error in errors:
         inside = _place_of(kind, error["loc"])
-        place = inside._replace(path=(*at, *inside.path))
+        place = replace(inside, path=(*at, *inside.path))
         if inside.union is None:
             field_error: FieldError | None = _error_of(error, place)
         else:
@@ -220,7 +221,7 @@ def _error_of_a_size(error: "ErrorDetails", place: Place, value: object, at: Pat
     """Of a size that may be a formula."""
     of_text = error["type"].startswith("string")
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-        return _error_of(error, place._replace(path=at)) if of_text == isinstance(value, str) else None
+        return _error_of(error, replace(place, path=at)) if of_text == isinstance(value, str) else None
     expected = "a number of bytes or a formula" if at[-1] == "size" else "a number or a formula"
     return FieldError("not_a_size", at, f"expected {expected}, given {shown(value)}")
 

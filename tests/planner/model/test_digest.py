@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import memstow.planner.model.digest as digest_module
-from memstow.planner.model.digest import canonical, digest
+from memstow.planner.model.digest import canonical, digest, hasher
 from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, Reserved, ReuseCost
 from tests.problems import problems
 
@@ -59,6 +59,13 @@ objective 2 9:peak:fast 5:moves
 def test_the_canonical_form_is_the_documented_one() -> None:
     assert canonical(PROBLEM).decode() == CANONICAL
     assert digest(PROBLEM) == sha256(CANONICAL.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("count", [1, 5000])
+def test_few_and_many_buffers_are_hashed_alike(count: int) -> None:
+    assert hasher(count).name == "sha256"
+    problem = Problem(buffers=[Buffer(id=f"b{at}", size=at, lifetime=(0, 1)) for at in range(count)])
+    assert digest(problem) == sha256(canonical(problem)).hexdigest()
 
 
 def one(**changes: Any) -> Problem:
