@@ -81,7 +81,7 @@ def fields(holder: Any) -> tuple[Field, ...]:
     )
 
 
-def replace(value: _T, **changes: Any) -> _T:
+def replace(value: _T, /, **changes: Any) -> _T:
     """The same as `dataclasses.replace`, without loading that module for a record."""
     kept = {entry.name: getattr(value, entry.name) for entry in fields(value) if entry.name not in changes}
     return type(value)(**kept, **changes)
@@ -101,6 +101,8 @@ def record(cls: type[_T]) -> type[_T]:
     def construct(self: object, /, *values: object, **named: object) -> None:
         for put, value in zip(setters, values, strict=False):
             put(self, value)
+        if len(values) == most == len(setters) and not named:
+            return
         for entry, put in zip(listed[len(values) :], setters[len(values) :], strict=True):
             if entry.name in named:
                 put(self, named.pop(entry.name))
@@ -157,6 +159,7 @@ def bare(cls: Any, kw_only: bool = False) -> Any:
         "__eq__": equal,
         "__hash__": hashed,
         "__repr__": shown,
+        "__replace__": replace,
         "__getstate__": state,
         "__setstate__": set_state,
         "__setattr__": _refuse,

@@ -1,5 +1,6 @@
 """Records behave as frozen dataclasses with slots do."""
 
+import copy
 import dataclasses
 import pickle
 from functools import cached_property
@@ -31,6 +32,15 @@ class Theirs:
     one: int
     two: str = "x"
     more: list[int] = dataclasses.field(default_factory=list)
+
+
+@record
+class Valued:
+    """With names that functions here give to their arguments."""
+
+    value: int
+    name: str = ""
+    holder: int = 0
 
 
 @record
@@ -69,6 +79,14 @@ def test_it_takes_what_a_dataclass_takes(values: tuple[Any, ...], named: dict[st
     other: Any = expected
     assert made != other
     assert made.doubled() == 2 * made.one
+
+
+def test_a_copy_has_other_values_in_fields_of_any_name() -> None:
+    valued: Any = Valued(1)
+    assert replace(valued, value=2, holder=3) == Valued(2, holder=3) == valued.__replace__(value=2, holder=3)
+    assert copy.copy(valued) == copy.deepcopy(valued) == valued
+    with pytest.raises(TypeError, match="Valued"):
+        replace(valued, other=1)
 
 
 def test_it_cannot_be_changed_and_has_a_hash() -> None:

@@ -8,11 +8,11 @@ import sys
 import threading
 from array import array
 from base64 import b64decode, b64encode
-from dataclasses import asdict, fields, replace
 from typing import Any
 
 from memstow.planner.processes.child_side import Sender, run_child
 from memstow.planner.processes.frames import GarbageError, Message
+from memstow.records import fields, replace
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.lexicographic import Limits, Model
 from memstow.solvers.registry import model
@@ -65,7 +65,7 @@ def write_task(task: Task) -> dict[str, Any]:
         "seed": task.seed,
         "workers": task.workers,
         "deterministic": task.deterministic,
-        "hint_places": [list(asdict(place).values()) for place in task.hint_places],
+        "hint_places": [[place.item, place.pool, place.offset, place.count] for place in task.hint_places],
         "hint_buffers": task.hint_buffers,
     }
 
