@@ -132,12 +132,12 @@ class Problem {
         base_ = pools[0].base;
         reserved = pools[0].reserved;
         end = pools[0].end;
+        for (Buffer& one : buffers) one.pin = one.pin_offset;
         if (pools.size() > 1) place_pools(height);
         for (Buffer& one : buffers) {
             if (one.size == 0) continue;
             one.grain = 0;
             for (const Index k : one.pools) one.grain = std::gcd(one.grain, alignment_in(one, k));
-            one.pin = one.pin_offset;
             if (one.pin) *one.pin = sum(*one.pin, pools[one.pools[0]].start);
             auto& ranges = barred_[one.pools];
             one.barred = &ranges;  // which stays where it is
@@ -517,7 +517,7 @@ class Problem {
     Bytes common_divisor(Bytes of) const {
         for (Index i = 0; i < buffers.size(); ++i) {
             if (buffers[i].size == 0) continue;
-            of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin_offset.value_or(0));
+            of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin.value_or(0));
             if (buffers[i].group != 0) of = std::gcd(of, distance(group_of(i)[0], i));
         }
         return of;

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstow import Buffer, Options, Pool, Problem, plan
+from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.proofs.prove import prove_within
@@ -237,6 +238,24 @@ def test_what_must_be_in_pools_with_a_capacity_may_not_fit_there(checker: Batch,
         numbers = (4, 9, 3, 9, 3, 12, 21, 3, 0, 0, 0, 0, 2)
         files = by_hand(problem, {"status": "infeasible"}, *numbers)
         assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
+def test_a_pin_is_where_its_pool_puts_it(checker: Batch, tmp_path: Path) -> None:
+    # `x` is at address 9, so others are not at multiples of 6 alone: `y` may begin at 16, its offset 13.
+    buffers = [
+        {"id": "x", "size": 6, "lifetime": [0, 1], "pool": "p", "offset": 6},
+        {"id": "y", "size": 6, "lifetime": [0, 1], "pools": ["p"], "alignment": 2},
+    ]
+    pools = [{"id": "p", "base": 3, "reserved": [{"offset": 0, "size": 3}]}, {"id": "q", "capacity": 0}]
+    problem = {"version": 1, "pools": pools, "buffers": buffers, "objective": ["max_peak"]}
+    places = [{"buffer": "x", "pool": "p", "offset": 6}, {"buffer": "y", "pool": "p", "offset": 13}]
+    for height, code in ((18, VERIFIED), (20, WRONG)):  # not of 21, since 19 is less
+        places[1]["offset"] = height - 5
+        numbers = (4, height, 3, height, 1, 0, 2, 0, 2)
+        files = by_hand(problem, {"status": "feasible", "placements": places}, *numbers)
+        assert checker.check(files).code == second(files, tmp_path).code == code
+    files = files_of(read_problem(json.dumps(problem).encode()), tmp_path)
+    assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 19 is least"
 
 
 @pytest.mark.parametrize(
