@@ -132,12 +132,12 @@ class Problem {
         base_ = pools[0].base;
         reserved = pools[0].reserved;
         end = pools[0].end;
+        for (Buffer& one : buffers) one.pin = one.pin_offset;
         if (pools.size() > 1) place_pools(height);
         for (Buffer& one : buffers) {
             if (one.size == 0) continue;
             one.grain = 0;
             for (const Index k : one.pools) one.grain = std::gcd(one.grain, alignment_in(one, k));
-            one.pin = one.pin_offset;
             if (one.pin) *one.pin = sum(*one.pin, pools[one.pools[0]].start);
             auto& ranges = barred_[one.pools];
             one.barred = &ranges;  // which stays where it is
@@ -208,7 +208,7 @@ class Problem {
 
     // Whether no two of these can be anything but in conflict: all are live at one time, and nothing is
     // exempt.
-    bool all_conflict(const std::vector<Index>& some) const {
+    bool all_conflict(const std::vector<Index>& some, ProofFile& file) const {
         bool plain = exclusive_.empty() && in_place_.empty() && groups_.size() == 1;
         Range common = kEver;
         for (std::size_t a = 0; a < some.size() && plain; ++a) {
@@ -220,6 +220,7 @@ class Problem {
         }
         if (plain && common.begin < common.end) return true;
         for (std::size_t a = 0; a < some.size(); ++a) {
+            file.work(a);
             for (std::size_t b = 0; b < a; ++b) {
                 if (!conflict(some[a], some[b])) return false;
             }
@@ -517,7 +518,7 @@ class Problem {
     Bytes common_divisor(Bytes of) const {
         for (Index i = 0; i < buffers.size(); ++i) {
             if (buffers[i].size == 0) continue;
-            of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin_offset.value_or(0));
+            of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin.value_or(0));
             if (buffers[i].group != 0) of = std::gcd(of, distance(group_of(i)[0], i));
         }
         return of;
@@ -558,7 +559,7 @@ struct Plan {
     Bytes peak = 0, cost = 0;
 };
 
-Plan checked_plan(const Problem& problem, const Json& document) {
+Plan checked_plan(const Problem& problem, const Json& document, ProofFile& file) {
     if (document.kind != Json::Kind::object) not_checked("the plan is no object");
     const std::string& state = text_of(needed(document, "status", "the plan"), "the status");
     if (state == "infeasible") return {.infeasible = true};
@@ -610,6 +611,7 @@ Plan checked_plan(const Problem& problem, const Json& document) {
         for (auto other = std::next(one); other != up.end(); ++other) {
             const Index j = *other;
             if (*offsets[j] >= *offsets[i] + problem.buffers[i].size) break;
+            file.work(1);
             if (!share(i, j) || !problem.meet(i, j)) continue;
             if (*offsets[i] == *offsets[j] && problem.may_tie(i, j)) continue;
             wrong("'" + problem.buffers[std::max(i, j)].id + "' and '" + problem.buffers[std::min(i, j)].id +
@@ -716,14 +718,13 @@ struct Shown {
 
 class Proof {
   public:
-    Proof(Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file, bool shows)
-        : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {
+    Proof(Problem& problem, ProofFile& file, bool shows)
+        : problem_(problem), file_(file), shows_(shows), now_(problem) {
         if (!shows) return;
         for (Buffer& one : problem.buffers) one.id = printable(one.id);
     }
 
     Shown checked() {
-        file_.begin("memstow proof 1\n", digest_);
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
             if (kind != 4 && problem_.pools.size() > 1 && !height_) fail("the height comes first");
             if (kind == 1) {
@@ -750,8 +751,8 @@ class Proof {
 
   private:
     struct Core {
-        std::vector<Index> pairs;  // every layout pays one of them
-        Bytes height;              // with a peak of at most this
+        std::size_t list;  // every layout pays one of its pairs
+        Bytes height;      // with a peak of at most this
     };
     enum class Mark : std::uint8_t { open, paid, excluded };
 
@@ -908,6 +909,7 @@ class Proof {
     // What must hold of the others, wherever this one is in its range.
     void push(Index from) {
         if (now_.dead) return;
+        file_.work(problem_.buffers.size());
         const Offsets by = now_[from];
         now_.among(problem_.conflicts_of(from), [&](Index k) {
             const bool above = now_[k].low + size(k) > by.high;  // it cannot end at or below the other
@@ -979,7 +981,7 @@ class Proof {
         say('\n');
         if (now_.dead) return;
         if (begin > end) fail("a stretch that ends before it begins");
-        if (!problem_.all_conflict(some)) fail("two that do not conflict are in one stretch");
+        if (!problem_.all_conflict(some, file_)) fail("two that do not conflict are in one stretch");
         const Buffer& first = problem_.buffers[some[0]];
         Bytes grid = first.modulus;
         for (const Index one : some) {
@@ -1020,6 +1022,7 @@ class Proof {
     void lay_space() {
         lemmas_.clear();
         height_ = file_.amount();
+        file_.work(problem_.buffers.size() * problem_.pools.size());
         problem_.lay_space(*height_);
         say("addresses of all pools end at ", problem_.end, '\n');
     }
@@ -1027,11 +1030,11 @@ class Proof {
     // Conflicts that some layouts lack, which pay for that.
     void keep_apart() {
         lemmas_.clear();
-        apart_.clear();
-        file_.ascending(marks_.size(), "pair",
-                        [&](Number one) { apart_.push_back(static_cast<Index>(one)); });
-        problem_.keep_apart(apart_);
-        for (const Index k : apart_) say("from here on apart: ", words_of(k), '\n');
+        std::vector<Index>& list = lists_.emplace_back();
+        file_.ascending(marks_.size(), "pair", [&](Number one) { list.push_back(static_cast<Index>(one)); });
+        problem_.keep_apart(list);
+        file_.work(problem_.buffers.size());
+        for (const Index k : list) say("from here on apart: ", words_of(k), '\n');
     }
 
     std::string words_of(Index pair) const {
@@ -1053,7 +1056,7 @@ class Proof {
         if (kind == 0) return paid;
         if (kind == 2) return weighted(height, paid);
         if (kind != 1) fail("an unknown kind of node, " + std::to_string(kind));
-        std::vector<Index> rest = core(file_.number(), height).pairs;
+        std::vector<Index> rest = core(file_.number(), height);
         std::erase_if(rest, [&](Index k) { return marks_[k] == Mark::excluded; });
         const std::vector<Index> all = rest;
         Bytes least = Shown::kNone;
@@ -1077,7 +1080,7 @@ class Proof {
         file_.ascending(cores_.size(), "core", [&](Number number) {
             const Bytes weight = file_.amount();
             bool counts = false;
-            for (const Index k : core(number, height).pairs) {
+            for (const Index k : core(number, height)) {
                 if (marks_[k] == Mark::excluded) continue;
                 Bytes& rest = left.try_emplace(k, problem_.open_pairs[k].cost).first->second;
                 if (rest < weight) fail("more than a pair costs");
@@ -1091,20 +1094,22 @@ class Proof {
     }
 
     // One that holds up to this height, and of which nothing is paid.
-    const Core& core(Number number, Bytes height) const {
+    const std::vector<Index>& core(Number number, Bytes height) {
         if (number >= cores_.size()) fail("there is no such core");
-        const Core& one = cores_[number];
-        if (height > one.height) fail("a core that does not hold so high");
+        if (height > cores_[number].height) fail("a core that does not hold so high");
+        const std::vector<Index>& pairs = lists_[cores_[number].list];
+        file_.work(pairs.size());
         const auto is_paid = [&](Index k) { return marks_[k] == Mark::paid; };
-        if (std::any_of(one.pairs.begin(), one.pairs.end(), is_paid)) fail("a core of which a pair is paid");
-        return one;
+        if (std::any_of(pairs.begin(), pairs.end(), is_paid)) fail("a core of which a pair is paid");
+        return pairs;
     }
 
     void conclusion() {
         const Bytes height = file_.amount();
         if (height_ && height != *height_) fail("a conclusion for another height");
+        file_.work(problem_.buffers.size());
         const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
-        if (!apart_.empty()) say("core ", cores_.size(), ": ");
+        if (!lists_.empty()) say("core ", cores_.size(), ": ");
         say("no layout has a peak of at most ", height, "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
@@ -1112,23 +1117,22 @@ class Proof {
             if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
         }
         derive();
-        if (apart_.empty()) {
+        if (lists_.empty()) {
             shown_.costs.emplace_back(height, Shown::kNone);
         } else {
-            cores_.push_back({apart_, height});
+            cores_.push_back({lists_.size() - 1, height});
         }
     }
 
     Problem& problem_;
-    const std::array<std::uint8_t, 32>& digest_;
-    ProofFile file_;
+    ProofFile& file_;
     const bool shows_;
     Context now_;
     std::unordered_map<Number, Ranges> lemmas_;
     Number made_ = 0;
     std::optional<Bytes> height_;
     Shown shown_{{{kLimit, problem_.fixed_cost}}};
-    std::vector<Index> apart_;
+    std::vector<std::vector<Index>> lists_;  // of pairs; the last one are apart now
     std::vector<Core> cores_;
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
 };
@@ -1136,11 +1140,14 @@ class Proof {
 // ---------------------------------------------------------------------------------------------------------------
 
 // Without a plan the steps are printed.
-Verdict compared(const std::string& problem_text, const std::string* plan_text, std::streambuf& file) {
+Verdict compared(const std::string& problem_text, const std::string* plan_text, std::streambuf& stream) {
+    ProofFile file(stream);
     Problem problem(JsonReader(problem_text, "the problem").document());
     std::optional<Plan> plan;
-    if (plan_text != nullptr) plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document());
-    const Shown shown = Proof(problem, Sha256::of(problem_text), file, plan_text == nullptr).checked();
+    if (plan_text != nullptr)
+        plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document(), file);
+    file.begin("memstow proof 1\n", Sha256::of(problem_text));
+    const Shown shown = Proof(problem, file, plan_text == nullptr).checked();
     if (!plan) return {verified, ""};
     if (plan->infeasible) {
         if (shown.peak() <= problem.highest())

@@ -442,15 +442,15 @@ class Space:
         self.end = self._lengths[0]
         sized = [buffer for buffer in problem.buffers if buffer.size]
         taken = [(one.offset, one.offset + one.size) for one in problem.pools[0].reserved]
+        pinned = [buffer for buffer in sized if buffer.offset is not None]
         grid = gcd(
             *(buffer.size for buffer in sized),
-            *(buffer.offset for buffer in sized if buffer.offset is not None),
             *(place for group in _groups(problem) for _, place in group),
         )
         if len(problem.pools) > 1:
-            taken = self._place(sized, grid)
+            taken = self._place(sized, gcd(grid, *(buffer.offset or 0 for buffer in pinned)))
         self.reserved = merged(taken)
-        self._grid = gcd(grid, *(end for _, end in self.reserved))
+        self._grid = gcd(grid, *(self._pin(buffer) for buffer in pinned), *(end for _, end in self.reserved))
         grains = {self._grain(buffer) for buffer in sized}
         before = None
         while before != self._grid:
@@ -496,10 +496,12 @@ class Space:
     def place(self, buffer: Buffer) -> tuple[int, int, int]:
         """Modulus and residue of the addresses that it may have without loss, and its pin or -1."""
         grain = self._grain(buffer)
-        pin = -1 if buffer.offset is None else self._starts[self.pools_of(buffer)[0]] + buffer.offset
         if self._is_free(grain):
-            return self._grid, 0, pin
-        return grain, -self._base % grain, pin
+            return self._grid, 0, self._pin(buffer)
+        return grain, -self._base % grain, self._pin(buffer)
+
+    def _pin(self, buffer: Buffer) -> int:
+        return -1 if buffer.offset is None else self._starts[self.pools_of(buffer)[0]] + buffer.offset
 
     def barred(self, pools: tuple[int, ...]) -> list[Range]:
         """What a buffer may not touch that may be in these pools."""

@@ -7,6 +7,7 @@ import sys
 import tracemalloc
 from dataclasses import replace
 from hashlib import sha256
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstow import Buffer, Options, Pool, Problem, plan
+from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
+from memstow.planner.proofs import _checker
 from memstow.planner.proofs.prove import prove_within
 from memstow.solvers.core import Budget, ProofFile, ProofQuestion
 from tests.checker.checkers import (
@@ -81,7 +84,7 @@ PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 1_715
+    assert len(source.splitlines()) <= 1_720
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 
@@ -237,6 +240,81 @@ def test_what_must_be_in_pools_with_a_capacity_may_not_fit_there(checker: Batch,
         numbers = (4, 9, 3, 9, 3, 12, 21, 3, 0, 0, 0, 0, 2)
         files = by_hand(problem, {"status": "infeasible"}, *numbers)
         assert checker.check(files).code == second(files, tmp_path).code == WRONG
+
+
+def test_a_pin_is_where_its_pool_puts_it(checker: Batch, tmp_path: Path) -> None:
+    # `x` is at address 9, so others are not at multiples of 6 alone: `y` may begin at 16, its offset 13.
+    buffers = [
+        {"id": "x", "size": 6, "lifetime": [0, 1], "pool": "p", "offset": 6},
+        {"id": "y", "size": 6, "lifetime": [0, 1], "pools": ["p"], "alignment": 2},
+    ]
+    pools = [{"id": "p", "base": 3, "reserved": [{"offset": 0, "size": 3}]}, {"id": "q", "capacity": 0}]
+    problem = {"version": 1, "pools": pools, "buffers": buffers, "objective": ["max_peak"]}
+    places = [{"buffer": "x", "pool": "p", "offset": 6}, {"buffer": "y", "pool": "p", "offset": 13}]
+    for height, code in ((18, VERIFIED), (20, WRONG)):  # not of 21, since 19 is less
+        places[1]["offset"] = height - 5
+        numbers = (4, height, 3, height, 1, 0, 2, 0, 2)
+        files = by_hand(problem, {"status": "feasible", "placements": places}, *numbers)
+        assert checker.check(files).code == second(files, tmp_path).code == code
+    files = files_of(read_problem(json.dumps(problem).encode()), tmp_path)
+    assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 19 is least"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_takes_long_for_few_bytes_can_be_stopped(tmp_path: Path, at_once: bool) -> None:
+    # It looks at all pairs: of the plan where all share bytes, of the stretch where all conflict.
+    count, end = 6_000, 2 * 6_000
+    lives = ([0, 1] if at_once else [i, i + 1] for i in range(count))
+    buffers: list[dict[str, Any]] = [
+        {"id": str(i), "size": 2, "lifetime": life} for i, life in enumerate(lives)
+    ]
+    problem = {"version": 1, "buffers": buffers, "in_place": [{"input": "0", "output": "1"}]}
+    places = [{"buffer": str(i), "pool": "memory", "offset": 2 * i * at_once} for i in range(count)]
+    plan = {"status": "feasible", "placements": places}
+    numbers = (3, end - 3, 3, 0, end - 3, count - 1, 1, *[0] * (count - 2), 0, 1)
+    document, answer, proof = by_hand(problem, plan, *numbers if at_once else (0, 0))
+    path = tmp_path / "plan.proof"
+    path.write_bytes(proof)
+    asked = list[bool]()
+
+    def stopped() -> bool:
+        asked.append(True)
+        return len(asked) > 2  # besides at the beginning of the file and at its end
+
+    assert _checker.check(document, answer, str(path), bool) is not None
+    assert len(proof) < 8_192
+    assert _checker.check(document, answer, str(path), stopped) is None
+
+
+WITHIN_64_MIB = """
+import resource, sys
+from pathlib import Path
+from memstow.planner.proofs._checker import check
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (64 << 20),) * 2)
+problem, plan, proof = sys.argv[1:]
+print(check(Path(problem).read_bytes(), Path(plan).read_bytes(), proof, bool)[1])
+"""
+
+
+def test_cores_of_one_list_share_it(tmp_path: Path) -> None:
+    # 4,000 cores of 9,870 pairs, in 22 kB.
+    names = [str(i) for i in range(141)]
+    pairs = [[*pair] for pair in combinations(names, 2)]
+    problem = {
+        "version": 1,
+        "buffers": [{"id": name, "size": 4, "lifetime": [i, i + 1]} for i, name in enumerate(names)],
+        "reuse_costs": [{"buffers": pair, "cost": 1} for pair in pairs],
+    }
+    places = [{"buffer": name, "pool": "memory", "offset": 0} for name in names]
+    numbers = (5, len(pairs), *[0] * len(pairs), *(3, 3, 2) * 4_000, 0, 4_001)
+    paths = [tmp_path / name for name in ("problem.json", "plan.json", "plan.proof")]
+    answer = {"status": "feasible", "placements": places}
+    for path, data in zip(paths, by_hand(problem, answer, *numbers), strict=True):
+        path.write_bytes(data)
+    command = [sys.executable, "-c", WITHIN_64_MIB, *map(str, paths)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert said.stdout == "the plan is right, but its peak 4 is not proven least: only that none is below 0\n"
 
 
 @pytest.mark.parametrize(

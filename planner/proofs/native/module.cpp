@@ -23,7 +23,7 @@ namespace {
 
 struct Stopped {};
 
-// A file that asks at each block whether anybody still waits for it.
+// A file that asks at each block, and in what takes long, whether anybody still waits for it.
 class Asking : public std::filebuf {
   public:
     explicit Asking(const std::function<bool()>& stopped) : stopped_(stopped) {
@@ -32,12 +32,17 @@ class Asking : public std::filebuf {
 
   protected:
     int_type underflow() override {
-        const nb::gil_scoped_acquire held;
-        if (stopped_()) throw Stopped{};
+        ask();
         return std::filebuf::underflow();
     }
+    int sync() override { return ask(), 0; }
 
   private:
+    void ask() const {
+        const nb::gil_scoped_acquire held;
+        if (stopped_()) throw Stopped{};
+    }
+
     const std::function<bool()>& stopped_;
     std::array<char, 8192> block_{};
 };
