@@ -525,7 +525,7 @@ OPB: Final = Option(
     "write better plans as a pseudo-Boolean problem",
     Text(),
     "FILE",
-    more=", which {pbp} proves to have no solution ([proofs.md](proofs.md#for-veripb)); for few units",
+    more=", which `--pbp` proves to have no solution ([proofs.md](proofs.md#for-veripb)); for few units",
 )
 PBP: Final = Option("pbp", "write that proof, for VeriPB", Text(), "FILE")
 JSON: Final = Option("json", "print only the plan, as JSON", Flag())

@@ -102,16 +102,8 @@ def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: byt
     why = why_not(document)
     if why is not None:
         raise _refused(f"{why}; leave it out", option)
-    if args.opb is not None:
-        from memstow.planner.proofs.pseudo_boolean import why_not_veripb
-
-        why = (
-            why_not_veripb(document)
-            if isinstance(document, Problem)
-            else "there are no proofs for VeriPB of the orders of graphs"
-        )
-        if why is not None:
-            raise _refused(f"{why}; leave it out", options.OPB)
+    if args.opb is not None and not isinstance(document, Problem):
+        raise _refused("there are no proofs for VeriPB of the orders of graphs; leave it out", options.OPB)
 
 
 def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: str) -> "CheckedProof":

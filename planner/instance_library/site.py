@@ -51,7 +51,8 @@ from memstow.planner.model.library import LibraryFile, LibraryInstance
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import CheckedProof, StoppedError, with_proof
-from memstow.planner.proofs.walk import Walk, walk_in
+from memstow.planner.proofs.walk import Walk
+from memstow.planner.proofs.walk_order import walk_in
 from memstow.planner.show.svg import in_both_lights
 from memstow.planner.show.svg_picture import svg, thumbnail
 from memstow.planner.show.view_document import PlanView, Sentence
@@ -234,7 +235,10 @@ class _Site:
         walk, verdict = None, judge(entry.document, plan)
         proof = record.answer.proof
         if checked is not None and proof is not None:
-            walk, verdict = walk_in(problem, proof), with_proof(problem, plan, verdict, checked)
+            walk, verdict = (
+                walk_in(entry.document, problem, proof),
+                with_proof(problem, plan, verdict, checked),
+            )
         view = PlanView(entry.document, problem, plan, "file", verdict=verdict)
         pictured = is_pictured(instance)
         if pictured:

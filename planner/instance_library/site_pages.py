@@ -652,7 +652,8 @@ def _commands(frame: Frame, instance: LibraryInstance) -> Iterator[str]:
         has_proof = PROOF in names
         commands.append(f"memstow verify {pair}{f' --proof {PROOF}' if has_proof else ''}")
         if has_proof:
-            commands.append(f"memstow-check {pair} {PROOF}")
+            checker = "memstow-check-order" if document.startswith("graph") else "memstow-check"
+            commands.append(f"{checker} {pair} {PROOF}")
     if commands:
         lines = "\n".join(map(words, commands))
         yield f"<h2>Check it yourself</h2><pre>{lines}</pre>"

@@ -6,6 +6,7 @@ certificate names: they are tried before all.
 """
 
 import os
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
@@ -218,7 +219,7 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         most = max(map(end_of, problem.pools))
         named = () if plan.explanation is None else plan.explanation.buffers
         if most == LIMIT and len(problem.pools) > 1:
-            everything = [i for i in everything if not _may_leave_the_capacities(problem, problem.buffers[i])]
+            everything = [i for i in everything if not may_leave_the_capacities(problem, problem.buffers[i])]
         yield most, sorted({index_of[name] for name in named if name in index_of}.intersection(everything))
         yield most, everything
         return
@@ -238,7 +239,8 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
 
 
-def _may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
+def may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
+    """Whether a buffer may be in a pool that has none."""
     names = buffer.pools if buffer.pool is None else (buffer.pool,)
     return any(end_of(pool) == LIMIT for pool in problem.pools if names is None or pool.id in names)
 
@@ -297,7 +299,7 @@ class _Writer:
         """These buffers up to a height, and the end of all addresses."""
         space, problem = Space(self._problem, max(height, 0)), self._problem
         has_room = height == LIMIT and self._several
-        if has_room and any(_may_leave_the_capacities(problem, problem.buffers[index]) for index in kept):
+        if has_room and any(may_leave_the_capacities(problem, problem.buffers[index]) for index in kept):
             return None
         if space.end > LIMIT:
             return None
@@ -485,6 +487,10 @@ class Space:
         """The pools where the buffer may be, by their places."""
         names = buffer.pools if buffer.pool is None else (buffer.pool,)
         return tuple(k for k, pool in enumerate(self._pools) if names is None or pool.id in names)
+
+    def pool_at(self, offset: int) -> int:
+        """The pool that an address is in, by its place."""
+        return bisect_right(self._starts, offset) - 1
 
     def _grain(self, buffer: Buffer) -> int:
         """Its alignment in any of its pools."""

@@ -17,9 +17,16 @@ from typing import Final, TextIO
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
-from memstow.planner.model.problem import Problem, Range, end_of
+from memstow.planner.model.problem import LIMIT, Problem, Range, end_of, rigid_groups
 from memstow.planner.proofs.proof_file import draft_of
-from memstow.planner.proofs.prove import Space, begins_with_peak, conflicts_of, moments_of, read_provable
+from memstow.planner.proofs.prove import (
+    Space,
+    begins_with_peak,
+    conflicts_of,
+    may_leave_the_capacities,
+    moments_of,
+    read_provable,
+)
 from memstow.records import record
 from memstow.solvers.core import Budget
 
@@ -51,22 +58,13 @@ def write_pseudo_boolean(
     seconds. Raises InputError for a problem that has no proofs, or too many offsets.
     """
     problem = read_provable(document)
-    why = why_not_veripb(problem)
-    if why is not None:
-        raise InputError.single("no_proof", "$", why)
     return refute_within(problem, plan, os.fspath(opb), os.fspath(pbp), Budget(time_limit, -1))
-
-
-def why_not_veripb(problem: Problem) -> str | None:
-    """Why there is no proof for VeriPB though there may be another; None if there may be one."""
-    what = "rigid groups (`relative`)" if problem.relative else "several pools"
-    return f"there are no proofs for VeriPB of {what} yet" if problem.relative or problem.pools[1:] else None
 
 
 def refute_within(
     problem: Problem, plan: Plan, opb: str, pbp: str, budget: Budget
 ) -> PseudoBooleanProof | None:
-    """The same of a problem that neither this nor `why_not` has an objection to, within the budget."""
+    """The same of a problem that `why_not` has no objection to, within the budget."""
     height = _height_to_refute(problem, plan)
     if height is None:
         return None
@@ -87,7 +85,7 @@ def refute_within(
 def _height_to_refute(problem: Problem, plan: Plan) -> int | None:
     """The greatest peak that no layout may have; None where the plan says nothing of that."""
     if plan.status is Status.INFEASIBLE:
-        return end_of(problem.pools[0])
+        return max(map(end_of, problem.pools))
     if plan.status not in PLANNED or not begins_with_peak(problem) or plan.objective[0].bound == 0:
         return None
     return plan.objective[0].bound - 1
@@ -100,38 +98,70 @@ class Encoding:
     """
 
     def __init__(self, problem: Problem, height: int) -> None:
-        (pool,) = problem.pools
-        self.height = min(height, end_of(pool))
-        self.buffers = [buffer for buffer in problem.buffers if buffer.size]
+        space = Space(problem, height)
+        self.height = min(height, max(map(end_of, problem.pools)))
+        self.end = space.end
+        # Of several pools, one without a capacity has room for all that may be there.
+        has_room = height == LIMIT and len(problem.pools) > 1
+        kept = [
+            index
+            for index, buffer in enumerate(problem.buffers)
+            if buffer.size and not (has_room and may_leave_the_capacities(problem, buffer))
+        ]
+        self.buffers = [problem.buffers[index] for index in kept]
         self.sizes = [buffer.size for buffer in self.buffers]
-        space = Space(problem, self.height)
         self.reserved = space.reserved
         grids = [space.place(buffer) for buffer in self.buffers]
         self.places = list[list[int]]()
+        """By buffer, the offsets that it may have, ascending. Those of a rigid group have as many each."""
         left = MOST_PLACES
-        for size, (modulus, residue, pin) in zip(self.sizes, grids, strict=True):
-            if pin < 0 and (self.height - size) // modulus > left:
+        for buffer, (modulus, residue, pin) in zip(self.buffers, grids, strict=True):
+            if pin < 0 and (self.end - buffer.size) // modulus > left:
                 raise InputError.single(
                     "too_many_offsets",
                     "$",
                     f"the buffers may have more than {MOST_PLACES:,} offsets, too many for VeriPB: "
                     "it is for problems of few units",
                 )
-            self.places.append(_allowed(size, modulus, residue, pin, self.reserved, self.height))
+            barred = space.barred(space.pools_of(buffer))
+            self.places.append(_allowed(buffer.size, modulus, residue, pin, barred, self.end))
             left -= len(self.places[-1])
+        self.leader = list(range(len(self.buffers)))
+        """By buffer, the first of its rigid group, whose variables it has as well; else itself."""
+        self._tie(problem, {index: i for i, index in enumerate(kept)}, space)
         self.unit = gcd(
             *self.sizes, *(number for each in grids for number in each[:2]), *(p[0] for p in self.places if p)
         )
         self.first = list[int]()
         """By buffer, the variable before that of its second place."""
         variables = 0
-        for allowed in self.places:
+        for i, allowed in enumerate(self.places):
+            if self.leader[i] != i:
+                self.first.append(self.first[self.leader[i]])
+                continue
             self.first.append(variables)
             variables += max(len(allowed) - 1, 0)
-        self.pairs = conflicts_of(problem, self.buffers)
+        pairs = conflicts_of(problem, self.buffers)
+        self.pairs = [(i, j) for i, j in pairs if self.leader[i] != self.leader[j]]
         self.below = {pair: variables + number for number, pair in enumerate(self.pairs, 1)}
         self.variables = variables + len(self.pairs)
         self.moments = moments_of(self.buffers)
+
+    def _tie(self, problem: Problem, at: dict[int, int], space: Space) -> None:
+        """Leave those in a rigid group the places where all of it fit into one pool."""
+        index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+        for group in rigid_groups(problem, index_of) if problem.relative else ():
+            members = [
+                (at[index], by) for index, by in zip(group.members, group.deltas, strict=True) if index in at
+            ]
+            common = set[tuple[int, int]]()
+            for number, (i, by) in enumerate(members):
+                lowest = {(space.pool_at(offset), offset - by) for offset in self.places[i]}
+                common = common & lowest if number else lowest
+            places = sorted(offset for _, offset in common)
+            for i, by in members:
+                self.places[i] = [offset + by for offset in places]
+                self.leader[i] = members[0][0]
 
     def from_there(self, i: int, offset: int) -> int:
         """The index of the first place of buffer i from this offset on, or the number of its places."""
@@ -158,8 +188,9 @@ class Encoding:
         for i, allowed in enumerate(self.places):
             if not allowed:
                 yield []
-            for number in range(self.first[i] + 1, self.first[i] + len(allowed) - 1):
-                yield [number, -number - 1]
+            if self.leader[i] == i:
+                for number in range(self.first[i] + 1, self.first[i] + len(allowed) - 1):
+                    yield [number, -number - 1]
         for (i, j), number in self.below.items():
             for clause in (*self._order(number, i, j), *self._order(-number, j, i)):
                 written += 1
@@ -184,17 +215,15 @@ class Encoding:
                 return
 
 
-def _allowed(
-    size: int, modulus: int, residue: int, pin: int, reserved: Sequence[Range], height: int
-) -> list[int]:
+def _allowed(size: int, modulus: int, residue: int, pin: int, barred: Sequence[Range], end: int) -> list[int]:
     """The offsets that a buffer may have, ascending."""
-    offsets: Iterable[int] = range(residue, height - size + 1, modulus) if pin < 0 else (pin,)
+    offsets: Iterable[int] = range(residue, end - size + 1, modulus) if pin < 0 else (pin,)
     return [
         offset
         for offset in offsets
-        if offset + size <= height
+        if offset + size <= end
         and (pin < 0 or offset % modulus == residue)
-        and not any(begin < offset + size and offset < end for begin, end in reserved)
+        and not any(first < offset + size and offset < last for first, last in barred)
     ]
 
 
@@ -264,10 +293,12 @@ class _Refutation:
         self._steps = steps
         self._budget = budget
         self._pairs = encoding.pairs
+        self._leader = encoding.leader
         self._of = list[list[int]]([] for _ in encoding.buffers)
-        for number, (i, j) in enumerate(self._pairs):
-            self._of[i].append(number)
-            self._of[j].append(number)
+        """By buffer that leads: the pairs of all that it leads."""
+        for number, pair in enumerate(self._pairs):
+            for i in pair:
+                self._of[self._leader[i]].append(number)
         self._weights = [1.0] * len(self._pairs)
         self._bump = 1.0
         self._decided = list[int]()
@@ -322,7 +353,7 @@ class _Refutation:
     def _decide(self, state: _State, pair: int, literal: int, why: int) -> set[int]:
         state.order[pair] = 1 if literal > 0 else -1
         state.why_order[pair] = why
-        return set(self._pairs[pair])
+        return {self._leader[i] for i in self._pairs[pair]}
 
     def _learn(self, saved: Sequence[tuple[_State, int]], why: int) -> None:
         for level in _bits(why):
@@ -334,9 +365,9 @@ class _Refutation:
 
     def _room(self, state: _State, lower: int, upper: int) -> int:
         """How far the two may move if they lie so."""
-        places = self._encoding.places
-        highest = places[upper][state.high[upper]]
-        return highest - places[lower][state.low[lower]] - self._encoding.sizes[lower]
+        places, leader = self._encoding.places, self._leader
+        highest = places[upper][state.high[leader[upper]]]
+        return highest - places[lower][state.low[leader[lower]]] - self._encoding.sizes[lower]
 
     def _choose(self, state: _State) -> int | None:
         """The pair to decide next; None if all are."""
@@ -368,7 +399,8 @@ class _Refutation:
         whys = list[int]()
         for lower, upper in ((i, j), (j, i)):
             fits = self._room(state, lower, upper) >= 0
-            whys.append(-1 if fits else state.why_low[lower] | state.why_high[upper])
+            why = state.why_low[self._leader[lower]] | state.why_high[self._leader[upper]]
+            whys.append(-1 if fits else why)
         if min(whys) >= 0:
             raise _Conflict(whys[0] | whys[1])
         if max(whys) >= 0:
@@ -378,28 +410,32 @@ class _Refutation:
     def _stack(self, state: _State, why: int, lower: int, upper: int) -> set[int]:
         """What an order means to the ranges of the two."""
         places, size = self._encoding.places, self._encoding.sizes[lower]
+        below, above = self._leader[lower], self._leader[upper]
         changed = set[int]()
-        low = bisect_left(places[upper], places[lower][state.low[lower]] + size)
-        if low > state.low[upper]:
-            reason = why | state.why_low[lower]
-            if low > state.high[upper]:
-                raise _Conflict(reason | state.why_high[upper])
-            state.low[upper], state.why_low[upper] = low, reason
-            changed.add(upper)
-        high = bisect_right(places[lower], places[upper][state.high[upper]] - size) - 1
-        if high < state.high[lower]:
-            reason = why | state.why_high[upper]
-            if high < state.low[lower]:
-                raise _Conflict(reason | state.why_low[lower])
-            state.high[lower], state.why_high[lower] = high, reason
-            changed.add(lower)
+        low = bisect_left(places[upper], places[lower][state.low[below]] + size)
+        if low > state.low[above]:
+            reason = why | state.why_low[below]
+            if low > state.high[above]:
+                raise _Conflict(reason | state.why_high[above])
+            state.low[above], state.why_low[above] = low, reason
+            changed.add(above)
+        high = bisect_right(places[lower], places[upper][state.high[above]] - size) - 1
+        if high < state.high[below]:
+            reason = why | state.why_high[above]
+            if high < state.low[below]:
+                raise _Conflict(reason | state.why_low[below])
+            state.high[below], state.why_high[below] = high, reason
+            changed.add(below)
         return changed
 
     def _check_rows(self, state: _State) -> None:
         """Raise _Conflict where buffers that conflict pairwise do not fit into a stretch."""
-        places, sizes = self._encoding.places, self._encoding.sizes
+        places, sizes, leader = self._encoding.places, self._encoding.sizes, self._leader
         for clique in self._cliques:
-            ranges = [(places[i][state.low[i]], places[i][state.high[i]] + sizes[i], i) for i in clique]
+            ranges = [
+                (places[i][state.low[leader[i]]], places[i][state.high[leader[i]]] + sizes[i], i)
+                for i in clique
+            ]
             ranges.sort(key=lambda entry: entry[1])
             for begin in sorted({entry[0] for entry in ranges}):
                 used = 0
@@ -422,8 +458,9 @@ class _Refutation:
 
     def _overfull(self, state: _State, begin: int, end: int, inside: list[int]) -> None:
         sizes = self._encoding.sizes
+        reasons = [state.why_low[i] | state.why_high[i] for i in self._leader]
         spare = sum(sizes[i] for i in inside) - (end - begin - self._taken(begin, end))
-        for i in sorted(inside, key=lambda i: -(state.why_low[i] | state.why_high[i]).bit_count()):
+        for i in sorted(inside, key=lambda i: -reasons[i].bit_count()):
             if sizes[i] < spare:
                 spare -= sizes[i]
                 inside.remove(i)
@@ -432,7 +469,7 @@ class _Refutation:
             self._rows[chosen, begin, end] = self._row(chosen, begin, end)
         why = 0
         for i in chosen:
-            why |= state.why_low[i] | state.why_high[i]
+            why |= reasons[i]
         raise _Conflict(why)
 
     def _row(self, chosen: tuple[int, ...], begin: int, end: int) -> int:

@@ -4,7 +4,6 @@
 docs/proofs.md, for people who want to see why.
 """
 
-import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,11 +11,9 @@ from memstow.planner.model.problem import Problem, end_of
 from memstow.planner.proofs.prove import costs_of
 from memstow.records import record
 
-MOST_BYTES: Final = 16 << 20
-"""Of a proof that is read as a whole."""
 MOST_STEPS: Final = 300
 _MOST_NAMED: Final = 20
-_HEADER: Final = len(b"memstow proof 1\n") + 32
+_HEADER: Final = b"memstow proof 1\n"
 _LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST = range(1, 7)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
@@ -80,17 +77,9 @@ class _Cost:
     cores: tuple[int, ...]
 
 
-def walk_of(problem: Problem, path: "str | os.PathLike[str]") -> Walk | None:
-    """The steps of a proof that was accepted; None where it is too long to be read, or concludes nothing."""
-    with open(path, "rb") as file:
-        return walk_in(problem, file.read(MOST_BYTES + 1))
-
-
-def walk_in(problem: Problem, data: bytes) -> Walk | None:
-    """The same, of the bytes of the file."""
-    if len(data) > MOST_BYTES:
-        return None
-    reader = _Reader(problem, _numbers(data))
+def layout_walk(problem: Problem, data: bytes) -> Walk | None:
+    """The steps of a proof about layouts that was accepted; None where it concludes nothing."""
+    reader = _Reader(problem, numbers_of(data))
     reader.read()
     words = _Words(problem, reader)
     steps, waiting = [words.cost(cost) for cost in reader.costs], list[_Case]()
@@ -143,7 +132,7 @@ class _Reader:
             elif kind in (_FORGET, _SPACE):
                 next(numbers)
             elif kind == _APART:
-                apart = tuple(_ascending(numbers))
+                apart = tuple(ascending(numbers))
             elif kind == _COST:
                 height, cores = next(numbers), set[int]()
                 least = self._least(cores, self.fixed, frozenset())
@@ -157,7 +146,7 @@ class _Reader:
         if kind == _PAID:
             return paid
         if kind == _WEIGHTS:
-            weights = _ascending(self._numbers, 1)
+            weights = ascending(self._numbers, 1)
             cores.update(weights)
             return paid + sum(weight for (weight,) in weights.values())
         number = next(self._numbers)
@@ -172,7 +161,7 @@ class _Reader:
         return min(known, default=None)
 
 
-def _ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
+def ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
     """A list of gaps, and so many numbers after each."""
     some, following = dict[int, list[int]](), 0
     for _ in range(next(numbers)):
@@ -182,9 +171,10 @@ def _ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
     return some
 
 
-def _numbers(data: bytes) -> Iterator[int]:
+def numbers_of(data: bytes, header: bytes = _HEADER) -> Iterator[int]:
+    """The numbers of a proof, after its header and the digest of what it is about."""
     value = shift = 0
-    for byte in memoryview(data)[_HEADER:]:
+    for byte in memoryview(data)[len(header) + 32 :]:
         value |= (byte & 127) << shift
         shift += 7
         if byte < 128:
@@ -193,7 +183,7 @@ def _numbers(data: bytes) -> Iterator[int]:
 
 
 def _lemma(numbers: Iterator[int], made: int) -> _Stated:
-    buffers = _ascending(numbers, 2)
+    buffers = ascending(numbers, 2)
     rule = next(numbers)
     about = () if rule == _DERIVED else (next(numbers), next(numbers))
     count = 1 if rule in (_DERIVED, _TWINS) else 2
@@ -210,7 +200,7 @@ def _case(numbers: Iterator[int], made: int) -> _Case:
     if kind == _EMPTY:
         return _Case(kind)
     begin, end = next(numbers), next(numbers)
-    return _Case(kind, begin=begin, end=end, crowd=tuple(_ascending(numbers)))
+    return _Case(kind, begin=begin, end=end, crowd=tuple(ascending(numbers)))
 
 
 class _Words:

@@ -1,6 +1,8 @@
 """The two checkers as tests run them, problems and proofs to give to them, and how wrong ones are tried."""
 
+import fcntl
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Final, Generic, TypeVar
+
+import pytest
 
 from memstow.planner.formats.native import write_document
 from memstow.planner.model.errors import InputError
@@ -46,10 +50,21 @@ def build(source: Path, program: Path, compiler: str, *flags: str) -> None:
 
 
 def build_batch(folder: Path, *flags: str) -> Path:
-    """The checker that stays, of layouts or, with `-DORDERS`, of orders."""
-    program = folder / "batch"
-    build(Path(__file__).parent / "batch.cpp", program, compilers()[0], *flags)
+    """The checker that stays, of layouts or, with `-DORDERS`, of orders: compiled once in a folder."""
+    program = folder / f"batch{''.join(flags)}"
+    with open(f"{program}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            unfinished = Path(f"{program}.unfinished")
+            build(Path(__file__).parent / "batch.cpp", unfinished, compilers()[0], *flags)
+            unfinished.rename(program)
     return program
+
+
+def folder_of_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of a run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
 @dataclass(frozen=True)

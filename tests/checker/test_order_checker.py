@@ -35,6 +35,7 @@ from tests.checker.checkers import (
     build_batch,
     bytes_of,
     compilers,
+    folder_of_run,
 )
 from tests.checker.order_proofs import (
     SECOND,
@@ -57,7 +58,7 @@ pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ o
 @pytest.fixture(scope="module")
 def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
     folder = tmp_path_factory.mktemp("checker")
-    with batch(build_batch(folder, *SANITIZERS, "-DORDERS"), folder) as running:
+    with batch(build_batch(folder_of_run(tmp_path_factory), *SANITIZERS, "-DORDERS"), folder) as running:
         yield running
 
 

@@ -25,16 +25,13 @@ MOST_VARIABLES = 16
 
 def tiny(seed: int) -> Problem:
     """A tiny problem with what there are proofs of for VeriPB."""
-    rng = Random(seed)
-    while True:
-        problem = tiny_problem(rng)
-        if len(problem.pools) == 1:
-            return replace(problem, in_place=(), relative=())
+    problem = tiny_problem(Random(seed))
+    return replace(problem, in_place=())
 
 
 def refuted(problem: Problem, bound: int, folder: Path) -> tuple[str, str] | None:
     """The problem that no plan is below the bound, and its proof, if there is one."""
-    claim = TermValue(term="peak", value=bound, bound=bound, gap=0.0)
+    claim = TermValue(term=problem.terms()[0], value=bound, bound=bound, gap=0.0)
     claimed = Plan(status=Status.OPTIMAL, objective=[claim])
     paths = folder / "p.opb", folder / "p.pbp"
     proof = refute_within(problem, claimed, str(paths[0]), str(paths[1]), Budget(-1.0, 3_000_000))

@@ -12,7 +12,7 @@ from memstow import Options, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.proofs.prove import prove_within
-from memstow.planner.proofs.walk import walk_of
+from memstow.planner.proofs.walk_order import walk_of
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker.checkers import (
@@ -291,7 +291,7 @@ def test_cores_are_walked_through(tmp_path: Path) -> None:
     document = json.dumps(TILES).encode()
     problem, path = read_problem(document, "json"), tmp_path / "plan.proof"
     assert prove_within(problem, plan(problem), document, str(path), Budget(-1.0, 1_000_000)) is not None
-    walk = walk_of(problem, path)
+    walk = walk_of(problem, problem, path)
     assert walk is not None
     assert [step.text for step in walk.steps] == [
         "No plan has a reuse cost below 1: each pays for a pair of a core.",

@@ -29,6 +29,7 @@ from tests.checker.checkers import (
     build_batch,
     bytes_of,
     compilers,
+    folder_of_run,
 )
 from tests.checker.mutations import Case, is_true, mutant, sample
 from tests.checker.test_checker import PROOF, TWO, by_hand, placed
@@ -64,7 +65,7 @@ def fast(verified: Batch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """memstow-check."""
     assert verified
     folder = tmp_path_factory.mktemp("fast")
-    with batch(build_batch(folder, "-O0"), folder) as running:
+    with batch(build_batch(folder_of_run(tmp_path_factory), "-O0"), folder) as running:
         yield running
 
 

@@ -8,7 +8,8 @@ import pytest
 import memstow
 from memstow.planner.model.problem import Buffer, Pool, Problem
 from memstow.planner.proofs import walk as walks
-from memstow.planner.proofs.walk import walk_of
+from memstow.planner.proofs import walk_order
+from memstow.planner.proofs.walk_order import walk_of
 from tests.checker.checkers import document_of
 from tests.checker.test_checker import TIED, TWO, by_hand, placed, puzzle, tied
 
@@ -25,7 +26,7 @@ def with_lemmas(folder: Path) -> tuple[Problem, Path]:
     for seed in range(100):
         problem = puzzle(seed, 12, 8, 5)
         path = proven(problem, folder)
-        walk = walk_of(problem, path)
+        walk = walk_of(problem, problem, path)
         if walk is not None and len(walk.steps) > 3 and walk.more == 0:
             return problem, path
     raise AssertionError("no proof has lemmas")
@@ -33,7 +34,7 @@ def with_lemmas(folder: Path) -> tuple[Problem, Path]:
 
 def test_live_bytes_are_one_step(tmp_path: Path) -> None:
     problem = Problem(buffers=[Buffer(id=name, size=4, lifetime=(0, 1)) for name in "abc"])
-    walk = walk_of(problem, proven(problem, tmp_path))
+    walk = walk_of(problem, problem, proven(problem, tmp_path))
     assert walk is not None
     (step,) = walk.steps
     assert step.text == "No plan has a peak below 12: 3 buffers of 12 bytes would share the 8 from 0 to 8."
@@ -42,7 +43,7 @@ def test_live_bytes_are_one_step(tmp_path: Path) -> None:
 
 def test_each_lemma_that_is_needed_is_told_once(tmp_path: Path) -> None:
     problem, path = with_lemmas(tmp_path)
-    walk = walk_of(problem, path)
+    walk = walk_of(problem, problem, path)
     assert walk is not None
     matches = [re.match(r"Lemma ([\d,]+): ", step.text) for step in walk.steps[1:]]
     numbers = [match[1] for match in matches if match is not None]
@@ -63,7 +64,7 @@ def test_every_rule_has_words(tmp_path: Path) -> None:
         ((4, 0, 1, 2), "If a is below b: then a buffer has no place left. They are alike, so that is all."),
     ):
         path.write_bytes(by_hand(TWO, placed(0, 4), 1, 2, 0, 0, 4, 0, 0, 2, *rule, 3, 9, 4, 1, 0, 2)[2])
-        walk = walk_of(problem, path)
+        walk = walk_of(problem, problem, path)
         assert walk is not None
         assert [step.text.startswith("Lemma 0") for step in walk.steps] == [False, True]
         assert words in walk.steps[1].text
@@ -74,7 +75,7 @@ def test_groups_pools_and_lemmas_that_are_forgotten_are_read(tmp_path: Path) -> 
     numbers = (1, 2, 0, 0, 4, 0, 0, 8, 0, 2, 2, 1, 3, 15, 5, 0, 5, 2, 1, 0, 1, 2, 1, 1, 5, 2, 1, 0, 2, 0, 3)
     path.write_bytes(by_hand(TIED, tied(0, 10, 6), *numbers)[2])
     problem = memstow.read_problem(by_hand(TIED, tied(0, 10, 6))[0])
-    walk = walk_of(problem, path)
+    walk = walk_of(problem, problem, path)
     assert walk is not None
     assert [step.text for step in walk.steps] == [
         "No plan has a peak below 16: then a buffer has no place left."
@@ -84,7 +85,7 @@ def test_groups_pools_and_lemmas_that_are_forgotten_are_read(tmp_path: Path) -> 
         buffers=[Buffer(id=name, size=4, lifetime=(0, 1)) for name in "abc"],
         objective=["max_peak"],
     )
-    walk = walk_of(two, proven(two, tmp_path))
+    walk = walk_of(two, two, proven(two, tmp_path))
     assert walk is not None
     assert walk.steps[0].text.startswith("No plan has a peak below 7: ")
 
@@ -95,14 +96,14 @@ def test_what_is_too_long_or_concludes_nothing_has_no_steps(
     problem = Problem(buffers=[Buffer(id="a", size=4, lifetime=(0, 1))])
     path = proven(problem, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(walks, "MOST_BYTES", 10)
-        assert walk_of(problem, path) is None
+        patch.setattr(walk_order, "MOST_BYTES", 10)
+        assert walk_of(problem, problem, path) is None
     path.write_bytes(by_hand(TWO, placed(0, 4), 0, 0)[2])
-    assert walk_of(problem, path) is None
+    assert walk_of(problem, problem, path) is None
     puzzled, path = with_lemmas(tmp_path)
-    whole = walk_of(puzzled, path)
+    whole = walk_of(puzzled, puzzled, path)
     monkeypatch.setattr(walks, "MOST_STEPS", 2)
-    part = walk_of(puzzled, path)
+    part = walk_of(puzzled, puzzled, path)
     assert whole is not None
     assert part is not None
     assert (part.steps, part.more) == (whole.steps[:2], len(whole.steps) - 2)

@@ -139,19 +139,12 @@ def _proof(
 ) -> "tuple[CheckedProof, Walk | None]":
     """What the checker says of the proof, which it has to accept, and the steps."""
     from memstow.api.cli.proof_output import checked_proof
-    from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.walk import walk_of
+    from memstow.planner.proofs.walk_order import walk_of
 
-    if not isinstance(document, Problem):
-        _refuse(
-            "no_proof",
-            "--proof",
-            "that no order of a graph needs less is not shown step by step; leave it out",
-        )
     checked = checked_proof(document, plan, read_bytes_of(args.problem), args.proof)
     if not checked.shows:
         _refuse("no_proof", plain(args.proof, most=200), f"memstow-check does not accept it: {checked.says}")
-    return checked, walk_of(problem_of(document), args.proof)
+    return checked, walk_of(document, problem_of(document, plan), args.proof)
 
 
 def _take_problem_first(args: argparse.Namespace) -> None:

@@ -19,8 +19,10 @@ from memstow.api.cli.terminal import Exit
 from memstow.planner.model.plan import Plan
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
+from tests.api.cli.test_build import held
 from tests.checker.checkers import VERIFIED, WEAKER, second
 from tests.checker.pseudo_boolean import accepts
+from tests.checker.test_order_checker import EXAMPLE
 from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
 from tests.plugins import PROVING, plugins_in
 from tests.waiting import PATIENCE, wait_for
@@ -456,7 +458,9 @@ def test_several_pools_are_proven(cli: Cli, three: Path, tmp_path: Path, capacit
     assert second(written(tmp_path), tmp_path).code == VERIFIED
     checked = cli("verify", three, tmp_path / "plan.json", "--strict", "--proof", tmp_path / "plan.proof")
     assert checked.code == Exit.DONE, checked.out
-    assert cli("solve", three, "--opb", tmp_path / "p", "--pbp", tmp_path / "q").code == Exit.USAGE
+    files = tmp_path / "p.opb", tmp_path / "p.pbp"
+    assert cli("solve", three, "--opb", files[0], "--pbp", files[1]).code == code
+    assert accepts(files[0].read_text(), files[1].read_text())
 
 
 def test_of_other_terms_of_several_pools_it_is_said_that_nothing_is_proven(cli: Cli, three: Path) -> None:
@@ -544,7 +548,7 @@ def test_of_a_reuse_cost_that_is_not_shown_it_is_said(
     assert cli(*verify).code != Exit.DONE
 
 
-def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: Path) -> None:
+def test_groups_are_proven(cli: Cli, three: Path, tmp_path: Path) -> None:
     problem = json.loads(three.read_bytes())
     names = [buffer["id"] for buffer in problem["buffers"]]
     problem["relative"] = [{"buffer": names[0], "base": names[1], "offset": 300}]
@@ -554,11 +558,8 @@ def test_groups_are_proven_but_not_for_veripb(cli: Cli, three: Path, tmp_path: P
     assert second(written(tmp_path), tmp_path).code == VERIFIED
     opb, pbp = tmp_path / "p.opb", tmp_path / "p.pbp"
     ran = cli("solve", three, "--opb", opb, "--pbp", pbp)
-    assert (ran.code, "--opb: there are no proofs for VeriPB of rigid groups" in ran.err) == (
-        Exit.USAGE,
-        True,
-    )
-    assert not opb.exists()
+    assert (ran.code, "p.pbp proves that no plan has a peak below" in ran.out) == (Exit.DONE, True), ran.err
+    assert accepts(opb.read_text(), pbp.read_text())
 
 
 @pytest.mark.parametrize(
@@ -613,3 +614,15 @@ def test_a_false_proof_of_a_plug_in_is_told_and_not_written(
     assert "prover has a proof that does not count: " in err
     # memstow proves what it knows itself.
     assert second(written(tmp_path), tmp_path).code in (VERIFIED, WEAKER)
+
+
+def test_a_page_walks_through_a_proof_about_orders(cli: Cli, tmp_path: Path) -> None:
+    graph, plan, proof, page = (tmp_path / name for name in ("g.json", "plan.json", "g.proof", "plan.html"))
+    graph.write_text(json.dumps(EXAMPLE))
+    solved = cli("solve", graph, "--order", "free", "--proof", proof, "--output", plan)
+    assert (solved.code, solved.err) == (Exit.DONE, "")
+    shown = cli("view", plan, "--problem", graph, "--proof", proof, "--output", page)
+    assert (shown.code, shown.err) == (Exit.DONE, "")
+    walk = held(page)["verdict"]["walk"]
+    assert walk["says"] == "verified: peak 130 is least of all orders and layouts"
+    assert walk["steps"][0]["text"].startswith("No order needs less than 130 bytes: B needs them whenever")

@@ -6,7 +6,7 @@ import memstow
 from memstow.api.cli.pages import page_of
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import check_proof
-from memstow.planner.proofs.walk import walk_of
+from memstow.planner.proofs.walk_order import walk_of
 from tests.api.page.browser import Look
 from tests.checker.checkers import document_of
 from tests.checker.test_walk import with_lemmas
@@ -18,12 +18,12 @@ def page(problem: Problem, proof: Path) -> bytes:
     plan = memstow.plan(problem)
     checked = check_proof(document_of(problem), plan, proof)
     assert checked.verified
-    return page_of(problem, plan, "", proof=(checked, walk_of(problem, proof)))
+    return page_of(problem, plan, "", proof=(checked, walk_of(problem, problem, proof)))
 
 
 def test_a_proof_is_walked_through(look: Look, tmp_path: Path) -> None:
     problem, proof = with_lemmas(tmp_path)
-    walk = walk_of(problem, proof)
+    walk = walk_of(problem, problem, proof)
     assert walk is not None
     look.show(page(problem, proof), tmp_path)
     assert "No plan can be smaller." in look.text("h1")

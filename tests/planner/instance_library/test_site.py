@@ -157,7 +157,11 @@ def test_a_page_says_what_the_judge_and_the_checker_have_found(files: dict[str, 
     assert "plans/bare.html" not in files
     assert "No plan fits into these memories." in Tags(files["instances/never.html"]).text
     assert "pictures/never.svg" not in files
-    assert "live in the listed order" in Tags(files["instances/graph.html"]).text
+    graph_page = Tags(files["instances/graph.html"]).text
+    assert "live in the listed order" in graph_page
+    assert "a search ran dry" in graph_page
+    assert "memstow-check-order graph.json plan.json plan.proof" in graph_page
+    assert "at the start, 49,152 bytes are live." in graph_page
     assert "placement_cost" in Tags(files["instances/pools.html"]).text
 
 
