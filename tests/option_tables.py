@@ -6,6 +6,7 @@
 import argparse
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from memstow.api.cli.parser import build_parser
 from memstow.api.http.app import create_app
 from memstow.api.http.requests import BODY_FIRST
 from memstow.api.http.settings import Settings
-from memstow.api.options import Choice, Option, Switch, in_page
+from memstow.api.options import Choice, Option, Switch, in_page, in_query
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 CLI: Final = DOCS / "cli.md"
@@ -34,6 +35,8 @@ _AS_BEFORE: Final = {
     "that `--order` is for `graph`",
 }
 """What is said of options that `solve` has as well, of commands where that is not all."""
+_COMMAND_OF: Final = {"plan": "solve", "jobs": "solve", "fronts": "front"}
+"""The command that does what a request does, where it has another name."""
 
 
 def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -51,6 +54,10 @@ def _options_of(parser: argparse.ArgumentParser) -> list[Option]:
     return [vars(action)["option"] for action in parser._actions if "option" in vars(action)]
 
 
+def _options_of_command(command: str) -> list[Option]:
+    return _options_of(_below(build_parser([command]))[command])
+
+
 def _named(option: Option) -> str:
     """An option and the place of its value, as code."""
     place = option.metavar or (option.name.split("_")[-1].upper() if isinstance(option.kind, Choice) else "")
@@ -63,9 +70,9 @@ def _named(option: Option) -> str:
 def table_of(command: str) -> str:
     """The table of a command's options; those that `solve` has as well are in one row."""
     parser = _below(build_parser([command]))[command]
+    known = [] if command == "solve" else _options_of_command("solve")
     if _below(parser):
-        return _table_of_kinds(_below(parser))
-    known = [] if command == "solve" else _options_of(_below(build_parser(["solve"]))["solve"])
+        return _table_of_kinds(_below(parser), known)
     options = _options_of(parser)
     rows = [f"| {_named(it)} | {in_page(it)} |" for it in options if it not in known]
     again = ", ".join(_named(it) for it in options if it in known)
@@ -74,21 +81,43 @@ def table_of(command: str) -> str:
     return "\n".join(["| option | means |", "| --- | --- |", *rows])
 
 
-def _table_of_kinds(kinds: dict[str, argparse.ArgumentParser]) -> str:
+def _table_of_kinds(kinds: dict[str, argparse.ArgumentParser], known: list[Option]) -> str:
     """The table of a command with several kinds or actions: which of them have an option."""
     having: dict[Option, list[str]] = {}
     for name, parser in kinds.items():
         for option in _options_of(parser):
             having.setdefault(option, []).append(f"`{name}`")
     rows = []
+    again: dict[str, list[str]] = {}
     for option, names in having.items():
         of = "all" if len(names) == len(kinds) else ", ".join(names)
-        rows.append(f"| {_named(option)} | {of} | {in_page(option)} |")
+        if option in known:
+            again.setdefault(of, []).append(_named(option))
+        else:
+            rows.append(f"| {_named(option)} | {of} | {in_page(option)} |")
+    rows += [f"| {', '.join(named)} | {of} | as for `solve` |" for of, named in again.items()]
     return "\n".join(["| option | of | means |", "| --- | --- | --- |", *rows])
 
 
+def _is_of_command(name: str, description: str, command: str) -> bool:
+    """Whether a command has an option of this name, and says the same of it."""
+    return any(
+        option.spelling == f"--{name.replace('_', '-')}"
+        and not option.query
+        and in_query(option) == description
+        for option in _options_of_command(command)
+    )
+
+
+def _listed(paths: Iterable[str]) -> str:
+    return ", ".join(f"`{path}`" for path in paths)
+
+
 def parameters_table() -> str:
-    """The table of what the queries of requests with a document can say."""
+    """The table of what the queries of requests with a document can say.
+
+    Those of which a command says the same in its table are in one row for each command.
+    """
     document: dict[str, Any] = create_app(Settings()).openapi()
     routes: dict[tuple[str, str], list[str]] = {}
     for path, operations in document["paths"].items():
@@ -99,9 +128,17 @@ def parameters_table() -> str:
                 if parameter["in"] == "query":
                     key = (parameter["name"], parameter["description"].removesuffix(BODY_FIRST))
                     routes.setdefault(key, []).append(path.removeprefix("/v1/"))
-    rows = [
-        f"| `{name}` | {', '.join(f'`{path}`' for path in paths)} | {description.replace('|', '&#124;')} |"
-        for (name, description), paths in routes.items()
+    rows = []
+    again: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (name, description), paths in routes.items():
+        command = _COMMAND_OF.get(paths[0], paths[0])
+        if _is_of_command(name, description, command):
+            again.setdefault((command, tuple(paths)), []).append(f"`{name}`")
+        else:
+            rows.append(f"| `{name}` | {_listed(paths)} | {description.replace('|', '&#124;')} |")
+    rows += [
+        f"| {', '.join(named)} | {_listed(paths)} | as for [`memstow {command}`](cli.md#memstow-{command}) |"
+        for (command, paths), named in again.items()
     ]
     return "\n".join(["| parameter | of `POST /v1/...` | means |", "| --- | --- | --- |", *rows])
 
