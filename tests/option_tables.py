@@ -58,9 +58,11 @@ def _options_of_command(command: str) -> list[Option]:
     return _options_of(_below(build_parser([command]))[command])
 
 
-def _named(option: Option) -> str:
-    """An option and the place of its value, as code."""
-    place = option.metavar or (option.name.split("_")[-1].upper() if isinstance(option.kind, Choice) else "")
+def _named(option: Option, *, has_place: bool = True) -> str:
+    """An option as code, with the place of its value where that is not said elsewhere."""
+    place = has_place and (
+        option.metavar or (option.name.split("_")[-1].upper() if isinstance(option.kind, Choice) else "")
+    )
     names = f"`{option.spelling} {place}`" if place else f"`{option.spelling}`"
     if isinstance(option.kind, Switch):
         names += f", `--no-{option.spelling.removeprefix('--')}`"
@@ -75,7 +77,7 @@ def table_of(command: str) -> str:
         return _table_of_kinds(_below(parser), known)
     options = _options_of(parser)
     rows = [f"| {_named(it)} | {in_page(it)} |" for it in options if it not in known]
-    again = ", ".join(_named(it) for it in options if it in known)
+    again = ", ".join(_named(it, has_place=False) for it in options if it in known)
     if again:
         rows.append(f"| {again} | {_AS_BEFORE.get(command, 'as for `solve`')} |")
     return "\n".join(["| option | means |", "| --- | --- |", *rows])
@@ -92,7 +94,7 @@ def _table_of_kinds(kinds: dict[str, argparse.ArgumentParser], known: list[Optio
     for option, names in having.items():
         of = "all" if len(names) == len(kinds) else ", ".join(names)
         if option in known:
-            again.setdefault(of, []).append(_named(option))
+            again.setdefault(of, []).append(_named(option, has_place=False))
         else:
             rows.append(f"| {_named(option)} | {of} | {in_page(option)} |")
     rows += [f"| {', '.join(named)} | {of} | as for `solve` |" for of, named in again.items()]
