@@ -1,6 +1,6 @@
 """The options of operations, each described once: its name, what it does, its values and its default.
 
-The command line (`api/cli/parser.py`), the parameters of queries (`api/http/requests.py`) and the tables of
+The command line (`api/cli/parser.py`), the parameters of queries (`api/http/requests.py`) and the lists of
 `docs/cli.md` and `docs/service.md` (`tests/option_tables.py`) are made from these. Nothing slow is imported
 here, since every command starts with this.
 
