@@ -1,6 +1,5 @@
 """docs/constraints.md says what is so: its examples are solved, its drawings and its table are current."""
 
-
 import pytest
 
 from memstow.planner.model import Status
