@@ -1,6 +1,6 @@
 """The options of operations, each described once: its name, what it does, its values and its default.
 
-The command line (`api/cli/parser.py`), the parameters of queries (`api/http/requests.py`) and the tables of
+The command line (`api/cli/parser.py`), the parameters of queries (`api/http/requests.py`) and the lists of
 `docs/cli.md` and `docs/service.md` (`tests/option_tables.py`) are made from these. Nothing slow is imported
 here, since every command starts with this.
 
@@ -446,8 +446,7 @@ SERVER: Final = Option(
     Text(),
     "URL",
     otherwise="``MEMSTOW_SERVER``",
-    more="; output and exit codes are the same. The job has the name of the problem, or of its file "
-    "([service.md](service.md))",
+    more="; output and exit codes are the same ([service.md](service.md))",
 )
 KEY: Final = Option(
     "key",
@@ -629,10 +628,8 @@ POINT: Final = Option(
     Whole(1, 1 << 31),
     "N",
     more=". What the front says of the point is verified, too: each value is counted (`moves` against "
-    "`--hint`), bounds are held against the other points, and what cannot be counted, such as a bound or "
-    "that the front is complete, is listed as claimed. With several targets, `--target` says whose point it "
-    "is. Alternatives [in parts of channels](front.md#parts-of-channels) that it was made with are added to "
-    "the graph",
+    "`--hint`), bounds are held against the other points, and what cannot be counted is listed as claimed. "
+    "With several targets, `--target` says whose point it is",
 )
 VERIFY_HINT: Final = Option(
     "hint",
@@ -655,7 +652,7 @@ RECHECK: Final = Option(
     "solve again to check claims that cannot be checked otherwise, within {time_limit}",
     Flag(),
     more=": those proven again are `checked by solving again`, those that a better plan contradicts are "
-    "violations, and those not decided in time stay claims",
+    "violations",
 )
 RECHECK_TIME: Final = Option(
     "time_limit",

@@ -82,17 +82,17 @@ class Settings(BaseModel):
         60.0, description="Seconds for which the start waits for a `database` that does not answer."
     )
     cors_origins: tuple[str, ...] = Field(
-        (), description="Origins whose pages may call the server from a browser; none by default."
+        (), description="Origins whose pages may call the server from a browser."
     )
     plugins: tuple[str, ...] = Field(
         (),
-        description="Names of plug-ins, solvers and formats, that requests may name; none by default. Their "
+        description="Names of plug-ins, solvers and formats, that requests may name. Their "
         "code runs with the rights of the server.",
     )
     callback_allow: tuple[str, ...] = Field(
         (),
         description="How the URLs begin to which callbacks may be sent, such as "
-        "https://builds.example.com/memstow; none by default.",
+        "https://builds.example.com/memstow.",
     )
     callback_secret: Path | None = Field(
         None, description="File of the secret that callbacks are signed with; needed with `callback_allow`."

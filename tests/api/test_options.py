@@ -56,9 +56,9 @@ def test_words_are_those_of_the_planner() -> None:
 
 
 @pytest.mark.parametrize("page", [option_tables.CLI, option_tables.SERVICE], ids=["cli", "service"])
-def test_the_tables_of_the_pages_are_current(page: Path) -> None:
+def test_the_lists_of_the_pages_are_current(page: Path) -> None:
     written = page.read_text(encoding="utf-8")
-    assert written == option_tables.with_tables(page), "differs: python -m tests.option_tables writes it anew"
+    assert written == option_tables.with_lists(page), "differs: python -m tests.option_tables writes it anew"
 
 
 def test_a_text_names_other_options_as_the_reader_spells_them() -> None:

@@ -56,8 +56,6 @@ _TRAINING_STEP: Final = Option(
     "buffers of a training step of one deep network: forward, backward, updates of an optimiser (as a graph: "
     "memstow generate graph --family training)",
     Flag(),
-    more="; these are activations that are kept until their way back, gradients, workspaces, weights and the "
-    "moments of an optimiser, and what its updates make on the way",
 )
 _NETWORK: Final = (
     Option("element", "bytes per tensor element", Whole(1, 16), "B", default=4),

@@ -30,6 +30,8 @@ MODEL = random_model(15)
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()
 KEY_ID = "3f2a9c41d07b"
+GENERATED = {"network": "net.json", "graph": "graph.json", "symbolic": "symbolic.json"}
+"""What the page takes as written, by the kind of `memstow generate`."""
 README = (ROOT / "README.md").read_text()
 
 
@@ -74,8 +76,8 @@ def test_every_command_has_a_section_and_no_other_thing_has() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_documented_and_none_is_made_up(command: str) -> None:
     section = _sections()[command]
-    rows = "\n".join(line for line in section.splitlines() if line.startswith("|"))
-    assert set(re.findall(r"--[a-z0-9-]+", rows)) >= _options(_parser_of(command))
+    listed = "".join(re.findall(r"^<!-- begin.*?^<!-- end", section, flags=re.MULTILINE | re.DOTALL))
+    assert set(re.findall(r"--[a-z0-9-]+", listed)) >= _options(_parser_of(command))
     assert set(re.findall(r"`(--[a-z0-9-]+)", section)) - {"--version"} <= _options(_parser_of(command)) | {
         "--output"
     }
@@ -102,9 +104,13 @@ def test_the_examples_run(
     (tmp_path / "person.tflite").write_bytes(person_model())
     (tmp_path / "step.pickle").write_bytes(pickled(snapshot_of(sample())))
     (tmp_path / "device.log").write_bytes(device_log(MODEL, scratch_of(MODEL)))
+    examples = _examples(_sections()[command])
+    for kind, name in GENERATED.items():
+        if any(name in example for example in examples):
+            assert cli("generate", kind, "--n", "12", "--output", name).code == Exit.DONE
     ids: dict[str, str] = {}
     place: dict[str, str] = {}
-    for example in _examples(_sections()[command]):
+    for example in examples:
         if "model.onnx" in example and not (tmp_path / "model.onnx").exists():
             continue
         if "--scheduler" in example:
