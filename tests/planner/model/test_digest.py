@@ -215,8 +215,8 @@ def test_a_digest_is_made_once_and_that_of_a_changed_copy_anew(monkeypatch: pyte
     assert problem == replace(PROBLEM, name="made once"), "what is known of it is no part of it"
 
 
-# Halves of characters as well, which a caller in Python may have in an id.
-_TEXTS = st.text(st.characters(exclude_categories=(), exclude_characters="\0"), min_size=1, max_size=10)
+# An id has no halves of characters.
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=10)
 
 
 @given(st.lists(st.tuples(_TEXTS, _TEXTS), max_size=8))
