@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kCyclesForBound = 4;
 
-// Orders and sides take turns: no single one wins everywhere (docs/search.md, "Strategies").
+// Orders and sides take turns: no single one wins everywhere (docs/search.md, "The ladder").
 std::vector<Strategy> strategies() {
     using Order = Strategy::Order;
     using Sides = Strategy::Sides;
