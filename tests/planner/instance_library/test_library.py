@@ -388,6 +388,24 @@ def test_what_is_no_json_or_has_nan_is_shown(tmp_path: Path) -> None:
     assert "not a finite number" in faults(folder)["p0"][0]
     path.write_text(text.replace('"id"', '"id": "p0", "id"', 1))
     assert "more than once" in faults(folder)["p0"][0]
+    with pytest.raises(InputError, match=r"^p0/instance\.json: \$\.id: "), opened(folder):
+        pass
+    path.write_text(text)
+    swap(folder, "p0", "plan.json", b"[" * 10_000)
+    assert faults(folder)["p0"][0].startswith("p0/plan.json: ")
+
+
+def test_a_folder_where_a_file_should_be_is_one_fault_of_its_own(tmp_path: Path) -> None:
+    folder = made(tmp_path / "lib")
+    for name in ("plan.json", "instance.json"):
+        (folder.path / "p0" / name).unlink()
+        (folder.path / "p0" / name).mkdir()
+        wrong = faults(folder)
+        assert wrong["p0"] == [f"p0/{name}: this is no plain file"]
+        assert "p1" not in wrong
+    (folder.path / "index.json").unlink()
+    (folder.path / "index.json").mkdir()
+    assert "index.json: this is no plain file" in faults(folder)[""]
 
 
 def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
