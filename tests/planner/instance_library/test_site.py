@@ -407,6 +407,27 @@ def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+def test_nothing_is_removed_or_written_through_a_link_in_an_older_site(tmp_path: Path) -> None:
+    folder, out, elsewhere = made(tmp_path / "lib", 1), tmp_path / "out", tmp_path / "elsewhere"
+    site(folder, out)
+    (elsewhere / "p0").mkdir(parents=True)
+    (elsewhere / "p0" / "plan.json").write_text("precious")
+    before = tree(elsewhere)
+    (out / "library" / "p0").rename(tmp_path / "moved")
+    (out / "library" / "p0").symlink_to(elsewhere / "p0")
+    assert site(folder, out).is_done
+    assert tree(elsewhere) == before
+    assert {"library/p0/plan.json", "library/p0/problem.json"} <= tree(out).keys()
+    (out / "made").rename(tmp_path / "made")
+    (out / "made").symlink_to(elsewhere)
+    with pytest.raises(InputError, match="it is a link"):
+        site(folder, out)
+    assert tree(elsewhere) == before
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    (tmp_path / "new").mkdir()
+    assert site(folder, tmp_path / "link").is_done
+
+
 def test_the_feed_is_atom_whose_entries_keep_their_ids(tmp_path: Path) -> None:
     folder, out = made(tmp_path / "lib", 2), tmp_path / "out"
     with opened(folder) as library:
