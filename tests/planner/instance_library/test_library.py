@@ -320,6 +320,8 @@ def test_a_record_is_not_dated_before_the_last(tmp_path: Path) -> None:
     for wrong in ("yesterday", "2026-02-30", "2026-1-1", "20260101"):
         with pytest.raises(InputError, match="date"):
             submit(folder, answered(KNOT), Credit("B", wrong))
+    with pytest.raises(InputError, match="more than a year from now"):
+        submit(folder, answered(KNOT), Credit("B", "9999-12-31"))
 
 
 # Lies in the folder.
@@ -331,7 +333,7 @@ def better_value(document: Document) -> None:
 
 
 LIES: dict[str, Callable[[Document], None]] = {
-    "its best is not": better_value,
+    "its best is not what plan and proof show: [{\"term\": \"peak\", \"value\": 21, ": better_value,
     "its state is not": lambda document: document.update(state="open"),
     "its slack is not": lambda document: document.update(slack=0.5),
     "its features is another": lambda document: document["features"].update(buffers=3),
@@ -340,6 +342,7 @@ LIES: dict[str, Callable[[Document], None]] = {
     "its form is another": lambda document: document.update(form="0" * 64),
     "the last of its history": lambda document: document["history"][-1].update(values=[99], bounds=[9]),
     "a bound above its value": lambda document: document["history"][-1].update(bounds=[99]),
+    "more than a year from now": lambda document: document["history"][-1].update(date="9999-12-31"),
     "a wrong date": lambda document: document["history"][-1].update(date="2026-02-31"),
     "a plan and no history": lambda document: document.update(history=[]),
     "its id is p9": lambda document: document.update(id="p9"),
