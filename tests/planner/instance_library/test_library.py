@@ -333,7 +333,7 @@ def better_value(document: Document) -> None:
 
 
 LIES: dict[str, Callable[[Document], None]] = {
-    "its best is not what plan and proof show: [{\"term\": \"peak\", \"value\": 21, ": better_value,
+    'its best is not what plan and proof show: [{"term": "peak", "value": 21, ': better_value,
     "its state is not": lambda document: document.update(state="open"),
     "its slack is not": lambda document: document.update(slack=0.5),
     "its features is another": lambda document: document["features"].update(buffers=3),
