@@ -293,7 +293,11 @@ def _never_open(document: Document) -> None:
     document["state"] = "proven" if document["state"] != "proven" else "open"
 
 
-@pytest.mark.parametrize("change", [_worse_value, _other_id, _never_open])
+def _two_lies(document: Document) -> None:
+    document.update(live=1, digest="0" * 64)
+
+
+@pytest.mark.parametrize("change", [_worse_value, _other_id, _never_open, _two_lies])
 def test_a_lie_is_shown_as_text_and_never_as_a_record(tmp_path: Path, change: object) -> None:
     assert callable(change)
     folder, out = made(tmp_path / "lib", 2), tmp_path / "out"
@@ -301,9 +305,10 @@ def test_a_lie_is_shown_as_text_and_never_as_a_record(tmp_path: Path, change: ob
     site(folder, out)
     falsify(folder, "p1", change)
     built = site(folder, out)
-    assert [name for name, _ in built.refused] == ["p1"]
+    assert {name for name, _ in built.refused} == {"p1"}
     _nothing_of("p1", out)
     assert "1 entry is not shown" in Tags((out / "index.html").read_bytes()).text
+    assert "1 of the library not shown" in Tags((out / "refused.html").read_bytes()).text
     (folder.path / "p1" / "instance.json").write_bytes(right)
     assert site(folder, out).refused == []
     assert not (out / "refused.html").exists()
