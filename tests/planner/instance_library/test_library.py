@@ -198,6 +198,18 @@ def test_a_record_becomes_better_and_never_worse(tmp_path: Path) -> None:
     assert faults(folder) == {}
 
 
+def test_who_found_places_and_nothing_else_is_kept(tmp_path: Path) -> None:
+    folder = unsolved(tmp_path)
+    plan = replace(stacked(KNOT), solver="mine", version="2.0", seconds=0.25)
+    assert submit(folder, Answer(plan)) == ("value",)
+    instance = instance_of(folder, "knot")
+    event, buffers = instance.history[-1], KNOT.buffers
+    assert (event.solver, event.version) == ("mine", "2.0")
+    assert instance.best[0].value == sum(buffer.size for buffer in buffers)
+    assert instance.best[0].bound == 20
+    assert faults(folder) == {}
+
+
 def test_a_proof_counts_although_its_plan_is_worse(tmp_path: Path) -> None:
     folder, best = unsolved(tmp_path), answered(KNOT)
     assert best.proof is not None
