@@ -54,6 +54,10 @@ def test_from_a_file_to_a_proven_record(cli: Cli, tmp_path: Path, knot: Path, pl
     ran = cli("library", "submit", library, bare)
     assert ran.code == Exit.USAGE
     assert "--id ID" in ran.err
+    wrong = tmp_path / "wrong.json"
+    wrong.write_bytes(bare.read_bytes().replace(b'"offset": 0', b'"offset": -1'))
+    ran = cli("library", "submit", library, wrong, "--id", "knot-of-17")
+    assert (ran.code, f"{wrong}: $.placements[0].offset" in ran.err) == (Exit.USAGE, True)
     ran = cli("library", "submit", library, bare, "--id", "knot-of-17", "--date", "2026-01-01", "--by", "B")
     assert (ran.code, ran.out) == (Exit.DONE, "knot-of-17: better: value\n")
     ran = cli("library", "submit", library, plan, "--proof", tmp_path / "plan.proof", "--date", "2026-01-02")
