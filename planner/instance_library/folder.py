@@ -78,8 +78,7 @@ def refused(path: str, code: str, message: str) -> InputError:
 def parse_metadata(data: bytes, name: str) -> LibraryInstance:
     """The metadata of the instance of this name; an InputError where they are not what they should be."""
     instance = _parsed(LibraryInstance, data, f"{name}/{METADATA}")
-    if name == INDEX:
-        raise refused(f"{name}/{METADATA}", "reserved_id", "an instance cannot have the name of the index")
+    require_name(name)
     if instance.id != name:
         raise refused(f"{name}/{METADATA}", "other_id", f"it says that its id is {instance.id}")
     names = [entry.name for entry in instance.files]
@@ -92,6 +91,12 @@ def parse_metadata(data: bytes, name: str) -> LibraryInstance:
         message = f"its files should have one document, {instance.kind}.json or {instance.kind}.json{PACKED}"
         raise refused(f"{name}/{METADATA}", "documents", message)
     return instance
+
+
+def require_name(name: str) -> None:
+    """InputError for the one id that would be in the way of another file."""
+    if name == INDEX:
+        raise refused(f"{name}/{METADATA}", "reserved_id", "an instance cannot have the name of the index")
 
 
 def parse_index(data: bytes) -> LibraryIndex:
@@ -333,6 +338,7 @@ class Folder:
 
     def add(self, instance: LibraryInstance, files: Mapping[FileName, bytes]) -> None:
         """Write a new instance, all of it or nothing."""
+        require_name(instance.id)
         target = self.path / instance.id
         if os.path.lexists(target):
             raise refused(instance.id, "duplicate_id", "there is an instance of this id")

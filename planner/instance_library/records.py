@@ -4,6 +4,7 @@ What a document, a plan or another library says is judged before any of it is wr
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,6 +48,12 @@ from memstow.planner.reading.sections import Findings
 
 _Holder = TypeVar("_Holder")
 _UNCLEAR: Final = frozenset(("unknown", "none", "noassertion", "tbd", "other", "n-a", "unlicensed"))
+_NAME: Final = r"(?!(?:AND|OR|WITH)\b)[A-Za-z0-9.-]+\+?"
+_ONE: Final = f"(?:{_NAME}(?: WITH {_NAME})?|_)"
+_NAMES: Final = f"{_ONE}(?: (?:AND|OR) {_ONE})*"
+"""Of SPDX, with `_` for what is in parentheses."""
+_EXPRESSION: Final = re.compile(_NAMES)
+_IN_PARENTHESES: Final = re.compile(rf"(?<![^ (])\({_NAMES}\)(?![^ )])")
 _CLOCKS_DIFFER: Final = timedelta(days=366)
 """The clock of no machine that makes records is further ahead."""
 
@@ -126,8 +133,11 @@ def _slack(entry: Posed, live: int | None, record: Judged | None) -> float | Non
 
 
 def _require_licence(licence: str) -> None:
-    if licence.strip().lower() in _UNCLEAR or not licence.strip():
-        message = "name the licence under which it may be passed on, as SPDX does: CC0-1.0, Apache-2.0"
+    inner, expression = "", licence
+    while inner != expression:
+        inner, expression = expression, _IN_PARENTHESES.sub("_", expression)
+    if licence.lower() in _UNCLEAR or not _EXPRESSION.fullmatch(expression):
+        message = "name the licence under which it may be passed on, as SPDX does: CC0-1.0, MIT OR Apache-2.0"
         raise refused("licence", "licence", f"{licence!r} is no clear licence; {message}")
 
 

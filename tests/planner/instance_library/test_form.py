@@ -120,18 +120,21 @@ def test_pools_have_no_order_but_for_preference() -> None:
         replace(problem, buffers=(buffers[0], replace(buffers[1], pools=("b",)), buffers[2])),
         replace(problem, pools=(*pools[:2], Pool(id="c", capacity=12))),
     )
-    for other, is_one in (*((one, True) for one in same), *((one, False) for one in others)):
+    for other in (*same, *others):
+        is_one = other in same
         assert (form_of(problem) == form_of(other)) is is_one
         assert are_one(problem, other) is is_one
-        prefers = [replace(one, objective=(*one.objective, "preference")) for one in (problem, other)]
+        prefers = [replace(one, objective=(*one.terms(), "preference")) for one in (problem, other)]
         assert form_of(prefers[0]) != form_of(prefers[1])
         assert are_one(*prefers) is False
 
 
 @pytest.mark.parametrize("place", ["tensor", "temporary"])
 def test_nor_have_those_of_a_graph(place: str) -> None:
-    tensors = [{"id": name, "size": 8} for name in "xyz"]
-    operators = [{"id": name, "inputs": [name], "outputs": [out]} for name, out in ("xy", "yz")]
+    tensors: list[Document] = [{"id": name, "size": 8} for name in "xyz"]
+    operators: list[Document] = [
+        {"id": name, "inputs": [name], "outputs": [out]} for name, out in ("xy", "yz")
+    ]
     document: Document = {
         "version": 1,
         "pools": [{"id": "a"}, {"id": "b"}, {"id": "c", "cost": 3}],
@@ -140,8 +143,8 @@ def test_nor_have_those_of_a_graph(place: str) -> None:
         "inputs": ["x"],
         "outputs": ["z"],
     }
-    temporary = {"id": "t", "size": 4}
-    operators[0]["temporaries"] = [temporary]  # type: ignore[assignment]
+    temporary: Document = {"id": "t", "size": 4}
+    operators[0]["temporaries"] = [temporary]
 
     def among(first: str, second: str, *order: int) -> Graph:
         tensors[0]["pools"] = [first]

@@ -135,13 +135,34 @@ def test_the_same_under_other_names_is_refused(tmp_path: Path) -> None:
     assert folder.ids() == ["knot"]
 
 
-@pytest.mark.parametrize("licence", ["unknown", "None", " ", "NOASSERTION"])
+@pytest.mark.parametrize(
+    "licence",
+    [
+        *("unknown", "None", " ", "NOASSERTION", "()", "MIT OR", "OR", "MIT AND OR MIT", "(MIT", "MIT)", "_"),
+        *("MIT MIT", "(MIT)MIT", "MIT(MIT)", "MIT WITH", "MIT WITH (MIT)", "(MIT) WITH MIT", "+", "MIT++"),
+    ],
+)
 def test_a_licence_has_to_be_clear(tmp_path: Path, licence: str) -> None:
     with opened(Folder(tmp_path / "lib")) as library, pytest.raises(InputError, match="licence"):
         library.add(about("p", licence=licence), posed(KNOT))
 
 
-@pytest.mark.parametrize("name", ["../p", "/p", "a/b", ".p", "..", "P", "p ", "", "p\x00", "a..b", "x" * 101])
+@pytest.mark.parametrize(
+    "licence",
+    [
+        "MIT",
+        "GPL-2.0-or-later WITH Classpath-exception-2.0 OR (MIT AND (CC0-1.0 OR Zlib)) AND X11",
+        "GPL-2.0+",
+    ],
+)
+def test_a_licence_is_an_expression_of_spdx(tmp_path: Path, licence: str) -> None:
+    with opened(Folder(tmp_path / "lib")) as library:
+        assert library.add(about("p", licence=licence), posed(KNOT)).licence == licence
+
+
+@pytest.mark.parametrize(
+    "name", ["../p", "/p", "a/b", ".p", "..", "P", "p ", "", "p\x00", "a..b", "x" * 101, "index.json"]
+)
 def test_an_id_is_a_plain_name(tmp_path: Path, name: str) -> None:
     with opened(Folder(tmp_path / "lib")) as library, pytest.raises(InputError):
         library.add(about(name), posed(KNOT))
