@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
 from memstow.api.cli.parser import add_option, add_options, amount, first_named
-from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
+from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match, naming
 from memstow.planner.reading.json_text import LARGEST_INPUT, parse_json, read_bytes, too_large
 from memstow.planner.show.formatting import plain
 from memstow.records import replace
@@ -354,7 +354,7 @@ def naming_option(name: str, option: str) -> Iterator[None]:
 def naming_file(path: str) -> Iterator[None]:
     """Put the name of the file before the paths of issues."""
     name = "standard input" if path == STDIN else plain(path, most=200)
-    with changing_issues(lambda issue: replace(issue, path=f"{name}: {issue.path}".removesuffix(": $"))):
+    with naming(name):
         yield
 
 

@@ -8,6 +8,7 @@ import http.client
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from hashlib import sha256
 from typing import Final, NoReturn
 from urllib.error import HTTPError, URLError
@@ -31,12 +32,14 @@ from memstow.planner.instance_library.folder import (
 from memstow.planner.instance_library.records import Difference, diff
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.library import LibraryFile, LibraryIndex, LibraryInstance
+from memstow.planner.processes.machine import start_thread
 
 _SCHEMES: Final = ("http://", "https://")
 _SECONDS: Final = 30.0
 """What a server may take for a part of an answer."""
 _PIECE: Final = 1 << 16
 _NOT_FOUND: Final = "not_found"
+_LATE: Final = "it took longer than the time limit"
 
 
 def is_url(text: str) -> bool:
@@ -106,10 +109,27 @@ class RemoteLibrary:
         return self._answer("GET", path, limit, None)
 
     def _answer(self, method: str, path: str, limit: int, body: bytes | None) -> bytes:
+        """What the server answers; one that sends a byte of its head now and then is left behind."""
+        answered = Future[bytes]()
+
+        def exchange() -> None:
+            try:
+                answered.set_result(self._exchange(method, path, limit, body))
+            except BaseException as error:
+                answered.set_exception(error)
+
+        left = self._left(path)
+        start_thread(threading.Thread(target=exchange, name="memstow server", daemon=True))
+        try:
+            return answered.result(left)
+        except TimeoutError:
+            self._fail(path, _LATE)
+
+    def _exchange(self, method: str, path: str, limit: int, body: bytes | None) -> bytes:
         data = b""
         try:
             request = Request(f"{self._url}/{path}", data=body, method=method)  # noqa: S310 - see is_url
-            with self._opener.open(request, timeout=self._left(path)) as answer:
+            with self._opener.open(request, timeout=min(self._left(path), _SECONDS)) as answer:
                 while piece := answer.read1(_PIECE):
                     data += piece
                     self._left(path)
@@ -127,8 +147,8 @@ class RemoteLibrary:
     def _left(self, path: str) -> float:
         left = self._until - time.monotonic()
         if left <= 0:
-            self._fail(path, "it took longer than the time limit")
-        return min(left, _SECONDS)
+            self._fail(path, _LATE)
+        return left
 
     def _fail(self, path: str, why: str) -> NoReturn:
         raise refused(f"{self._url}/{path}", "server", why)

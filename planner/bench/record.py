@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
+from memstow.planner.model import LONGEST_RUN
 from memstow.planner.model.errors import MemstowError
 
 FORMAT: Final = 1
@@ -210,7 +211,7 @@ def _record(values: _Json) -> Record:
 
 
 def _require_types(record: Record) -> None:
-    """TypeError where a value that is counted with is of another type: a file may be anybody's."""
+    """TypeError or ValueError where a value that is counted with is none: a file may be anybody's."""
     about, solver = record.instance, record.solver
     words = [about.name, about.family, about.digest, about.content, solver.name, solver.version]
     if record.proof is not None:
@@ -225,6 +226,9 @@ def _require_types(record: Record) -> None:
     for values, kind in ((words, str), (whole, int), (times, (int, float))):
         if not all(isinstance(value, kind) for value in values):
             raise TypeError("a text, a number or a time is none")
+    # How long a proof may take follows from the time of its run.
+    if not all(0 <= seconds <= LONGEST_RUN for seconds in times):
+        raise ValueError("a time is none that a run can take")
 
 
 def _fields(part: Any) -> _Json:

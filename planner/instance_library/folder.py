@@ -22,7 +22,7 @@ from typing import Final, Protocol, TypeVar, get_args
 from memstow.planner import formats
 from memstow.planner.formats.native import encode_document, plain
 from memstow.planner.instance_library.judging import Answer, Posed
-from memstow.planner.model.errors import InputError
+from memstow.planner.model.errors import InputError, naming
 from memstow.planner.model.library import FileName, IndexLine, LibraryFile, LibraryIndex, LibraryInstance
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
@@ -77,9 +77,8 @@ def refused(path: str, code: str, message: str) -> InputError:
 
 def parse_metadata(data: bytes, name: str) -> LibraryInstance:
     """The metadata of the instance of this name; an InputError where they are not what they should be."""
-    instance = _parsed(LibraryInstance, data)
-    if name == INDEX:
-        raise refused(f"{name}/{METADATA}", "reserved_id", "an instance cannot have the name of the index")
+    instance = _parsed(LibraryInstance, data, f"{name}/{METADATA}")
+    require_name(name)
     if instance.id != name:
         raise refused(f"{name}/{METADATA}", "other_id", f"it says that its id is {instance.id}")
     names = [entry.name for entry in instance.files]
@@ -94,9 +93,15 @@ def parse_metadata(data: bytes, name: str) -> LibraryInstance:
     return instance
 
 
+def require_name(name: str) -> None:
+    """InputError for the one id that would be in the way of another file."""
+    if name == INDEX:
+        raise refused(f"{name}/{METADATA}", "reserved_id", "an instance cannot have the name of the index")
+
+
 def parse_index(data: bytes) -> LibraryIndex:
     """The index; an InputError where an id is there twice."""
-    index = _parsed(LibraryIndex, data)
+    index = _parsed(LibraryIndex, data, INDEX)
     ids = [line.id for line in index.instances]
     if len(set(ids)) < len(ids):
         raise refused(INDEX, "duplicate_id", "an id is there twice")
@@ -105,9 +110,10 @@ def parse_index(data: bytes) -> LibraryIndex:
     return index
 
 
-def _parsed(holder: type[_Holder], data: bytes) -> _Holder:
-    raw = parse_json(data)
-    return parse_whole(holder, raw, Findings(raw))
+def _parsed(holder: type[_Holder], data: bytes, path: str) -> _Holder:
+    with naming(printable(path, 200)):
+        raw = parse_json(data)
+        return parse_whole(holder, raw, Findings(raw))
 
 
 def write_metadata(instance: LibraryInstance) -> bytes:
@@ -192,7 +198,9 @@ def document_of(source: Source, instance: LibraryInstance) -> bytes:
 def posed_of(source: Source, instance: LibraryInstance) -> Posed:
     """The problem or the graph of an instance."""
     data = document_of(source, instance)
-    return Posed(formats.read_document(data, "json" if instance.kind == "problem" else "graph"), data)
+    with naming(f"{instance.id}/{instance.kind}.json"):
+        document = formats.read_document(data, "json" if instance.kind == "problem" else "graph")
+    return Posed(document, data)
 
 
 def answer_of(source: Source, instance: LibraryInstance) -> Answer | None:
@@ -204,7 +212,8 @@ def answer_of(source: Source, instance: LibraryInstance) -> Answer | None:
         if PROOF in files:
             raise refused(f"{instance.id}/{PROOF}", "no_plan", "there is a proof, and no plan")
         return None
-    plan = formats.read_plan(files[PLAN], Problem(buffers=()), "json")
+    with naming(f"{instance.id}/{PLAN}"):
+        plan = formats.read_plan(files[PLAN], Problem(buffers=()), "json")
     return Answer(plan, files.get(PROOF))
 
 
@@ -286,9 +295,10 @@ class Folder:
         except OSError as error:
             why = "it is a link or no folder" if error.errno in _LINKS else os.strerror(error.errno or 0)
             raise refused(path, "unreadable", why) from None
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise refused(path, "unreadable", "this is no plain file")
         with open(file, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise refused(path, "unreadable", "this is no plain file")
             data = stream.read(limit + 1)
         if len(data) > limit:
             raise refused(path, "too_large", f"more than {limit:,} bytes, the most that is read")
@@ -328,6 +338,7 @@ class Folder:
 
     def add(self, instance: LibraryInstance, files: Mapping[FileName, bytes]) -> None:
         """Write a new instance, all of it or nothing."""
+        require_name(instance.id)
         target = self.path / instance.id
         if os.path.lexists(target):
             raise refused(instance.id, "duplicate_id", "there is an instance of this id")

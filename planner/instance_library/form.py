@@ -15,7 +15,7 @@ from hashlib import blake2b, sha256
 from math import gcd
 from typing import Final, Literal
 
-from memstow.planner.model.graph import FREE, Graph, Operator, Tensor, is_planned, size_of
+from memstow.planner.model.graph import FREE, Graph, Operator, Temporary, Tensor, is_planned, size_of
 from memstow.planner.model.problem import (
     ALWAYS,
     ONE_MEMORY,
@@ -251,10 +251,20 @@ def _grid(lengths: Iterable[int], alignments: Iterable[int], otherwise: Iterable
 
 
 class _Memories:
-    """Pools and the objective, with lengths in units of the grid and pools by number."""
+    """Pools and the objective, with lengths in units of the grid.
+
+    One pool is a part of the frame. Of several each is an atom, since their order is that of a list; only
+    for `preference` it counts.
+    """
 
     def __init__(
-        self, document: Minimised, pools: Sequence[Pool], lengths: Iterable[int], alignments: Iterable[int]
+        self,
+        document: Minimised,
+        pools: Sequence[Pool],
+        lengths: Iterable[int],
+        alignments: Iterable[int],
+        *,
+        has_banks: bool = False,
     ) -> None:
         ends = (length for pool in pools for one in pool.reserved for length in (one.offset, one.size))
         banks = (length for pool in pools for bank in pool.banks for length in (bank.offset, bank.size))
@@ -270,19 +280,40 @@ class _Memories:
         has_costs = counts(document, Kind.PLACEMENT_COST)
         common = gcd(*(pool.cost for pool in pools)) or 1
         costs = [pool.cost // common if has_costs else 0 for pool in pools]
+        terms = document.terms()
         shown = [self._pool(pool, cost) for pool, cost in zip(pools, costs, strict=True)]
-        self.frame = f"pools {shown} objective {list(map(self._term, document.terms()))}"
+        self.frame = f"objective {list(map(self._term, terms))}"
+        self.atoms: list[str] = []
+        """Of several pools."""
+        in_banks = [self._ranges(bank_ranges(pool)) for pool in pools] if has_banks else []
+        if len(pools) == 1:
+            self.frame = f"pools {shown} {self.frame}" + (f" banks {in_banks}" if has_banks else "")
+            return
+        for number, (pool, facts) in enumerate(zip(pools, shown, strict=True)):
+            roles = [role for role, term in enumerate(terms) if self._is_about(term, pool)]
+            place = number if self._prefers else None
+            self.atoms.append(f"pool {(facts, roles, place, in_banks[number:][:1])}")
 
     def aligned(self, alignment: int) -> int:
         """The alignment on the grid; 1: all of it is aligned."""
         return alignment // self.unit if self.unit % alignment else 1
 
     def allowed(self, names: Sequence[str] | None) -> str:
-        """Some pools by their numbers: in order where that counts."""
+        """How many pools something may be in; which they are say its ties."""
+        chosen = len(self._chosen(names))
+        return "*" if not chosen else str(chosen)
+
+    def ties(self, atom: int, names: Sequence[str] | None, first: int) -> Iterator[_Tie]:
+        """Those of an atom to the pools that it may be in, of which the first is this atom."""
+        for place, number in enumerate(self._chosen(names)):
+            yield _Tie(f"in {place if self._prefers else ''}", (atom, first + number), is_ordered=True)
+
+    def _chosen(self, names: Sequence[str] | None) -> list[int]:
+        """The numbers of the pools that something may be in; none: all, in their order where that counts."""
         numbers = [self._number[name] for name in names or self._number]
         if not self._prefers:
             numbers.sort()
-        return "*" if numbers == list(range(len(self._pools))) else str(numbers)
+        return [] if numbers == list(range(len(self._pools))) else numbers
 
     def _pool(self, pool: Pool, cost: int) -> tuple[object, ...]:
         reserved = merged((one.offset, one.offset + one.size) for one in pool.reserved)
@@ -291,8 +322,11 @@ class _Memories:
             self.aligned(pool.alignment),
             (pool.base or 0) // self.unit,
             cost,
-            [(begin // self.unit, end // self.unit) for begin, end in reserved],
+            self._ranges(reserved),
         )
+
+    def _ranges(self, ranges: Iterable[Range]) -> list[Range]:
+        return [(begin // self.unit, end // self.unit) for begin, end in ranges]
 
     def _term(self, text: str) -> str:
         term = parse_term(text)
@@ -300,7 +334,11 @@ class _Memories:
             return text
         if len(self._pools) == 1 and term.kind in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
             return Kind.PEAK.value
-        return text if term.pool is None else f"peak {self._number.get(term.pool)}"
+        return text if term.pool is None else Kind.POOL_PEAK.value
+
+    def _is_about(self, text: str, pool: Pool) -> bool:
+        term = parse_term(text)
+        return term is not None and term.pool == pool.id
 
 
 class _Phases:
@@ -351,11 +389,12 @@ def _problem_structure(problem: Problem, backwards: bool) -> Structure:
         *(buffer.offset for buffer in buffers if buffer.offset is not None),
         *(delta for group in groups for delta in group.deltas),
     ]
-    memories = _Memories(problem, problem.pools, lengths, {buffer.alignment for buffer in buffers})
+    has_banks = uses_banks(problem)
+    alignments = {buffer.alignment for buffer in buffers}
+    memories = _Memories(problem, problem.pools, lengths, alignments, has_banks=has_banks)
     phases = _Phases(buffers, backwards)
     accesses = access_counts(problem) if counts(problem, Kind.PLACEMENT_COST) else [0] * len(buffers)
     often = gcd(*accesses) or 1
-    has_banks = uses_banks(problem)
 
     def label(index: int) -> str:
         buffer = buffers[index]
@@ -374,20 +413,17 @@ def _problem_structure(problem: Problem, backwards: bool) -> Structure:
 
     atoms = [label(index) for index in range(len(buffers))]
     ties = list(_pair_ties(problem, index_of, phases))
+    for index, buffer in enumerate(buffers):
+        ties += memories.ties(index, named_pools(buffer), len(atoms))
+    atoms += memories.atoms
     for group in groups:
         atoms.append("group")
         for member, delta in zip(group.members, group.deltas, strict=True):
             ties.append(_Tie(f"at {delta // memories.unit}", (len(atoms) - 1, member), is_ordered=True))
-    frame = memories.frame
     if has_banks:
-        banks = [
-            [(begin // memories.unit, end // memories.unit) for begin, end in bank_ranges(pool)]
-            for pool in problem.pools
-        ]
-        frame += f" banks {banks}"
         for pair, cost in bank_pairs(problem).items():
             ties.append(_Tie(f"bank {cost}", tuple(index_of[name] for name in pair)))
-    return Structure(frame, tuple(atoms), tuple(ties))
+    return Structure(memories.frame, tuple(atoms), tuple(ties))
 
 
 def _pair_ties(problem: Problem, index_of: dict[str, int], phases: _Phases) -> Iterator[_Tie]:
@@ -451,6 +487,16 @@ def _graph_structure(graph: Graph) -> Structure:
     def tie(label: str, *members: int) -> None:
         ties.append(_Tie(label, members, is_ordered=True))
 
+    pools_at = len(atoms)
+    atoms += memories.atoms
+    for index, tensor in enumerate(every_tensor):
+        if is_planned(tensor):
+            ties += memories.ties(index, tensor.pools, pools_at)
+    for operator in every_operator if memories.atoms else ():
+        for temporary in operator.temporaries:
+            tie("has", operator_at[operator.id], len(atoms))
+            ties += memories.ties(len(atoms), temporary.pools, pools_at)
+            atoms.append(_temporary_label(temporary, memories))
     for operator in every_operator:
         at = operator_at[operator.id]
         for words, names in (("reads", operator.inputs), ("makes", operator.outputs)):
@@ -498,15 +544,12 @@ def _tensor_label(tensor: Tensor, flags: Sequence[str], memories: _Memories) -> 
 
 
 def _operator_label(operator: Operator, place: int | None, memories: _Memories) -> str:
-    temporaries = sorted(
-        str(
-            (
-                one.size // memories.unit,
-                one.phases,
-                memories.aligned(one.alignment),
-                memories.allowed(one.pools),
-            )
-        )
-        for one in operator.temporaries
+    # With several pools each is an atom.
+    temporaries = [] if memories.atoms else [_temporary_label(one, memories) for one in operator.temporaries]
+    return f"operator {(operator.type, operator.cost, operator.window, sorted(temporaries), place)}"
+
+
+def _temporary_label(one: Temporary, memories: _Memories) -> str:
+    return str(
+        (one.size // memories.unit, one.phases, memories.aligned(one.alignment), memories.allowed(one.pools))
     )
-    return f"operator {(operator.type, operator.cost, operator.window, temporaries, place)}"

@@ -115,12 +115,16 @@ def judged(posed: Posed, answer: Answer, cancel: threading.Event = NEVER) -> Jud
 
     Raises StoppedError soon after `cancel` is set while a proof is checked.
     """
+    # Who found places, and how fast, is no claim about them.
+    places = replace(answer.plan, solver=None, version=None, seconds=0.0, work=0)
+    if is_bare(places):
+        _require_valid(judge(posed.document, places))
+        full = complete(posed, places)
+        if answer.plan.solver is not None:
+            full = replace(full, solver=answer.plan.solver, version=answer.plan.version)
+        answer = replace(answer, plan=full)
     verdict = judge(posed.document, answer.plan)
     _require_valid(verdict)
-    if is_bare(answer.plan):
-        answer = replace(answer, plan=complete(posed, answer.plan))
-        verdict = judge(posed.document, answer.plan)
-        _require_valid(verdict)
     plan, proof_bound, checked = answer.plan, 0, None
     if plan.status not in (*PLANNED, Status.INFEASIBLE):
         raise InputError.single("no_plan", "plan", f"there is no plan in it: the status is {plan.status}")

@@ -3,10 +3,13 @@
 What a document, a plan or another library says is judged before any of it is written.
 """
 
+import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from datetime import date as calendar_date
 from itertools import pairwise
 from typing import Final, Literal, TypeVar
@@ -45,6 +48,14 @@ from memstow.planner.reading.sections import Findings
 
 _Holder = TypeVar("_Holder")
 _UNCLEAR: Final = frozenset(("unknown", "none", "noassertion", "tbd", "other", "n-a", "unlicensed"))
+_NAME: Final = r"(?!(?:AND|OR|WITH)\b)[A-Za-z0-9.-]+\+?"
+_ONE: Final = f"(?:{_NAME}(?: WITH {_NAME})?|_)"
+_NAMES: Final = f"{_ONE}(?: (?:AND|OR) {_ONE})*"
+"""Of SPDX, with `_` for what is in parentheses."""
+_EXPRESSION: Final = re.compile(_NAMES)
+_IN_PARENTHESES: Final = re.compile(rf"(?<![^ (])\({_NAMES}\)(?![^ )])")
+_CLOCKS_DIFFER: Final = timedelta(days=366)
+"""The clock of no machine that makes records is further ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +133,24 @@ def _slack(entry: Posed, live: int | None, record: Judged | None) -> float | Non
 
 
 def _require_licence(licence: str) -> None:
-    if licence.strip().lower() in _UNCLEAR or not licence.strip():
-        message = "name the licence under which it may be passed on, as SPDX does: CC0-1.0, Apache-2.0"
+    inner, expression = "", licence
+    while inner != expression:
+        inner, expression = expression, _IN_PARENTHESES.sub("_", expression)
+    if licence.lower() in _UNCLEAR or not _EXPRESSION.fullmatch(expression):
+        message = "name the licence under which it may be passed on, as SPDX does: CC0-1.0, MIT OR Apache-2.0"
         raise refused("licence", "licence", f"{licence!r} is no clear licence; {message}")
 
 
 def _require_date(text: str) -> None:
     try:
-        is_right = calendar_date.fromisoformat(text).isoformat() == text
+        date = calendar_date.fromisoformat(text)
     except ValueError:
-        is_right = False
-    if not is_right:
+        date = None
+    if date is None or date.isoformat() != text:
         raise refused("date", "date", f"{text!r} is no date such as 2026-01-31")
+    # No record is dated before the last: after one of the year 9999 there would be no other.
+    if date > datetime.now(UTC).date() + _CLOCKS_DIFFER:
+        raise refused("date", "date", f"{text} is more than a year from now")
 
 
 def _event(record: Judged, credit: Credit, changed: tuple[Change, ...]) -> RecordEvent:
@@ -314,7 +331,7 @@ def examined(
     facts = _facts(entry)
     for name in ("features", "live", "digest", "form"):
         if getattr(instance, name) != getattr(facts, name):
-            faults.append(f"its {name} is another: {getattr(facts, name)}")
+            faults.append(f"its {name} is another: {_in_words(getattr(facts, name))}")
     try:
         _require_licence(instance.licence)
     except InputError as error:
@@ -329,8 +346,13 @@ def examined(
         shown = (record.state, record.best, _slack(entry, facts.live, record))
     for name, true in zip(("state", "best", "slack"), shown, strict=True):
         if getattr(instance, name) != true:
-            faults.append(f"its {name} is not what plan and proof show: {true}")
+            faults.append(f"its {name} is not what plan and proof show: {_in_words(true)}")
     return [*faults, *_faults_of_history(instance)], record
+
+
+def _in_words(value: object) -> str:
+    """What should stand in the metadata, as JSON."""
+    return json.dumps(plain(value))
 
 
 def _faults_of_history(instance: LibraryInstance) -> Iterator[str]:

@@ -128,6 +128,10 @@ def _require_place(folder: Folder, out: Path) -> None:
         raise refused(str(out), "site", "this is no folder")
     if out.is_dir() and not (out / MARKER).is_file() and any(out.iterdir()):
         raise refused(str(out), "site", "it holds something, and no site: name a new or an empty folder")
+    for room in _ROOMS:
+        # What a site no longer has is removed, which is not for files elsewhere.
+        if (out / room).is_symlink():
+            raise refused(str(out / room), "site", "it is a link, and a site has folders of its own")
 
 
 class _Site:
@@ -270,6 +274,8 @@ class _Site:
         """Write a file of the site, unless it is there and the same."""
         self._names.add(path)
         place = self._out / path
+        if place.parent != self._out and place.parent.is_symlink():
+            place.parent.unlink()  # No file is written elsewhere through a link.
         try:
             if place.stat().st_size == len(data) and place.read_bytes() == data:
                 return

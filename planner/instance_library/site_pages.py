@@ -234,7 +234,8 @@ def index_page(
         )
     ]
     if refused:
-        what = "1 entry is" if len(refused) == 1 else f"{count(len(refused))} entries are"
+        entries = _entries(refused)
+        what = "1 entry is" if entries == 1 else f"{count(entries)} entries are"
         body.append(f'<p class="wrong">{what} not shown: <a href="refused.html">what is wrong</a>.</p>')
     body += _list(instances, "id", is_down=False)
     return _page(frame, "index.html", frame.title, body, (data, frame.script))
@@ -355,6 +356,11 @@ def _row(instance: LibraryInstance, pictured: bool) -> str:
     )
 
 
+def _entries(refused: Sequence[tuple[str, str]]) -> int:
+    """How many there are, of which each can have several faults."""
+    return len({name for name, _ in refused})
+
+
 def refused_page(frame: Frame, refused: Sequence[tuple[str, str]]) -> bytes:
     """What of the library is not shown, and why."""
     listed = (
@@ -363,7 +369,7 @@ def refused_page(frame: Frame, refused: Sequence[tuple[str, str]]) -> bytes:
     )
     more = len(refused) - _MOST_REFUSED
     body = [
-        _head("", f"{count(len(refused))} of the library", "not shown.", "wrong", "What is wrong:", ()),
+        _head("", f"{count(_entries(refused))} of the library", "not shown.", "wrong", "What is wrong:", ()),
         '<ul class="refused">',
         *listed,
         "</ul>",

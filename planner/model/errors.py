@@ -46,6 +46,15 @@ def changing_issues(change: Callable[[Issue], Issue]) -> Iterator[None]:
         raise InputError(map(change, error.issues)) from None
 
 
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Put the name of the file, which is safe to print, before the paths of issues."""
+    with changing_issues(
+        lambda issue: Issue(issue.code, f"{file}: {issue.path}".removesuffix(": $"), issue.message)
+    ):
+        yield
+
+
 def require_kind(value: object, wanted: type, needed: str) -> None:
     """Raise a TypeError that says what is `needed`, such as "plan takes a Problem", if it is none."""
     if not isinstance(value, wanted):

@@ -185,6 +185,7 @@ def run_submit(args: argparse.Namespace) -> int:
         raise InputError.single("no_plan", "PLAN", "name a plan, or the results of a bench: --bench DIR")
     if args.bench is not None:
         return _submit_results(args)
+    from memstow.api.cli.problem_input import naming_file
     from memstow.planner import formats
     from memstow.planner.graph.documents import problem_of
     from memstow.planner.instance_library.folder import LARGEST_FILE, posed_of
@@ -201,7 +202,8 @@ def run_submit(args: argparse.Namespace) -> int:
         with opened(folder) as library:
             name = args.id
             if name is None:
-                digest = formats.read_plan(data, Problem(buffers=())).digest
+                with naming_file(args.plan):
+                    digest = formats.read_plan(data, Problem(buffers=())).digest
                 name = None if digest is None else of_digest(library, digest)
                 if name is None:
                     message = "no instance has the digest that it names; name the instance: --id ID"
@@ -209,7 +211,8 @@ def run_submit(args: argparse.Namespace) -> int:
             if name not in library.instances:
                 raise InputError.single("unknown_instance", "--id", f"there is no instance {plain(name)}")
             entry = posed_of(folder, library.instances[name])
-            plan = formats.read_plan(data, problem_of(entry.document))
+            with naming_file(args.plan):
+                plan = formats.read_plan(data, problem_of(entry.document))
             return name, library.submit(name, Answer(plan, proof), _credit(args), cancel)
 
     try:

@@ -3,9 +3,10 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any, Final
 
 import pytest
@@ -20,6 +21,7 @@ from memstow.planner.model.problem import Problem
 from tests.api.cli.conftest import Cli
 from tests.planner.instance_library.libraries import KNOT, answered, falsify, made, stacked, tree
 
+_MOST: Final = 1 << 16
 TRIVIAL: Final = ("--id", "*-trivial-00", "--work-limit", "1000000", "--date", "2026-01-31")
 
 
@@ -52,6 +54,10 @@ def test_from_a_file_to_a_proven_record(cli: Cli, tmp_path: Path, knot: Path, pl
     ran = cli("library", "submit", library, bare)
     assert ran.code == Exit.USAGE
     assert "--id ID" in ran.err
+    wrong = tmp_path / "wrong.json"
+    wrong.write_bytes(bare.read_bytes().replace(b'"offset": 0', b'"offset": -1'))
+    ran = cli("library", "submit", library, wrong, "--id", "knot-of-17")
+    assert (ran.code, f"{wrong}: $.placements[0].offset" in ran.err) == (Exit.USAGE, True)
     ran = cli("library", "submit", library, bare, "--id", "knot-of-17", "--date", "2026-01-01", "--by", "B")
     assert (ran.code, ran.out) == (Exit.DONE, "knot-of-17: better: value\n")
     ran = cli("library", "submit", library, plan, "--proof", tmp_path / "plan.proof", "--date", "2026-01-02")
@@ -227,6 +233,43 @@ def test_a_server_is_not_trusted(cli: Cli, tmp_path: Path, monkeypatch: pytest.M
         gone = cli("library", "fetch", tmp_path / "third", url, "--time-limit", "5")
         assert gone.code == Exit.USAGE, url
     assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize(
+    ("head", "again"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b" "),
+    ],
+)
+def test_a_server_whose_answer_has_no_end_is_left(
+    cli: Cli, tmp_path: Path, head: bytes, again: bytes
+) -> None:
+    is_over = threading.Event()
+
+    class _Endless(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(_MOST)
+            piece = head + again
+            with suppress(OSError):
+                while not is_over.wait(0.05):
+                    self.request.sendall(piece)
+                    piece = again
+
+    server = ThreadingTCPServer(("127.0.0.1", 0), _Endless)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        ran = cli("library", "fetch", tmp_path / "other", url, "--time-limit", "0.5")
+    finally:
+        is_over.set()
+        server.shutdown()
+        server.server_close()
+    assert ran.code == Exit.USAGE
+    assert "longer than the time limit" in ran.err
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_schemas_describe_what_is_written(cli: Cli, tmp_path: Path) -> None:

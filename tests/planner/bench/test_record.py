@@ -107,6 +107,10 @@ def test_what_is_no_record_is_refused(line: str) -> None:
         ("objective", "bound", 1.5),
         ("work", "steps", "many"),
         (None, "seconds", "x"),
+        (None, "seconds", float("nan")),
+        (None, "cpu_seconds", float("inf")),
+        (None, "seconds", -1.0),
+        (None, "seconds", 1e12),
     ],
 )
 def test_a_value_of_another_type_makes_no_record(part: str | None, name: str, value: object) -> None:

@@ -53,6 +53,12 @@ def disguised(problem: Problem, rng: Random) -> Problem:
         return name_of.get(value, value) if isinstance(value, str) else value
 
     made = changed(document, "")
+    if not any(term == "preference" for term in problem.terms()):
+        for buffer in made["buffers"]:
+            rng.shuffle(buffer.get("pools", []))
+        # Without objective it follows from the pools, and peaks of several have an order.
+        made["objective"] = [name_of.get(term, term) for term in problem.terms()]
+        rng.shuffle(made["pools"])
     for name in (
         "buffers",
         "conflicts",
@@ -94,6 +100,68 @@ def test_names_order_units_and_the_direction_of_time_make_no_difference(seed: in
 def test_nor_do_they_for_larger_problems(seed: int, features: list[str]) -> None:
     problem = mixed(40, seed, features=features)
     assert form_of(problem) == form_of(disguised(problem, Random(seed)))
+
+
+def test_pools_have_no_order_but_for_preference() -> None:
+    pools = (Pool(id="a", capacity=16), Pool(id="b", capacity=16), Pool(id="c", capacity=8))
+    buffers = [
+        Buffer(id=name, size=4, lifetime=life, pools=among)
+        for name, life, among in (("x", (0, 2), ("a",)), ("y", (1, 3), ("b", "c")), ("z", (2, 4), None))
+    ]
+    problem = Problem(buffers=buffers, pools=pools, objective=("peak:a", "max_peak"))
+    same = (
+        replace(problem, pools=(pools[2], pools[0], pools[1])),
+        replace(problem, buffers=(buffers[0], replace(buffers[1], pools=("c", "b")), buffers[2])),
+    )
+    others = (
+        replace(problem, objective=("peak:b", "max_peak")),
+        replace(problem, objective=("max_peak", "peak:a")),
+        replace(problem, buffers=(buffers[0], replace(buffers[1], pools=("a", "c")), buffers[2])),
+        replace(problem, buffers=(buffers[0], replace(buffers[1], pools=("b",)), buffers[2])),
+        replace(problem, pools=(*pools[:2], Pool(id="c", capacity=12))),
+    )
+    for other in (*same, *others):
+        is_one = other in same
+        assert (form_of(problem) == form_of(other)) is is_one
+        assert are_one(problem, other) is is_one
+        prefers = [replace(one, objective=(*one.terms(), "preference")) for one in (problem, other)]
+        assert form_of(prefers[0]) != form_of(prefers[1])
+        assert are_one(*prefers) is False
+
+
+@pytest.mark.parametrize("place", ["tensor", "temporary"])
+def test_nor_have_those_of_a_graph(place: str) -> None:
+    tensors: list[Document] = [{"id": name, "size": 8} for name in "xyz"]
+    operators: list[Document] = [
+        {"id": name, "inputs": [name], "outputs": [out]} for name, out in ("xy", "yz")
+    ]
+    document: Document = {
+        "version": 1,
+        "pools": [{"id": "a"}, {"id": "b"}, {"id": "c", "cost": 3}],
+        "tensors": tensors,
+        "operators": operators,
+        "inputs": ["x"],
+        "outputs": ["z"],
+    }
+    temporary: Document = {"id": "t", "size": 4}
+    operators[0]["temporaries"] = [temporary]
+
+    def among(first: str, second: str, *order: int) -> Graph:
+        tensors[0]["pools"] = [first]
+        (tensors[1] if place == "tensor" else temporary)["pools"] = [second]
+        pools = [document["pools"][number] for number in order]
+        return read_graph(json.dumps({**document, "pools": pools}).encode())
+
+    graph = among("a", "b", 0, 1, 2)
+    for other, is_one in (
+        (among("a", "b", 2, 1, 0), True),
+        (among("b", "a", 0, 1, 2), True),
+        (among("a", "a", 0, 1, 2), False),
+        (among("a", "c", 0, 1, 2), False),
+        (among("c", "b", 0, 1, 2), False),
+    ):
+        assert (form_of(graph) == form_of(other)) is is_one
+        assert are_one(graph, other) is is_one
 
 
 @settings(max_examples=80)

@@ -135,13 +135,34 @@ def test_the_same_under_other_names_is_refused(tmp_path: Path) -> None:
     assert folder.ids() == ["knot"]
 
 
-@pytest.mark.parametrize("licence", ["unknown", "None", " ", "NOASSERTION"])
+@pytest.mark.parametrize(
+    "licence",
+    [
+        *("unknown", "None", " ", "NOASSERTION", "()", "MIT OR", "OR", "MIT AND OR MIT", "(MIT", "MIT)", "_"),
+        *("MIT MIT", "(MIT)MIT", "MIT(MIT)", "MIT WITH", "MIT WITH (MIT)", "(MIT) WITH MIT", "+", "MIT++"),
+    ],
+)
 def test_a_licence_has_to_be_clear(tmp_path: Path, licence: str) -> None:
     with opened(Folder(tmp_path / "lib")) as library, pytest.raises(InputError, match="licence"):
         library.add(about("p", licence=licence), posed(KNOT))
 
 
-@pytest.mark.parametrize("name", ["../p", "/p", "a/b", ".p", "..", "P", "p ", "", "p\x00", "a..b", "x" * 101])
+@pytest.mark.parametrize(
+    "licence",
+    [
+        "MIT",
+        "GPL-2.0-or-later WITH Classpath-exception-2.0 OR (MIT AND (CC0-1.0 OR Zlib)) AND X11",
+        "GPL-2.0+",
+    ],
+)
+def test_a_licence_is_an_expression_of_spdx(tmp_path: Path, licence: str) -> None:
+    with opened(Folder(tmp_path / "lib")) as library:
+        assert library.add(about("p", licence=licence), posed(KNOT)).licence == licence
+
+
+@pytest.mark.parametrize(
+    "name", ["../p", "/p", "a/b", ".p", "..", "P", "p ", "", "p\x00", "a..b", "x" * 101, "index.json"]
+)
 def test_an_id_is_a_plain_name(tmp_path: Path, name: str) -> None:
     with opened(Folder(tmp_path / "lib")) as library, pytest.raises(InputError):
         library.add(about(name), posed(KNOT))
@@ -195,6 +216,18 @@ def test_a_record_becomes_better_and_never_worse(tmp_path: Path) -> None:
     assert (proven.best[0].bound, proven.best[0].shown_by, proven.state) == (21, "proof", "proven")
     assert submit(folder, best) == ()
     assert [event.values for event in proven.history] == [(47,), (21,), (21,)]
+    assert faults(folder) == {}
+
+
+def test_who_found_places_and_nothing_else_is_kept(tmp_path: Path) -> None:
+    folder = unsolved(tmp_path)
+    plan = replace(stacked(KNOT), solver="mine", version="2.0", seconds=0.25)
+    assert submit(folder, Answer(plan)) == ("value",)
+    instance = instance_of(folder, "knot")
+    event, buffers = instance.history[-1], KNOT.buffers
+    assert (event.solver, event.version) == ("mine", "2.0")
+    assert instance.best[0].value == sum(buffer.size for buffer in buffers)
+    assert instance.best[0].bound == 20
     assert faults(folder) == {}
 
 
@@ -320,6 +353,8 @@ def test_a_record_is_not_dated_before_the_last(tmp_path: Path) -> None:
     for wrong in ("yesterday", "2026-02-30", "2026-1-1", "20260101"):
         with pytest.raises(InputError, match="date"):
             submit(folder, answered(KNOT), Credit("B", wrong))
+    with pytest.raises(InputError, match="more than a year from now"):
+        submit(folder, answered(KNOT), Credit("B", "9999-12-31"))
 
 
 # Lies in the folder.
@@ -331,7 +366,7 @@ def better_value(document: Document) -> None:
 
 
 LIES: dict[str, Callable[[Document], None]] = {
-    "its best is not": better_value,
+    'its best is not what plan and proof show: [{"term": "peak", "value": 21, ': better_value,
     "its state is not": lambda document: document.update(state="open"),
     "its slack is not": lambda document: document.update(slack=0.5),
     "its features is another": lambda document: document["features"].update(buffers=3),
@@ -340,6 +375,7 @@ LIES: dict[str, Callable[[Document], None]] = {
     "its form is another": lambda document: document.update(form="0" * 64),
     "the last of its history": lambda document: document["history"][-1].update(values=[99], bounds=[9]),
     "a bound above its value": lambda document: document["history"][-1].update(bounds=[99]),
+    "more than a year from now": lambda document: document["history"][-1].update(date="9999-12-31"),
     "a wrong date": lambda document: document["history"][-1].update(date="2026-02-31"),
     "a plan and no history": lambda document: document.update(history=[]),
     "its id is p9": lambda document: document.update(id="p9"),
@@ -388,6 +424,24 @@ def test_what_is_no_json_or_has_nan_is_shown(tmp_path: Path) -> None:
     assert "not a finite number" in faults(folder)["p0"][0]
     path.write_text(text.replace('"id"', '"id": "p0", "id"', 1))
     assert "more than once" in faults(folder)["p0"][0]
+    with pytest.raises(InputError, match=r"^p0/instance\.json: \$\.id: "), opened(folder):
+        pass
+    path.write_text(text)
+    swap(folder, "p0", "plan.json", b"[" * 10_000)
+    assert faults(folder)["p0"][0].startswith("p0/plan.json: ")
+
+
+def test_a_folder_where_a_file_should_be_is_one_fault_of_its_own(tmp_path: Path) -> None:
+    folder = made(tmp_path / "lib")
+    for name in ("plan.json", "instance.json"):
+        (folder.path / "p0" / name).unlink()
+        (folder.path / "p0" / name).mkdir()
+        wrong = faults(folder)
+        assert wrong["p0"] == [f"p0/{name}: this is no plain file"]
+        assert "p1" not in wrong
+    (folder.path / "index.json").unlink()
+    (folder.path / "index.json").mkdir()
+    assert "index.json: this is no plain file" in faults(folder)[""]
 
 
 def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:

@@ -297,7 +297,11 @@ def _never_open(document: Document) -> None:
     document["state"] = "proven" if document["state"] != "proven" else "open"
 
 
-@pytest.mark.parametrize("change", [_worse_value, _other_id, _never_open])
+def _two_lies(document: Document) -> None:
+    document.update(live=1, digest="0" * 64)
+
+
+@pytest.mark.parametrize("change", [_worse_value, _other_id, _never_open, _two_lies])
 def test_a_lie_is_shown_as_text_and_never_as_a_record(tmp_path: Path, change: object) -> None:
     assert callable(change)
     folder, out = made(tmp_path / "lib", 2), tmp_path / "out"
@@ -305,9 +309,10 @@ def test_a_lie_is_shown_as_text_and_never_as_a_record(tmp_path: Path, change: ob
     site(folder, out)
     falsify(folder, "p1", change)
     built = site(folder, out)
-    assert [name for name, _ in built.refused] == ["p1"]
+    assert {name for name, _ in built.refused} == {"p1"}
     _nothing_of("p1", out)
     assert "1 entry is not shown" in Tags((out / "index.html").read_bytes()).text
+    assert "1 of the library not shown" in Tags((out / "refused.html").read_bytes()).text
     (folder.path / "p1" / "instance.json").write_bytes(right)
     assert site(folder, out).refused == []
     assert not (out / "refused.html").exists()
@@ -409,6 +414,27 @@ def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             site(folder, out)
     assert tree(tmp_path) == before
+
+
+def test_nothing_is_removed_or_written_through_a_link_in_an_older_site(tmp_path: Path) -> None:
+    folder, out, elsewhere = made(tmp_path / "lib", 1), tmp_path / "out", tmp_path / "elsewhere"
+    site(folder, out)
+    (elsewhere / "p0").mkdir(parents=True)
+    (elsewhere / "p0" / "plan.json").write_text("precious")
+    before = tree(elsewhere)
+    (out / "library" / "p0").rename(tmp_path / "moved")
+    (out / "library" / "p0").symlink_to(elsewhere / "p0")
+    assert site(folder, out).is_done
+    assert tree(elsewhere) == before
+    assert {"library/p0/plan.json", "library/p0/problem.json"} <= tree(out).keys()
+    (out / "made").rename(tmp_path / "made")
+    (out / "made").symlink_to(elsewhere)
+    with pytest.raises(InputError, match="it is a link"):
+        site(folder, out)
+    assert tree(elsewhere) == before
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    (tmp_path / "new").mkdir()
+    assert site(folder, tmp_path / "link").is_done
 
 
 def test_the_feed_is_atom_whose_entries_keep_their_ids(tmp_path: Path) -> None:
