@@ -956,7 +956,9 @@ class KeptSets {
     }
 
     void add(Number number, const State& state) {
-        if (slots_.size() >= kNone - 1) not_checked("the proof keeps too many sets");
+        constexpr std::size_t kMostWords = std::size_t{1} << 27;  // a gigabyte, for proofs of any length
+        if (slots_.size() >= kNone - 1 || bits_.size() >= kMostWords)
+            not_checked("the proof keeps too many sets");
         if (slots_.size() >= heads_.size()) grow();
         Index at = free_;
         if (at == kNone) {

@@ -383,15 +383,16 @@ class Folder:
 _LINKS: Final = (errno.ELOOP, errno.ENOTDIR)
 
 
-def _write_new(path: Path, data: bytes) -> None:
+def _write_new(path: Path, data: bytes, *, synced: bool = True) -> None:
     with open(path, "xb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        if synced:
+            file.flush()
+            os.fsync(file.fileno())
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file in one step: readers see the one before or this."""
+def replace_file(path: Path, data: bytes, *, synced: bool = True) -> None:
+    """Write a file in one step: readers see the one before or this; a synced one also after a power cut."""
     with draft_of(str(path)) as draft:
-        _write_new(Path(draft), data)
+        _write_new(Path(draft), data, synced=synced)
         os.replace(draft, path)

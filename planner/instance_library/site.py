@@ -281,7 +281,8 @@ class _Site:
                 return
         except OSError:
             place.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(place, data)
+        # Thousands of files, each of which is compared and written again where a power cut has spoiled it.
+        replace_file(place, data, synced=False)
 
     def _tidy(self) -> None:
         """Remove what an older site had more."""
