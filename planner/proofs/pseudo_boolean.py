@@ -20,7 +20,8 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Range, end_of
 from memstow.planner.model.records import record
 from memstow.planner.proofs.proof_file import draft_of
-from memstow.planner.proofs.prove import Space, begins_with_peak, conflicts_of, moments_of, read_provable
+from memstow.planner.proofs.prove import begins_with_peak, read_provable
+from memstow.planner.proofs.questions import Space, conflicts_of, moments_of
 from memstow.solvers.core import Budget
 
 MOST_PLACES: Final = 100_000
