@@ -6,6 +6,7 @@
 // Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. What it does not
 // know in a problem it refuses. It keeps the problem, the cores and limits of a proof and those lemmas that
 // it has not forgotten, nothing else.
+#include <bit>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -20,6 +21,15 @@ namespace {
 using namespace checker;
 
 using Index = std::uint32_t;  // of a buffer, in the order of the problem
+
+// Some of the buffers, a bit for each.
+using Bits = std::vector<std::uint64_t>;
+
+bool has(const Bits& some, Index i) { return ((some[i / 64] >> (i % 64)) & 1) != 0; }
+void put(Bits& some, Index i, bool in) {
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    some[i / 64] = in ? some[i / 64] | bit : some[i / 64] & ~bit;
+}
 
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
@@ -90,6 +100,7 @@ class Problem {
         read_costs(document);
         find_units();
         if (pools.size() == 1) lay_space(kLimit);
+        forget_conflicts();
     }
     Problem(const Problem&) = delete;
 
@@ -138,6 +149,7 @@ class Problem {
     void keep_apart(const std::vector<Index>& pairs) {
         apart_.clear();
         for (const Index k : pairs) apart_.insert(key(open_pairs[k].first, open_pairs[k].second));
+        forget_conflicts();
     }
 
     // The largest height that says something.
@@ -229,6 +241,17 @@ class Problem {
         return meet(i, j) && (in_place_.empty() || !may_tie(i, j));
     }
 
+    // All that conflict with this one; until somebody asks for another. Up to 64 MiB are kept.
+    const Bits& conflicts_of(Index i) {
+        if (!rows_[i].empty()) return rows_[i];
+        const std::size_t words = (buffers.size() + 63) / 64;
+        if (kept_words_ > std::size_t{8} << 20) forget_conflicts();
+        kept_words_ += words;
+        rows_[i].resize(words);
+        for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, conflict(i, k));
+        return rows_[i];
+    }
+
     // Whether no two of these can be anything but in conflict: all are live at one time, and nothing is
     // exempt.
     bool all_conflict(const std::vector<Index>& some) const {
@@ -255,8 +278,8 @@ class Problem {
         const Buffer& one = buffers[i];
         if (one.pin) return *one.pin >= from && pin_stands(one) ? one.pin : std::nullopt;
         for (Bytes at = std::max(from, Bytes{0});;) {
-            const Bytes rest = (at % one.modulus + one.modulus - one.residue) % one.modulus;
-            const Bytes up = rest == 0 ? 0 : one.modulus - rest;
+            const Bytes rest = at % one.modulus;
+            const Bytes up = one.residue - rest + (rest > one.residue ? one.modulus : 0);
             if (at > kLimit - one.size || up > kLimit - one.size - at) return std::nullopt;
             at += up;
             const auto next = std::upper_bound(one.barred->begin(), one.barred->end(), at,
@@ -272,7 +295,8 @@ class Problem {
         if (one.pin) return *one.pin <= to && pin_stands(one) ? one.pin : std::nullopt;
         for (Bytes at = std::min(to, kLimit - one.size);;) {
             if (at < 0) return std::nullopt;
-            const Bytes down = (at % one.modulus + one.modulus - one.residue) % one.modulus;
+            const Bytes rest = at % one.modulus;
+            const Bytes down = rest - one.residue + (rest < one.residue ? one.modulus : 0);
             if (down > at) return std::nullopt;
             at -= down;
             const auto after = std::lower_bound(one.barred->begin(), one.barred->end(), at + one.size,
@@ -292,6 +316,11 @@ class Problem {
     }
 
   private:
+    void forget_conflicts() {
+        rows_.assign(buffers.size(), {});
+        kept_words_ = 0;
+    }
+
     static Bytes sum(Bytes a, Bytes b) {
         if (a > kLimit - b) not_checked("the pools have more than 2^62 addresses");
         return a + b;
@@ -615,6 +644,8 @@ class Problem {
     Bytes base_ = 0;
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
     std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_, apart_;
+    std::vector<Bits> rows_;  // by buffer: all that conflict with it, or nothing
+    std::size_t kept_words_ = 0;
     std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
 };
 
@@ -675,11 +706,18 @@ Plan checked_plan(const Problem& problem, const Json& document) {
     const auto share = [&](Index i, Index j) {
         return pools[i] == pools[j] && problem.overlap(i, j, *offsets[j] - *offsets[i]);
     };
-    for (Index i = 0; i < count; ++i) {
-        for (Index j = 0; j < i; ++j) {
+    std::vector<Index> up(count);
+    std::iota(up.begin(), up.end(), 0);
+    std::sort(up.begin(), up.end(), [&](Index i, Index j) { return offsets[i] < offsets[j]; });
+    for (auto one = up.begin(); one != up.end(); ++one) {
+        const Index i = *one;
+        for (auto other = std::next(one); other != up.end(); ++other) {
+            const Index j = *other;
+            if (*offsets[j] >= *offsets[i] + problem.buffers[i].size) break;
             if (!share(i, j) || !problem.meet(i, j)) continue;
             if (*offsets[i] == *offsets[j] && problem.may_tie(i, j)) continue;
-            wrong("'" + problem.buffers[i].id + "' and '" + problem.buffers[j].id + "' overlap");
+            wrong("'" + problem.buffers[std::max(i, j)].id + "' and '" + problem.buffers[std::min(i, j)].id +
+                  "' overlap");
         }
     }
     cost = problem.fixed_cost;
@@ -690,57 +728,75 @@ Plan checked_plan(const Problem& problem, const Json& document) {
 // ---------------------------------------------------------------------------------------------------------------
 // The proof
 
-struct Bound {
-    Index item;
+struct Offsets {
     Bytes low, high;
 };
+
+using Ranges = std::vector<std::pair<Index, Offsets>>;
 
 // Some buffers, each with the least and the greatest offset that it may have. Dead once a range is empty.
 class Context {
   public:
-    explicit Context(const Problem& problem) : problem_(problem), slot_(problem.buffers.size(), kNone) {}
+    explicit Context(const Problem& problem)
+        : problem_(problem), ranges_(problem.buffers.size()), in_((problem.buffers.size() + 63) / 64) {}
 
     void clear() {
-        for (const Bound& one : bounds) slot_[one.item] = kNone;
-        bounds.clear();
+        for (const Index item : items) put(in_, item, false);
+        items.clear();
+        keep();
         dead = false;
     }
 
     void add(Index item, Bytes low, Bytes high) {
-        slot_[item] = static_cast<Index>(bounds.size());
-        bounds.push_back({item, -1, std::numeric_limits<Bytes>::max()});
+        items.push_back(item);
+        put(in_, item, true);
+        ranges_[item] = {-1, std::numeric_limits<Bytes>::max()};
         narrow(item, low, high);
     }
 
     // Where that is more than what is known.
     void narrow(Index item, Bytes low, Bytes high) {
         if (dead) return;
-        Bound& one = (*this)[item];
+        Offsets& one = ranges_[item];
+        if (low <= one.low && high >= one.high) return;
         const auto least = low <= one.low ? std::optional(one.low) : problem_.at_or_above(item, low);
         const auto most = high >= one.high ? std::optional(one.high) : problem_.at_or_below(item, high);
         dead = !least || !most || *least > *most;
-        if (!dead) one = {item, *least, *most};
+        if (dead) return;
+        changes_.emplace_back(item, one);
+        one = {*least, *most};
     }
     void raise(Index item, Bytes to) { narrow(item, to, kLimit); }
     void lower(Index item, Bytes to) { narrow(item, -1, to); }
 
-    // The ranges that the same buffers had before, none of them empty.
-    void restore(const std::vector<Bound>& before) {
-        bounds = before;
+    // From here on the ranges can be restored.
+    void keep() { changes_.clear(); }
+    void restore() {
+        for (; !changes_.empty(); changes_.pop_back())
+            ranges_[changes_.back().first] = changes_.back().second;
         dead = false;
     }
 
-    bool has(Index item) const { return slot_[item] != kNone; }
-    Bound& operator[](Index item) { return bounds[slot_[item]]; }
-    const Bound& operator[](Index item) const { return bounds[slot_[item]]; }
+    bool has(Index item) const { return ::has(in_, item); }
+    const Offsets& operator[](Index item) const { return ranges_[item]; }
 
-    std::vector<Bound> bounds;
+    // Those of the context that are among these as well.
+    template <typename Take>
+    void among(const Bits& some, Take take) const {
+        for (std::size_t word = 0; word < in_.size(); ++word) {
+            for (std::uint64_t bits = some[word] & in_[word]; bits != 0; bits &= bits - 1)
+                take(static_cast<Index>(64 * word) + static_cast<Index>(std::countr_zero(bits)));
+        }
+    }
+
+    std::vector<Index> items;
     bool dead = false;
 
   private:
-    static constexpr Index kNone = std::numeric_limits<Index>::max();
     const Problem& problem_;
-    std::vector<Index> slot_;
+    std::vector<Offsets> ranges_;  // by buffer
+    Bits in_;
+    Ranges changes_;
 };
 
 // What is proven of layouts: those with a peak of at most `height` cost at least so much.
@@ -774,7 +830,10 @@ struct Shown {
 class Proof {
   public:
     Proof(Problem& problem, const std::array<std::uint8_t, 32>& digest, std::streambuf& file, bool shows)
-        : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {}
+        : problem_(problem), digest_(digest), file_(file), shows_(shows), now_(problem) {
+        if (!shows) return;
+        for (Buffer& one : problem.buffers) one.id = printable(one.id);
+    }
 
     Shown checked() {
         file_.begin("memstow proof 1\n", digest_);
@@ -784,8 +843,8 @@ class Proof {
             if (kind == 1) {
                 lemma();
             } else if (kind == 2) {
-                const Number which = reference();
-                if (shows_) std::cout << "forget lemma " << which << '\n';
+                const auto which = reference();
+                say("forget lemma ", which->first, '\n');
                 lemmas_.erase(which);
             } else if (kind == 3) {
                 conclusion();
@@ -837,16 +896,21 @@ class Proof {
         return static_cast<Index>(value);
     }
 
-    Number reference() {
+    std::unordered_map<Number, Ranges>::const_iterator reference() {
         const Number back = file_.number();
-        if (back == 0 || back > made_ || !lemmas_.contains(made_ - back)) fail("there is no such lemma");
-        return made_ - back;
+        const auto which = back == 0 || back > made_ ? lemmas_.end() : lemmas_.find(made_ - back);
+        if (which == lemmas_.end()) fail("there is no such lemma");
+        return which;
     }
 
-    std::string id(Index item) const {
-        return shows_ ? printable(problem_.buffers[item].id) : problem_.buffers[item].id;
-    }
+    const std::string& id(Index item) const { return problem_.buffers[item].id; }
     Bytes size(Index item) const { return problem_.buffers[item].size; }
+
+    // The steps in words, where they are to be printed.
+    template <typename... Part>
+    void say(const Part&... words) const {
+        if (shows_) (std::cout << ... << words);
+    }
 
     void lemma() {
         now_.clear();
@@ -857,37 +921,39 @@ class Proof {
             now_.add(one, low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
-        saved_ = now_.bounds;
-        if (shows_) {
-            std::cout << "lemma " << made_ << ": no layout of";
-            for (const Bound& one : saved_)
-                std::cout << "  " << id(one.item) << " in " << one.low << ".." << one.high;
-            std::cout << '\n';
-        }
+        now_.keep();
+        say("lemma ", made_, ": no layout of");
+        for (const Index k : now_.items) say("  ", id(k), " in ", now_[k].low, "..", now_[k].high);
+        say('\n');
         justify();
-        lemmas_.emplace(made_++, saved_);
+        now_.restore();
+        Ranges& stated = lemmas_[made_++];
+        stated.reserve(now_.items.size());
+        for (const Index k : now_.items) stated.emplace_back(k, now_[k]);
     }
 
     // The rule of a lemma, and a derivation for each of its cases.
     void justify() {
         const Number rule = file_.number();
-        if (rule == 0) return derive("  because");
-        if (rule == 1 || rule == 2) {
+        if (rule == 0) {
+            say("  because");
+            derive();
+        } else if (rule == 1 || rule == 2) {
             const Index one = item();
             split(one, file_.amount(), rule == 1);
         } else if (rule == 3) {
             const Index one = item(), other = item();
             if (!problem_.conflict(one, other)) fail("an order of two that do not conflict");
-            for (const auto& [lower, upper] : {std::pair(one, other), std::pair(other, one)}) {
-                now_.restore(saved_);
-                put_below(lower, upper);
-                derive("  if " + id(lower) + " is below " + id(upper));
-            }
+            put_below(one, other);
+            derive();
+            now_.restore();
+            put_below(other, one);
+            derive();
         } else if (rule == 4) {
             const Index one = item(), other = item();
             check_twins(one, other);
             put_below(one, other);
-            derive("  if " + id(one) + " is below its twin " + id(other));
+            derive();
         } else {
             fail("an unknown rule, " + std::to_string(rule));
         }
@@ -899,28 +965,31 @@ class Proof {
         const std::vector<Index> group = moving_with(one);
         require_place(group, one, at);
         low ? now_.lower(one, at) : now_.raise(one, at);
-        derive("  if " + id(one) + " is at " + (low ? "most at " : "least at ") + std::to_string(at));
-        now_.restore(saved_);
+        say("  if ", id(one), " is at ", low ? "most at " : "least at ", at);
+        derive();
+        now_.restore();
         // Some layout has it, or what moves with it, right on top of another, or under it.
         std::optional<Bytes> next;
         for (const Index k : group) {
             const Bytes by = problem_.distance(one, k);
-            for (const Bound& other : saved_) {
-                if (!problem_.conflict(k, other.item)) continue;
-                const Bytes first = low ? other.low + size(other.item) : other.high - size(k);
-                const Bytes last = low ? other.high + size(other.item) : other.low - size(k);
-                const auto farthest = group.size() > 1 ? std::optional(last) : allowed(k, last, low);
-                if (farthest && (low ? *farthest <= at + by : *farthest >= at + by)) continue;
-                const auto nearest = allowed(k, first, low);
-                if (nearest && (!next || (low ? *nearest - by < *next : *nearest - by > *next)))
-                    next = *nearest - by;
-            }
+            // Where it is at `at` or before: `next` is beyond, so up(x) <= at is x <= down(at).
+            const auto last = group.size() > 1 ? std::optional(at + by) : allowed(k, at, !low);
+            std::optional<Bytes> nearest;
+            now_.among(problem_.conflicts_of(k), [&](Index j) {
+                const Bytes first = low ? now_[j].low + size(j) : now_[j].high - size(k);
+                const Bytes farthest = low ? now_[j].high + size(j) : now_[j].low - size(k);
+                if (last && (low ? farthest <= *last : farthest >= *last)) return;
+                if (!nearest || (low ? first < *nearest : first > *nearest)) nearest = first;
+            });
+            if (nearest) nearest = allowed(k, *nearest, low);
+            if (nearest && (!next || (low ? *nearest - by < *next : *nearest - by > *next)))
+                next = *nearest - by;
         }
         if (!next) now_.dead = true;
         if (next && low) now_.raise(one, std::max(*next, at + 1));
         if (next && !low) now_.lower(one, std::min(*next, at - 1));
-        derive("  if " + id(one) +
-               (low ? " is above that, on top of another" : " is below that, under another"));
+        say("  if ", id(one), low ? " is above that, on top of another" : " is below that, under another");
+        derive();
     }
 
     std::optional<Bytes> allowed(Index item, Bytes from, bool up) const {
@@ -947,6 +1016,7 @@ class Proof {
     }
 
     void put_below(Index lower, Index upper) {
+        say("  if ", id(lower), " is below ", id(upper));
         const Bytes top = now_[upper].high, bottom = now_[lower].low;
         now_.lower(lower, top - size(lower));
         now_.raise(upper, bottom + size(lower));
@@ -959,9 +1029,9 @@ class Proof {
         if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
             a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
             fail("twins that are not alike");
-        for (const Bound& third : now_.bounds) {
-            if (third.item == one || third.item == other) continue;
-            if (problem_.conflict(one, third.item) != problem_.conflict(other, third.item))
+        for (const Index third : now_.items) {
+            if (third == one || third == other) continue;
+            if (problem_.conflict(one, third) != problem_.conflict(other, third))
                 fail("twins whose conflicts differ");
         }
     }
@@ -969,22 +1039,20 @@ class Proof {
     // What must hold of the others, wherever this one is in its range.
     void push(Index from) {
         if (now_.dead) return;
-        const Bound by = now_[from];
-        for (const Bound& other : now_.bounds) {
-            if (!problem_.conflict(from, other.item)) continue;
-            const Index k = other.item;
-            const bool above = other.low + size(k) > by.high;  // it cannot end at or below the other
-            const bool below = by.low + size(from) > other.high;
+        const Offsets by = now_[from];
+        now_.among(problem_.conflicts_of(from), [&](Index k) {
+            const bool above = now_[k].low + size(k) > by.high;  // it cannot end at or below the other
+            const bool below = by.low + size(from) > now_[k].high;
             if (above) now_.raise(k, by.low + size(from));
             if (below) now_.lower(k, by.high - size(k));
-        }
+        });
     }
 
     // Those of its group, by their distances.
     void follow(Index from) {
         if (problem_.group_of(from).empty()) fail("'" + id(from) + "' is in no group");
         if (now_.dead) return;
-        const Bound by = now_[from];
+        const Offsets by = now_[from];
         for (const Index k : problem_.group_of(from)) {
             if (!now_.has(k)) continue;
             now_.raise(k, by.low + problem_.distance(from, k));
@@ -993,25 +1061,25 @@ class Proof {
     }
 
     // Pushes, and what closes the case.
-    void derive(const std::string& when) {
-        if (shows_) std::cout << when << ':';
+    void derive() {
+        say(':');
         for (;;) {
             const Number kind = file_.number();
             if (kind == 1 || kind == 5) {
                 const Index from = item();
-                if (shows_) std::cout << (kind == 1 ? " push " : " follow ") << id(from) << ',';
+                say(kind == 1 ? " push " : " follow ", id(from), ',');
                 kind == 1 ? push(from) : follow(from);
                 continue;
             }
             if (kind == 2) {
                 if (!now_.dead) fail("no range is empty");
-                if (shows_) std::cout << " a range is empty\n";
+                say(" a range is empty\n");
             } else if (kind == 3) {
                 overfull();
             } else if (kind == 4) {
-                const Number which = reference();
-                if (shows_) std::cout << " lemma " << which << '\n';
-                check_within(lemmas_.at(which));
+                const auto which = reference();
+                say(" lemma ", which->first, '\n');
+                check_within(which->second);
             } else {
                 fail("an unknown part of a derivation, " + std::to_string(kind));
             }
@@ -1019,13 +1087,12 @@ class Proof {
         }
     }
 
-    void check_within(const std::vector<Bound>& stated) const {
+    void check_within(const Ranges& stated) const {
         if (now_.dead) return;
-        for (const Bound& one : stated) {
-            if (!now_.has(one.item))
-                fail("the lemma is about '" + id(one.item) + "', which is not in question here");
-            if (now_[one.item].low < one.low || now_[one.item].high > one.high)
-                fail("the lemma says less: '" + id(one.item) + "' may be elsewhere");
+        for (const auto& [one, range] : stated) {
+            if (!now_.has(one)) fail("the lemma is about '" + id(one) + "', which is not in question here");
+            if (now_[one].low < range.low || now_[one].high > range.high)
+                fail("the lemma says less: '" + id(one) + "' may be elsewhere");
         }
     }
 
@@ -1033,24 +1100,24 @@ class Proof {
     void overfull() {
         const Bytes begin = file_.amount(), end = file_.amount();
         std::vector<Index> some;
-        Bytes grid = 0;
+        some.reserve(64);
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
             some.push_back(static_cast<Index>(number));
             if (!now_.has(some.back())) fail("'" + id(some.back()) + "' is not in question here");
         });
-        if (shows_) {
-            std::cout << " overfull from " << begin << " to " << end << ':';
-            for (const Index one : some) std::cout << ' ' << id(one);
-            std::cout << '\n';
-        }
+        say(" overfull from ", begin, " to ", end, ':');
+        for (const Index one : some) say(' ', id(one));
+        say('\n');
         if (now_.dead) return;
         if (begin > end) fail("a stretch that ends before it begins");
         if (!problem_.all_conflict(some)) fail("two that do not conflict are in one stretch");
         const Buffer& first = problem_.buffers[some[0]];
+        Bytes grid = first.modulus;
         for (const Index one : some) {
             if (now_[one].low < begin || now_[one].high + size(one) > end)
                 fail("'" + id(one) + "' may be elsewhere");
             const Buffer& buffer = problem_.buffers[one];
+            if (buffer.modulus == grid && buffer.residue == first.residue) continue;
             grid = std::gcd(grid, std::gcd(buffer.modulus, std::max(buffer.residue, first.residue) -
                                                                std::min(buffer.residue, first.residue)));
         }
@@ -1070,7 +1137,7 @@ class Proof {
         for (const Index one : some) {
             if (room < size(one)) return;
             room -= size(one);
-            spared.push_back((grid - size(one) % grid) % grid);
+            if (size(one) % grid != 0) spared.push_back(grid - size(one) % grid);
         }
         std::sort(spared.begin(), spared.end());
         for (std::size_t k = 0; k + gaps < spared.size(); ++k) {
@@ -1086,7 +1153,7 @@ class Proof {
         within_.clear();
         height_ = file_.amount();
         problem_.lay_space(*height_);
-        if (shows_) std::cout << "addresses of all pools end at " << problem_.end << '\n';
+        say("addresses of all pools end at ", problem_.end, '\n');
     }
 
     // The same, where some units may be in some of their pools alone.
@@ -1100,11 +1167,9 @@ class Proof {
             std::vector<Index> places;
             file_.ascending(problem_.pools.size(), "pool",
                             [&](Number pool) { places.push_back(place_of(unit, pool)); });
-            if (shows_) {
-                std::cout << id(static_cast<Index>(one)) << " is within";
-                for (const Index place : places) std::cout << ' ' << pool_at(unit, place);
-                std::cout << '\n';
-            }
+            say(id(static_cast<Index>(one)), " is within");
+            for (const Index place : places) say(' ', pool_at(unit, place));
+            say('\n');
             if (!within_.emplace(unit, std::move(places)).second) fail("two of one group");
         });
         problem_.lay_space(*height_, within_);
@@ -1149,15 +1214,13 @@ class Proof {
             cells -= cells_below(std::min(range.end, end)) - cells_below(std::min(range.begin, end));
         limit.room = cells / divisor;
         limit.height = *height_;
-        if (shows_) {
-            std::cout << "limit " << limits_.size() << ": " << printable(pool.id) << " has room for ";
-            std::cout << limit.room << ", of which take";
-        }
+        say("limit ", limits_.size(), ": ", printable(pool.id), " has room for ", limit.room,
+            ", of which take");
         for (std::size_t k = 0; k < some.size(); ++k) {
             limit.parts[k].weight = ((size(some[k]) - 1) / grid + 1) / divisor;
-            if (shows_) std::cout << ' ' << id(some[k]) << ' ' << limit.parts[k].weight;
+            say(' ', id(some[k]), ' ', limit.parts[k].weight);
         }
-        if (shows_) std::cout << '\n';
+        say('\n');
         limits_.push_back(std::move(limit));
     }
 
@@ -1176,9 +1239,7 @@ class Proof {
         Bytes least = std::max(least_placement(number, height, floor, 1), floor);
         if (step > 0) least += (step - (least - floor) % step) % step;
         shown_.all.push_back({term, height, least});
-        if (!shows_) return;
-        std::cout << "no layout has a peak of at most " << height << " and a ";
-        std::cout << kTermNames[number] << "below " << least << '\n';
+        say("no layout has a peak of at most ", height, " and a ", kTermNames[number], "below ", least, '\n');
     }
 
     // Of layouts within the node, where units cost at least `floor` in all by themselves.
@@ -1197,10 +1258,8 @@ class Proof {
         Bytes least = Shown::kNone;
         for (const bool is_in : {true, false}) {
             at_node_[unit] = is_in ? std::vector<Index>{place} : rest;
-            if (shows_) {
-                std::cout << std::string(2 * depth, ' ') << "if " << id(static_cast<Index>(buffer)) << " is ";
-                std::cout << (is_in ? "" : "not ") << "in " << pool_at(unit, place) << '\n';
-            }
+            say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
+            say(is_in ? "" : "not ", "in ", pool_at(unit, place), '\n');
             least = std::min(least, least_placement(sort, height, floor + cheapest(sort, unit), depth + 1));
         }
         at_node_[unit] = all;
@@ -1253,9 +1312,7 @@ class Proof {
         file_.ascending(marks_.size(), "pair",
                         [&](Number one) { apart_.push_back(static_cast<Index>(one)); });
         problem_.keep_apart(apart_);
-        for (const Index k : apart_) {
-            if (shows_) std::cout << "from here on apart: " << words_of(k) << '\n';
-        }
+        for (const Index k : apart_) say("from here on apart: ", words_of(k), '\n');
     }
 
     std::string words_of(Index pair) const {
@@ -1266,9 +1323,8 @@ class Proof {
     void cost() {
         const Bytes height = file_.amount(), least = least_cost(height, problem_.fixed_cost, 1);
         shown_.all.push_back({Term::reuse, height, least});
-        if (!shows_) return;
-        std::cout << "no layout has a peak of at most " << height;
-        std::cout << (least < Shown::kNone ? " and costs less than " + std::to_string(least) : "") << '\n';
+        say("no layout has a peak of at most ", height);
+        say(least < Shown::kNone ? " and costs less than " + std::to_string(least) : "", '\n');
     }
 
     // The same of those that pay all that is marked as paid, for `paid` in all, and nothing that is excluded.
@@ -1287,7 +1343,7 @@ class Proof {
             if (at >= rest.size()) fail("a pair that there is not");
             const Index k = rest[at];
             rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
-            if (shows_) std::cout << std::string(2 * depth, ' ') << "if these pay: " << words_of(k) << '\n';
+            say(std::string(2 * depth, ' '), "if these pay: ", words_of(k), '\n');
             marks_[k] = Mark::paid;
             least = std::min(least, least_cost(height, paid + problem_.open_pairs[k].cost, depth + 1));
             marks_[k] = Mark::excluded;
@@ -1329,16 +1385,15 @@ class Proof {
         const Bytes height = file_.amount();
         if (height_ && height != *height_) fail("a conclusion for another height");
         const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
-        if (shows_ && !apart_.empty()) std::cout << "core " << cores_.size() << ": ";
-        if (shows_ && !within_.empty())
-            std::cout << "limit " << limits_.size() << ": " << within_.size() - 1 << " of these: ";
-        if (shows_) std::cout << "no layout has a peak of at most " << height << '\n';
+        if (!apart_.empty()) say("core ", cores_.size(), ": ");
+        if (!within_.empty()) say("limit ", limits_.size(), ": ", within_.size() - 1, " of these: ");
+        say("no layout has a peak of at most ", height, "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
             const bool has_room = height_ == kLimit && problem_.may_leave_the_capacities(i);
             if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
         }
-        derive("  because");
+        derive();
         if (!within_.empty()) {
             Limit limit{{}, static_cast<Bytes>(within_.size()) - 1, height};
             for (const auto& [unit, places] : within_) limit.parts.push_back({unit, places, 1});
@@ -1355,8 +1410,7 @@ class Proof {
     ProofFile file_;
     const bool shows_;
     Context now_;
-    std::vector<Bound> saved_;  // of the lemma at hand, before its cases
-    std::unordered_map<Number, std::vector<Bound>> lemmas_;
+    std::unordered_map<Number, Ranges> lemmas_;
     Number made_ = 0;
     std::optional<Bytes> height_;
     Shown shown_{{{Term::reuse, kLimit, problem_.fixed_cost},

@@ -63,6 +63,16 @@ class Received(NamedTuple):
     values: tuple[int, ...]
 
 
+class Shown(NamedTuple):
+    """What the proof of a solver shows, as the checker says."""
+
+    bounds: tuple[int, ...] = ()
+    """By term: no layout that is within the locks in the terms before has less."""
+    locks: tuple[int, ...] = ()
+    nothing_fits: bool = False
+    refused: str | None = None  # why the proof does not count, for people
+
+
 class Named(Protocol):
     """The problem of a task by name, for a solver that reads no arrays."""
 
@@ -72,8 +82,11 @@ class Named(Protocol):
     def hint(self) -> bytes | None:
         """The plan to start from."""
 
-    def read(self, plan: bytes, solver: str) -> Received | None:
+    def read(self, plan: bytes, solver: str, proof: bytes | None) -> Received | None:
         """A plan of this solver, None for one that only says that there is none; an error for a wrong one."""
+
+    def shown(self, stopped: Callable[[], bool]) -> Shown:
+        """What the last proof that came with a plan shows, as far as it is checked until that is stopped."""
 
     def claim(self, bound: int | None, *, has_plan: bool) -> str | None:
         """What the plans claim beyond this proven bound of the first term, in words."""
@@ -165,6 +178,7 @@ class Outcome:
     bounds: tuple[ModelBound, ...] = ()
     failure: str | None = None  # why the solver ended early, for people
     claim: str | None = None  # what it says that nobody has checked, for people
+    refused: str | None = None  # why its proof does not count, for people
 
     def better_than(self, other: "Outcome | None") -> bool:
         """Whether this layout is better."""

@@ -69,6 +69,20 @@ def stacked(problem, gap=0):
     return Plan(status=Status.FEASIBLE, placements=places)
 """
 """What the modules of tests begin with."""
+PROVING = """
+import tempfile
+from dataclasses import replace
+
+def proven(search, problem, **limits):
+    best = memstow.plan(problem, memstow.Options(**limits))
+    bare = Plan(status=best.status if best.status is Status.INFEASIBLE else Status.FEASIBLE,
+                placements=best.placements)
+    with tempfile.TemporaryDirectory() as folder:
+        assert memstow.prove(search.document, best, folder + "/proof") is not None
+        with open(folder + "/proof", "rb") as file:
+            return bare, file.read()
+"""
+"""What a plug-in has that finds a best plan and proves it."""
 
 
 def plugins_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Plugins:

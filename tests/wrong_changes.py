@@ -32,11 +32,13 @@ _MORE_TESTS: Final = {
     "planner/plain": ("tests/planner/solve",),
     "planner/reduce": ("tests/planner/solve",),
     "planner/backends": ("tests/solvers",),
+    "planner/formulas": ("tests/planner/formats/onnx", "tests/planner/shapes"),
     "planner/judge": ("tests/planner/verify",),
     "planner/verify": ("tests/planner/front", "tests/planner/tiling"),
     "planner/solve": ("tests/planner/place",),
     "solvers": ("tests/planner/solve", "tests/planner/reduce"),
     "api/options.py": ("tests/api/cli",),
+    "api/operations": ("tests/api/cli", "tests/api/http"),
     "api/workers": ("tests/api/http",),
     "api/webhooks.py": ("tests/api/callbacks",),
 }

@@ -73,6 +73,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _report_error(error: Exception) -> int:
     from memstow.planner.model.errors import InputError, MemstowError, RefusedPlanError
+    from memstow.planner.processes.machine import lacks_threads
     from memstow.planner.reading.sections import MOST_REPORTED
 
     match error:
@@ -98,6 +99,11 @@ def _report_error(error: Exception) -> int:
             return Exit.USAGE
         case MemoryError():
             print_error("there is not enough memory for this problem")
+            return Exit.USAGE
+        case RuntimeError() if lacks_threads(error):
+            print_error(
+                "no further thread can be started: the machine, or a limit of this process, allows none"
+            )
             return Exit.USAGE
     if os.environ.get("MEMSTOW_DEBUG"):
         raise error

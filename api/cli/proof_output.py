@@ -3,7 +3,6 @@
 import argparse
 import os
 import threading
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +18,7 @@ from memstow.api.cli.search_arguments import server_of
 from memstow.api.cli.terminal import Interruptible, print_error
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.records import record
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.check import CheckedProof
+    from memstow.planner.proofs.proof_file import Proof
     from memstow.solvers.core import Budget
 
 
@@ -123,10 +124,6 @@ def checked_proof(document: "Problem | Graph", plan: "Plan", data: bytes, path: 
     why = why_not(document) if isinstance(document, Problem) else None
     if why is not None:
         raise _refused(f"{why}; leave it out")
-    return _checked(plan, data, path)
-
-
-def _checked(plan: "Plan", data: bytes, path: str) -> "CheckedProof":
     from memstow.planner.proofs.check import StoppedError, check_proof
 
     try:
@@ -135,16 +132,32 @@ def _checked(plan: "Plan", data: bytes, path: str) -> "CheckedProof":
         raise KeyboardInterrupt from None
 
 
+@record
+class ProvenPlan:
+    """A plan that names its proof, if one was written."""
+
+    plan: "Plan"
+    shown: tuple[str, ...] = ()
+    """What the proofs show, in lines."""
+    interrupted: bool = False
+    """Whether Ctrl-C came meanwhile: then less may be written, and less be shown."""
+
+
 def write_proofs(
     args: argparse.Namespace,
     document: "Problem | Graph",
     plan: "Plan",
     data: bytes,
     options: "Options",
-    began: float,
-) -> "tuple[Plan, list[str]]":
-    """Write the proofs within what is left of the limits; the plan that names its own, and what they show."""
+    left: float,
+    cited: str | None,
+) -> ProvenPlan:
+    """Write the proofs within the limits; of the time `left` seconds remain.
+
+    If one is cited, by its SHA-256, no other is written, whatever the plan names then.
+    """
     from memstow.planner.model.problem import Problem
+    from memstow.planner.proofs.proof_file import draft_of
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
     from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
@@ -153,53 +166,72 @@ def write_proofs(
         most = DEFAULT_WORK if options.work_limit is None else options.work_limit
         budget = Budget(-1.0, work_for_proof(document, most, plan.work))
     else:
-        budget = Budget(max(options.time_limit - (time.monotonic() - began), 0.0), -1)
-    lines = list[str]()
+        budget = Budget(left, -1)
+    lines, interrupted = list[str](), False
     if args.proof is not None:
         why = not_about(document)
         if plan.status in PLANNED and why is not None:
             print_error(f"{plain(args.proof)} is not written: {why}")
-            return plan, lines
-        proof = _run(lambda: prove_within(document, plan, data, args.proof, budget), budget)
+            return ProvenPlan(plan)
+
+        def prove() -> "Proof | None":
+            with draft_of(args.proof) as draft:
+                proof = prove_within(document, plan, data, draft, budget)
+                if proof is not None and cited in (None, proof.sha256):
+                    os.replace(draft, os.path.realpath(args.proof))
+                return proof
+
+        proof, interrupted = _run(prove, budget)
+        if interrupted and cited is not None and (proof is None or proof.sha256 != cited):
+            return ProvenPlan(plan, (), interrupted)
         size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
-        lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size)
+        lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
     if args.pbp is not None and isinstance(document, Problem):
         problem = document
-        refuted = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
+        refuted, late = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
+        interrupted = interrupted or late
         size = "" if refuted is None else _steps(refuted.steps)
-        lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size)
-    return plan, lines
+        lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size, interrupted)
+    return ProvenPlan(plan, tuple(lines), interrupted)
 
 
 def write_received(
-    args: argparse.Namespace, plan: "Plan", data: bytes, proof: bytes | None
-) -> "tuple[Plan, list[str]]":
-    """Write the proof of a service as one about the user's file, once the checker accepts that.
+    args: argparse.Namespace, plan: "Plan", data: bytes, proof: bytes | None, seconds: float | None
+) -> ProvenPlan:
+    """Write the proof of a service or a plug-in as one about the user's file, once the checker accepts that.
 
-    A service has the problem in bytes of its own. The plan that names the proof, and what the proof shows.
+    They have the problem in bytes of their own. The check ends after these seconds, or after one.
     """
-    from memstow.planner.proofs.check import proof_about
+    from memstow.planner.proofs.check import StoppedError, check_proof, proof_about
     from memstow.planner.proofs.proof_file import draft_of
 
     if proof is None:
-        return plan, _shown(plan, args.proof, None, "")
+        return ProvenPlan(plan, tuple(_shown(plan, args.proof, None, "")))
     proof = proof_about(data, proof)
     with ending_signals_held(), draft_of(args.proof) as draft:  # else the draft would stay
         write_out(proof, draft)
-        checked = _checked(plan, data, draft)
+        check = Interruptible(lambda cancel: check_proof(data, plan, draft, cancel, seconds))
+        try:
+            checked = check.run(None)
+        except StoppedError:
+            when = "Ctrl-C" if check.interrupted else "the time limit"
+            print_error(f"{plain(args.proof)} is not written: it was not checked before {when}")
+            return ProvenPlan(plan, (), check.interrupted)
         if not checked.shows:
-            raise _refused(f"memstow-check does not accept what the service sent: {checked.says}")
+            who = "the service" if server_of(args) else "the plug-in"
+            raise _refused(f"memstow-check does not accept what {who} sent: {checked.says}")
         os.replace(draft, os.path.realpath(args.proof))
     plan = replace(plan, proof_sha256=checked.sha256)
-    return plan, _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")
+    shown = _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")
+    return ProvenPlan(plan, tuple(shown), check.interrupted)
 
 
 _Written = TypeVar("_Written")
 
 
-def _run(work: "Callable[[], _Written]", budget: "Budget") -> _Written:
-    """What the work comes to; Ctrl-C ends its budget."""
+def _run(work: "Callable[[], _Written]", budget: "Budget") -> tuple[_Written, bool]:
+    """What the work comes to, and whether Ctrl-C ended its budget."""
     from memstow.planner.solve.portfolio import cancelling
 
     def within(cancel: threading.Event) -> _Written:
@@ -207,18 +239,22 @@ def _run(work: "Callable[[], _Written]", budget: "Budget") -> _Written:
             return work()
 
     with ending_signals_held(budget.cancel):  # else a draft would stay
-        return Interruptible(within).run(None)
+        call = Interruptible(within)
+        return call.run(None), call.interrupted
 
 
 def _steps(count: int) -> str:
     return f"{count:,} {'step' if count == 1 else 'steps'}"
 
 
-def _shown(plan: "Plan", file: str, bounds: tuple[int, ...] | None, size: str) -> list[str]:
+def _shown(
+    plan: "Plan", file: str, bounds: tuple[int, ...] | None, size: str, interrupted: bool = False
+) -> list[str]:
     """What a proof shows, in a line; what it does not show is told at once."""
     path = plain(file)
     if bounds is None:
-        print_error(f"{path} is not written: nothing could be proven within the limits")
+        limits = "before Ctrl-C" if interrupted else "within the limits"
+        print_error(f"{path} is not written: nothing could be proven {limits}")
         return []
     if plan.status is Status.INFEASIBLE:
         return [f"{path} proves that nothing fits ({size})"]

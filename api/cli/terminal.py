@@ -185,10 +185,12 @@ class Interruptible(Generic[Result]):
 
     def run(self, progress: Line | None) -> Result:
         """Run the work and return its result, also after Ctrl-C."""
+        from memstow.planner.processes.machine import start_thread
+
         # A daemon: the second Ctrl-C must not wait for it.
         thread = threading.Thread(target=self._in_thread, name="memstow-solve", daemon=True)
         with self._ctrl_c_cancels():
-            thread.start()
+            start_thread(thread)
             if progress is None:
                 self._done.wait()
             else:

@@ -59,7 +59,7 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
         if proof is None or proof.size > request.most_bytes:
             return nothing
         try:
-            checked = check_proof(request.problem, plan, path, cancel)
+            checked = check_proof(request.problem, plan, path, cancel, request.seconds)
         except StoppedError:
             return nothing
         if not checked.shows:

@@ -24,6 +24,7 @@ from memstow.planner.model.options import Event, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Kind, Problem, choice_count, counts
+from memstow.planner.processes.machine import start_thread
 from memstow.planner.solve import engine
 from memstow.planner.solve.column_plans import found_at_once, plan_columns
 from memstow.planner.solve.one_run import better
@@ -57,7 +58,7 @@ class Publisher:
 
     def start(self) -> None:
         """Start the thread."""
-        threading.Thread(target=self._serve, name="memstow publisher", daemon=True).start()
+        start_thread(threading.Thread(target=self._serve, name="memstow publisher", daemon=True))
 
     def close(self) -> None:
         """Report nothing more. A plan that is being verified right now is not waited for."""
@@ -223,7 +224,7 @@ def _deterministic_attempt(
     """A run that is limited by work, not time: final when it ends in time, and nothing when it does not."""
     cancel = threading.Event()
     timer = threading.Timer(seconds, cancel.set)
-    timer.start()
+    start_thread(timer)
     try:
         plan = engine.plan(problem, options, on_event, cancel)
     finally:

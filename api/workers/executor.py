@@ -13,6 +13,7 @@ from typing import Final, Protocol, TypeVar
 from memstow.api.operations.operations import Operation
 from memstow.api.operations.request_types import SolveUpdate, decode, decode_issues, encode_issues
 from memstow.planner.model.errors import InputError, MemstowError, MissingBackEndError
+from memstow.planner.processes import machine
 from memstow.planner.processes.frames import Message
 
 Q = TypeVar("Q")
@@ -129,10 +130,7 @@ def is_of_server(error: BaseException) -> bool:
 
 def is_of_server_or_run(error: BaseException) -> bool:
     """Whether the server lacks something, or the run has met its memory limit."""
-    if isinstance(error, RuntimeError):
-        # Python has no other sign of too many threads.
-        return "can't start new thread" in str(error)
-    return isinstance(error, OSError) and error.errno in _OF_SERVER_OR_RUN
+    return machine.lacks_threads(error) or (isinstance(error, OSError) and error.errno in _OF_SERVER_OR_RUN)
 
 
 def is_shortage(error: BaseException) -> bool:

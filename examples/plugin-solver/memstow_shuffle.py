@@ -1,7 +1,11 @@
-"""A solver for memstow: places the buffers in random orders, each as low as it fits, and keeps the best."""
+"""A solver for memstow: places the buffers in random orders, each as low as it fits, and keeps the best.
 
-from collections.abc import Iterator
-from itertools import count
+Where that needs no more than what is live at one time, it proves that no plan needs less.
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import count, pairwise
 from random import Random
 
 from memstow import Buffer, Placement, Plan, Problem, Status
@@ -37,12 +41,19 @@ class Shuffle:
         order.sort(key=lambda buffer: -buffer.size)
         best: dict[str, int] | None = None
         least = pool.capacity
+        crowd = _fullest(problem.buffers)
+        live = sum(problem.buffers[index].size for index in crowd)
         for _ in self._rounds(search, len(order) ** 2):
             offsets = _placed(order)
             peak = max((offsets[buffer.id] + buffer.size for buffer in order), default=0)
             if least is None or peak < least or (best is None and peak == least):
                 best, least = offsets, peak
-                search.offer(_plan(pool.id, offsets))
+                is_least = peak > 0 and peak == live
+                search.offer(
+                    _plan(pool.id, offsets), _proof(search.document, peak, crowd) if is_least else None
+                )
+                if is_least:
+                    break
             random.shuffle(order)
         return None if best is None else _plan(pool.id, best)
 
@@ -73,6 +84,33 @@ def _placed(order: list[Buffer]) -> dict[str, int]:
         offsets[buffer.id] = offset
         placed.append(buffer)
     return offsets
+
+
+def _fullest(buffers: Sequence[Buffer]) -> list[int]:
+    """The numbers of the buffers that live at a time when these have the most bytes."""
+    sets = ([i for i, other in enumerate(buffers) if _meet(other, one)] for one in buffers)
+    begins = (
+        [i for i in inside if buffers[i].lifetime[0] <= one.lifetime[0]]
+        for one, inside in zip(buffers, sets, strict=True)
+    )
+    return max(begins, key=lambda inside: sum(buffers[i].size for i in inside), default=[])
+
+
+def _proof(document: bytes, peak: int, crowd: list[int]) -> bytes:
+    """That no peak is less, in the format of docs/proofs.md: the crowd does not fit below it."""
+    gaps = [crowd[0], *(after - before - 1 for before, after in pairwise(crowd))]
+    overfull = [3, 0, peak - 1, len(crowd), *gaps]
+    numbers = [3, peak - 1, *overfull, 0, 1]  # conclude for one byte less; the end, after one step
+    return b"memstow proof 1\n" + sha256(document).digest() + b"".join(map(_leb128, numbers))
+
+
+def _leb128(number: int) -> bytes:
+    """Seven bits a byte, the lowest first, with the top bit in all but the last."""
+    digits = [number & 127]
+    while number := number >> 7:
+        digits[-1] |= 128
+        digits.append(number & 127)
+    return bytes(digits)
 
 
 def _meet(one: Buffer, other: Buffer) -> bool:

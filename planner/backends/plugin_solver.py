@@ -1,10 +1,11 @@
 """A solver of another package as a solver like any other, in a process of its own.
 
 It reads no arrays: the task has the problem by name as well (`Named`). A plan counts once the judge has
-accepted it, what it claims only as far as the judge can check that.
+accepted it, what it claims only as far as the judge or the checker of proofs can check that.
 """
 
 import time
+from collections.abc import Callable
 from typing import Final
 
 from memstow.planner.model.errors import DeclinedError, PlugInError
@@ -15,7 +16,7 @@ from memstow.planner.processes.frames import Message
 from memstow.planner.processes.process import OUT_OF_TIME, Terms
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Listeners, Named, Outcome, Task
+from memstow.solvers.solver import Listeners, ModelBound, Named, Outcome, Proof, Shown, Task
 
 # The plug-in is to return a little earlier than its process is ended, so that its last plan is not lost.
 _MARGIN_SECONDS: Final = 0.1
@@ -60,13 +61,27 @@ class PlugInSolver:
             failure = str(error)
         finally:
             process.close()
+        # A run that was ended has what it wants, or nobody waits for it.
+        stop = _stop_of(budget, is_timed=seconds is not None)
+        shown = Shown() if budget.cancelled else task.named.shown(stop)
+        claim = None
+        if not shown.nothing_fits:
+            has_plan = reader.layout is not None
+            claim = task.named.claim(next(iter(task.lower_bounds), None), has_plan=has_plan)
         return Outcome(
             layout=reader.layout,
             fits=reader.layout is not None,
             values=reader.values,
             solver=self.name,
+            proof=Proof(shown.bounds[0], ()) if shown.bounds else None,
+            misfit=tuple(range(task.instance.item_count)) if shown.nothing_fits else None,
+            bounds=tuple(
+                ModelBound(term, bound, shown.locks[:term], searches=1)
+                for term, bound in enumerate(shown.bounds)
+            )[1:],
             failure=failure,
-            claim=task.named.claim(next(iter(task.lower_bounds), None), has_plan=reader.layout is not None),
+            claim=claim,
+            refused=shown.refused,
         )
 
     def _failure(
@@ -85,6 +100,13 @@ class PlugInSolver:
         if ended == OUT_OF_TIME and is_timed:
             return "it did not return in time, and was ended"
         raise failed(self._plug_in, ended)
+
+
+def _stop_of(budget: Budget, *, is_timed: bool) -> Callable[[], bool]:
+    """When the check of a proof ends: with the run, and in any case some time."""
+    left = (budget.seconds_left or 0.0) if is_timed else _ENDLESS_SECONDS
+    until = time.monotonic() + left
+    return lambda: budget.cancelled or time.monotonic() >= until
 
 
 def _request(task: Task, named: Named, seconds: float | None, memory: int, budget: Budget) -> Message:
@@ -123,7 +145,10 @@ class _Reader:
             if message["kind"] == "ready":
                 return
             raise failed(self._plug_in, "it sent something else than plans")
-        received = self._named.read(data, self._plug_in.name)
+        proof = message.get("proof")
+        if not isinstance(proof, bytes | None):
+            raise failed(self._plug_in, "it sent a proof that is no bytes")
+        received = self._named.read(data, self._plug_in.name, proof)
         if received is None:
             return
         if self.layout is None or received.values < self.values:

@@ -8,7 +8,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Final
 
@@ -237,13 +237,15 @@ def _attempt(problem: Problem, digest: str, task: Task, memory: int, tell: Tell)
     # With a judge of its own: this one remembers the plan of the first run.
     other = Judge(problem, digest)
     options = _options(task.solver, task.seed, memory)
+    proofs: list[bytes] = []
     return _measured(
-        lambda hear: plan_for_judge(problem, options, Callbacks(hear), judge.judge),
+        lambda hear: plan_for_judge(problem, options, Callbacks(hear, on_proof=proofs.append), judge.judge),
         lambda hear: plan_for_judge(problem, options, Callbacks(hear), other.judge),
         lambda plan: judgement_of(problem, plan, judge),
         problem,
         task,
         tell,
+        proofs,
     )
 
 
@@ -269,7 +271,9 @@ def _measured(
     planned: Problem | Graph,
     task: Task,
     tell: Tell,
+    proofs: Sequence[bytes] = (),
 ) -> Message:
+    """Run, repeat and judge it; `proofs` are those that the checker has accepted by then."""
     sender = EventSender(tell)
     stopwatch = Stopwatch()
     try:
@@ -287,8 +291,9 @@ def _measured(
     used = repeat_short_run(stopwatch.usage(), lambda: _repeat(repeat), task.solver.repeat_seconds)
     tell({"kind": "judging"})
     verdict = judgement(plan)
-    checked = checked_by(planned, plan, seconds_for_proof(used.seconds)) if verdict.valid else None
-    return {**outcome(verdict, plan, checked), **used.values(), "error": sender.failure}
+    known = proofs[0] if proofs else None
+    checked = checked_by(planned, plan, seconds_for_proof(used.seconds), known) if verdict.valid else None
+    return {**outcome(verdict, plan, checked, known), **used.values(), "error": sender.failure}
 
 
 def _repeat(run: _Run) -> ResourceUsage | None:

@@ -211,6 +211,8 @@ class _Bundle:
 
     def __init__(self, cluster: Cluster, needs: Needs) -> None:
         self.future: Future[list[Result]] = Future()
+        # For who watches: whether it runs or waits there, only the scheduler knows.
+        self.future.set_running_or_notify_cancel()
         self._cluster = cluster
         self._needs = needs
 

@@ -14,14 +14,16 @@ from typing import Final
 
 from memstow.planner import formats
 from memstow.planner.bench import rivals
-from memstow.planner.bench.judgement import Tell, judgement_of, outcome
+from memstow.planner.bench.judgement import Judgement, Tell, judgement_of, outcome, seconds_for_proof
 from memstow.planner.bench.task import Task
 from memstow.planner.bench.usage import ResourceUsage, repeat_short_run, run_process
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.plugins.interface import LARGEST_PROOF
 from memstow.planner.processes.frames import Message
+from memstow.planner.proofs.check import CheckedProof, StoppedError, check_bytes
 from memstow.planner.reading.json_text import read_bytes
 
 # A program that never stops writing would fill the disk that the results go to.
@@ -36,10 +38,10 @@ _REPORTED: Final = re.compile(
 _UNITS: Final = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 # How some programs say that they found nothing, or not in time, with an exit status that is no success.
 _NOTHING_FOUND: Final = ("NOT_FOUND", "DEADLINE_EXCEEDED")
-# A status without a plan. A proof of the program itself cannot be checked, so it does not count.
+# A status without a plan.
 _WITHOUT_PLAN: Final = {
     Status.UNKNOWN: "it says that it found no plan",
-    Status.INFEASIBLE: "it says that nothing fits, which is not checked",
+    Status.INFEASIBLE: "it says that nothing fits, which is not checked: it has no proof",
 }
 
 
@@ -65,19 +67,57 @@ def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) ->
     plan = _plan_or_failure(code, files)
     if not isinstance(plan, Plan):
         return {**plan, **usage.values()}
+    proof = files.proof()
     usage = replace(usage, reported_seconds=usage.reported_seconds or plan.seconds or None)
     if short:
         usage = repeat_short_run(
             usage, lambda: _repeat(arguments, task.solver.folder, files), task.solver.repeat_seconds
         )
         tell({"kind": "judging"})
+    budget = seconds_for_proof(usage.seconds)
+    measured: Message = {**usage.values(), "work": {}}
+    shown: CheckedProof | None = None
+    refused: str | None = None
     if plan.status in _WITHOUT_PLAN and not plan.placements:
-        return {"status": "unknown", "error": _WITHOUT_PLAN[plan.status], **usage.values()}
+        refused = _WITHOUT_PLAN[plan.status]
+        if plan.status is Status.INFEASIBLE and proof is not None:
+            shown, refused = _shown(problem, Plan(status=Status.INFEASIBLE), proof, budget)
+        if shown is None or not shown.verified:
+            return {"status": "unknown", "error": refused, **usage.values()}
+        return {**outcome(Judgement(valid=True), plan, "proof", proof), **measured}
     layout = Plan(status=Status.FEASIBLE, placements=plan.placements)
     judgement = judgement_of(problem, layout)
     for term in judgement.objective[:1]:
         tell({"kind": "event", "seconds": usage.seconds, "incumbent": term.value})
-    return {**outcome(judgement, layout, None), **usage.values(), "work": {}}
+    if judgement.valid and proof is not None:
+        shown, refused = _shown(problem, layout, proof, budget)
+    if shown is None:
+        return {**outcome(judgement, layout, None), **measured, "error": refused}
+    terms = list(judgement.objective)
+    for place, bound in enumerate(shown.bounds[: len(terms)]):
+        terms[place] = terms[place]._replace(bound=bound)
+    for term in terms[:1]:
+        tell({"kind": "event", "seconds": usage.seconds, "bound": term.bound})
+    is_final = bool(terms) and len(terms) == len(problem.terms())
+    is_final &= all(term.bound == term.value for term in terms)
+    plan = replace(layout, status=Status.OPTIMAL) if is_final else layout
+    judgement = replace(judgement, objective=tuple(terms))
+    return {**outcome(judgement, plan, "proof" if is_final else None, proof), **measured}
+
+
+def _shown(
+    problem: Problem, plan: Plan, proof: bytes, seconds: float
+) -> tuple[CheckedProof | None, str | None]:
+    """What a proof shows that counts, or why it does not."""
+    if len(proof) > LARGEST_PROOF:
+        return None, f"its proof has more than {LARGEST_PROOF:,} bytes"
+    try:
+        checked = check_bytes(formats.write_problem(problem, "json"), plan, proof, seconds=seconds)
+    except StoppedError:
+        return None, "its proof was not checked in time"
+    if not checked.shows:
+        return None, f"its proof does not count: {checked.says}"[:_TAIL]
+    return checked, None
 
 
 def _plan_or_failure(code: int, files: "_RunFiles") -> Plan | Message:
@@ -143,6 +183,7 @@ class _RunFiles:
         self._time_limit = time_limit
         self._folder = folder
         self._output: Path | None = None
+        self._proof: Path | None = None
         self.out = folder / "stdout"
         self.err = folder / "stderr"
 
@@ -158,6 +199,9 @@ class _RunFiles:
                 if place and place in part:
                     self._output = self._folder / f"output.{form}"
                     part = part.replace(place, str(self._output))
+        if "{proof}" in part:
+            self._proof = self._folder / "proof"
+            part = part.replace("{proof}", str(self._proof))
         part = part.replace("{capacity}", str(room(self._problem)))
         return part.replace("{seconds}", f"{self._time_limit:g}")
 
@@ -167,10 +211,19 @@ class _RunFiles:
         written = read_bytes(path) if path.is_file() else b""
         return formats.read_plan(written, self._problem) if written else None
 
+    def proof(self) -> bytes | None:
+        """The proof that it wrote, if any; of one that is too large the beginning."""
+        if self._proof is None or not self._proof.is_file():
+            return None
+        with suppress(OSError), self._proof.open("rb") as file:
+            return file.read(LARGEST_PROOF + 1)
+        return None
+
     def remove_output(self) -> None:
-        """Remove the plan of the run before."""
-        if self._output is not None:
-            self._output.unlink(missing_ok=True)
+        """Remove what the run before has written."""
+        for path in (self._output, self._proof):
+            if path is not None:
+                path.unlink(missing_ok=True)
 
     def complaint(self) -> str:
         """The end of its standard error, in one line."""

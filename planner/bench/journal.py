@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -31,6 +31,7 @@ from memstow.planner.model.errors import InputError, MemstowError
 
 _SYNC_SECONDS: Final = 1.0
 _PIECE: Final = 1 << 16
+RECENT: Final = 25
 
 
 class InterruptedBenchError(MemstowError):
@@ -64,6 +65,8 @@ class Journal:
         """How many results there are, by solver and status."""
         self.faults: dict[tuple[str, str], str] = {}
         """The first run that was declined, failed or gave a wrong plan, and why, by solver and status."""
+        self.recent: deque[Record] = deque(maxlen=RECENT)
+        """The last results, without plans, proofs and events."""
         self._synced = time.monotonic()
         try:
             self._claim()
@@ -164,6 +167,7 @@ class Journal:
             return False
         self._keys.add(key)
         self.endings[solver.name, record.status] += 1
+        self.recent.append(replace(record, plan=None, proof=None, events=()))
         if record.status in (Ending.DECLINED, Ending.ERROR, Ending.INVALID):
             violations = () if record.judged is None else record.judged.violations
             said = record.error or ", ".join(violations)
@@ -233,9 +237,13 @@ class Results:
 
     def plan(self, run: Run) -> Layout | None:
         """The plan that the run gave."""
+        return self.whole(run).plan
+
+    def whole(self, run: Run) -> Record:
+        """The record with its plan and its proof."""
         with self.path.open("rb") as file:
             file.seek(run.place)
-            return from_line(file.readline()).plan
+            return from_line(file.readline())
 
 
 def read(path: Path) -> Results:
@@ -279,10 +287,10 @@ class _Shared:
         self._solvers: dict[str, SolverInfo] = {}
 
     def light(self, record: Record) -> Record:
-        """The record without its plan, and with shared parts."""
+        """The record without its plan and its proof, and with shared parts."""
         instance = self._instances.setdefault(repr(record.instance), record.instance)
         solver = self._solvers.setdefault(repr(record.solver), record.solver)
-        return replace(record, plan=None, instance=instance, solver=solver)
+        return replace(record, plan=None, proof=None, instance=instance, solver=solver)
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, int]]:

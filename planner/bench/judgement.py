@@ -2,7 +2,9 @@
 
 import os
 import platform
+from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
@@ -34,6 +36,8 @@ from memstow.solvers.core import Budget
 
 # Layouts of more buffers would make most of the file of results.
 MOST_KEPT: Final = 20_000
+MOST_PROOF: Final = 1 << 20
+"""Bytes of a proof that is kept."""
 
 
 Tell = Callable[[Message], None]
@@ -163,17 +167,26 @@ def seconds_for_proof(seconds: float) -> float:
     return 2 * seconds + 1
 
 
-def checked_by(problem: Problem | Graph, plan: Plan, seconds: float) -> str | None:
+def checked_by(
+    problem: Problem | Graph, plan: Plan, seconds: float, known: bytes | None = None
+) -> str | None:
     """What shows that a plan that is called optimal is, or that nothing fits: `judge` or `proof`.
 
-    The judge counts what it can; of the rest a proof is written, for at most this long, and checked.
+    The judge counts what it can; of the rest the proof that is known is checked, or one is written, for at
+    most this long.
     """
     if plan.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
     verdict = judge_plan(problem, plan)
     if verdict.valid and verdict.unchecked:
         from memstow.planner.graph.documents import problem_of
-        from memstow.planner.proofs.check import check_proof, with_proof
+        from memstow.planner.proofs.check import (
+            StoppedError,
+            check_bytes,
+            check_proof,
+            proof_about,
+            with_proof,
+        )
         from memstow.planner.proofs.prove import prove_within, why_not
 
         if why_not(problem) is not None:
@@ -182,6 +195,12 @@ def checked_by(problem: Problem | Graph, plan: Plan, seconds: float) -> str | No
             document = formats.write_problem(problem, "json")
         else:
             document = formats.write_graph(problem)
+        if known is not None:
+            with suppress(StoppedError):
+                proof = check_bytes(document, plan, proof_about(document, known), seconds=seconds)
+                with_known = with_proof(problem_of(problem), plan, verdict, proof)
+                if with_known.valid and not with_known.unchecked:
+                    return "proof"
         with TemporaryDirectory() as folder:
             path = os.path.join(folder, "plan.proof")
             if prove_within(problem, plan, document, path, Budget(seconds, -1)) is None:
@@ -192,7 +211,7 @@ def checked_by(problem: Problem | Graph, plan: Plan, seconds: float) -> str | No
     return "judge" if verdict.valid and not verdict.unchecked else None
 
 
-def outcome(judgement: Judgement, plan: Plan, checked: str | None) -> Message:
+def outcome(judgement: Judgement, plan: Plan, checked: str | None, proof: bytes | None = None) -> Message:
     """The fields of a record that follow from a judged plan; `checked`: from `checked_by`."""
     first = judgement.objective[0] if judgement.objective else None
     # Counts of work, which are the same on every machine if the run is deterministic.
@@ -207,6 +226,7 @@ def outcome(judgement: Judgement, plan: Plan, checked: str | None) -> Message:
         "peak": judgement.peak,
         "bound": None if first is None else first.bound,
         "plan": judgement.layout,
+        "proof": None if proof is None or len(proof) > MOST_PROOF else b64encode(proof).decode(),
         "work": work,
     }
 
@@ -269,6 +289,7 @@ def record_of(task: Task, received: RunEvents, done: Message) -> Record:
         work=done.get("work", {}),
         judged=JudgeResult.of(done.get("judged")),
         plan=Layout.of(plan),
+        proof=done.get("proof"),
         machine=replace(this_machine(), load=about.get("load", 0.0)),
         error=done.get("error"),
     )

@@ -1,8 +1,10 @@
 """Results of a bench for a library: what breaks its records, and its values to compare with."""
 
 import threading
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Final, Literal
 
 from memstow.planner.bench.analysis import Best, BestKnown
@@ -19,7 +21,7 @@ from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.library import LibraryInstance
 from memstow.planner.model.plan import Exhausted, Explanation, Placement, Plan, Refuted, Schedule, TermValue
-from memstow.planner.proofs.check import StoppedError
+from memstow.planner.proofs.check import StoppedError, proof_about
 from memstow.solvers.core import Budget
 
 _NOT_KEPT: Final = "the results have no plan of so many buffers"
@@ -123,15 +125,16 @@ class _Offer:
         return run.proven and is_whole and judged_as is not None and judged_as.checked is not None
 
     def _answer(self, run: Run) -> Answer | None:
-        """The plan of the run, with a proof that is written again; None where there is no plan to take."""
-        record, solver = run.record, run.record.solver
+        """The plan of the run, with its proof or one that is written again; None without a plan to take."""
+        record = self.results.whole(run)
+        solver = record.solver
         if record.status is Ending.INFEASIBLE:
             buffers = tuple(buffer.id for buffer in problem_of(self.posed.document).buffers)
             why = Explanation(code="no_layout", message="nothing fits, as the proof shows", buffers=buffers)
             plan = Plan(status=Status.INFEASIBLE, explanation=why, solver=solver.name, version=solver.version)
             answer, is_shown = self._proved(plan, record)
             return answer if is_shown else None
-        layout = self.results.plan(run)
+        layout = record.plan
         if layout is None:
             return None
         bare = judged(self.posed, Answer(_bare(self.posed, layout))).answer.plan
@@ -144,14 +147,26 @@ class _Offer:
         return answer if is_shown else Answer(plan, answer.proof)
 
     def _proved(self, claim: Plan, record: Record) -> tuple[Answer, bool]:
-        """What the run claims, with a proof if one is written in time, and whether all of it is shown."""
+        """What the run claims, with its proof or one that is written in time; and whether all is shown."""
+        if record.proof is not None:
+            try:
+                proof = proof_about(self.posed.data, b64decode(record.proof, validate=True))
+            except ValueError:
+                raise InputError.single(
+                    "no_proof", "proof", "what is recorded as its proof is none"
+                ) from None
+            answer = Answer(replace(claim, proof_sha256=sha256(proof).hexdigest()), proof)
+            if self._is_shown(answer):
+                return answer, True
         budget = Budget(seconds_for_proof(record.seconds), -1)
         answer = proved(self.posed, claim, budget, LARGEST_FILE, self.cancel)
+        return answer, self._is_shown(answer)
+
+    def _is_shown(self, answer: Answer) -> bool:
         try:
-            state = judged(self.posed, answer, self.cancel).state
+            return judged(self.posed, answer, self.cancel).state in ("proven", "infeasible")
         except InputError:
-            return answer, False
-        return answer, state in ("proven", "infeasible")
+            return False
 
 
 def _claimed(term: TermValue, record: Record) -> TermValue:

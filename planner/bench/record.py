@@ -147,6 +147,7 @@ class Record:
     work: dict[str, int] = field(default_factory=dict)
     judged: JudgeResult | None = None  # None: there was nothing to judge
     plan: Layout | None = None  # None: there is none, or it has too many buffers
+    proof: str | None = None  # of the solver, about the problem as JSON of memstow, in Base64
     machine: Machine
     turn: int | None = None  # 1 or 2: of a pair run side by side, which came first; None: it was no pair
     error: str | None = None
@@ -211,7 +212,9 @@ def _record(values: _Json) -> Record:
 def _require_types(record: Record) -> None:
     """TypeError where a value that is counted with is of another type: a file may be anybody's."""
     about, solver = record.instance, record.solver
-    words = (about.name, about.family, about.digest, about.content, solver.name, solver.version)
+    words = [about.name, about.family, about.digest, about.content, solver.name, solver.version]
+    if record.proof is not None:
+        words.append(record.proof)
     whole = (
         record.seed,
         *(term.value for term in record.objective),
@@ -232,6 +235,8 @@ def _fields(part: Any) -> _Json:
         return {name: value for name, value in values.items() if value is not None}
     if isinstance(part, Machine) and not part.model:
         del values["model"]
+    if isinstance(part, Record) and part.proof is None:
+        del values["proof"]
     if isinstance(part, JudgeResult) and part.checked is None:
         del values["checked"]
     if isinstance(part, Layout) and not part.order:

@@ -244,13 +244,19 @@ def page(
     links_of: LinksOf,
 ) -> str:
     """The page."""
+    return framed(title, _sections(bench, summary, compared, pictures, rows, memory_of, links_of))
+
+
+def framed(title: str, body: Iterable[str], head: Iterable[str] = (), style: str = "") -> str:
+    """A page of one file, with what else is in its head, and a style of its own after that of reports."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_text(title)}</title><style>{_FRAME}{STYLE}</style></head><body>",
+        *head,
+        f"<title>{_text(title)}</title><style>{_FRAME}{STYLE}{style}</style></head><body>",
         f"<h1>{_text(title)}</h1>",
-        *_sections(bench, summary, compared, pictures, rows, memory_of, links_of),
+        *body,
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"

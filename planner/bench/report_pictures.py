@@ -463,7 +463,7 @@ def _profiles(bench: Bench, styles: Styles, axes: "Sequence[Axes]") -> None:
 
 
 def times_to_solve(bench: Bench) -> Curves:
-    """The runs that were proven in so many seconds, and those that were as good as the best known."""
+    """By solver, the times of the runs that were proven, and of those as good as the best known."""
     proven = [
         cactus(solver, [_time(r) for r in rated if r.proven]) for solver, rated in bench.by_solver.items()
     ]

@@ -37,7 +37,11 @@ class Tally:
     same: int = 0  # runs on a problem that another file holds too
     left_out: int = 0  # runs on files that cannot be read as a problem
     lost: int = 0  # runs whose supervisor or worker died
-    notes: list[str] = field(default_factory=list)  # why runs were left out or lost; the first of them
+    notes: list[str] = field(default_factory=list)  # what went wrong; the first of it
+    by_solver: Counter[tuple[Journal, str]] = field(default_factory=Counter)
+    """The settled runs of each solver, by where its results go."""
+    handed_out: dict[Future[list[Result]], "Bundle"] = field(default_factory=dict)
+    """What executors have."""
 
     @property
     def settled(self) -> int:
@@ -52,9 +56,26 @@ class Tally:
         return (time.monotonic() - self.begin) / ran * (self.total - self.settled)
 
     def note(self, text: str) -> None:
-        """Note a run that was left out or lost; only the first notes are kept."""
-        if len(self.notes) < _NOTED:
+        """Note what went wrong, once; only the first notes are kept."""
+        if len(self.notes) < _NOTED and text not in self.notes:
             self.notes.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A run that may be tried again."""
+
+    task: Task
+    number: int
+
+
+@dataclass(slots=True)
+class Bundle:
+    """Runs that an executor has together."""
+
+    tries: list[Try]
+    began: float | None = None
+    """When it was first seen to run, on the monotonic clock; until then it waits for its turn."""
 
 
 _TICK: Final = 0.1
@@ -65,6 +86,9 @@ _HEAVY: Final = 4 << 20
 # A cluster that loses this many runs, and has done none, will not do better.
 _MOST_LOST: Final = 5
 
+OnTally = Callable[[Tally], None]
+"""Hears of the tally at the start, again and again while runs are under way, and at the end."""
+
 
 def run(
     instances: Sequence[Instances],
@@ -73,12 +97,11 @@ def run(
     executor: Executor,
     journal: Journal,
     cancel: Event,
-    on_tally: Callable[[Tally], None] = lambda _tally: None,
+    on_tally: OnTally = lambda _tally: None,
 ) -> Tally:
     """Do the runs that have no result yet; those left out or lost are in the tally."""
     tally = Tally(sum(map(len, instances)) * len(solvers) * seeds)
-    on_tally(tally)
-    _Run(executor, journal, cancel, tally).run(_tasks(instances, solvers, seeds))
+    _Run(executor, journal, cancel, tally, on_tally).run(_tasks(instances, solvers, seeds))
     return tally
 
 
@@ -87,12 +110,11 @@ def run_tasks(
     executor: Executor,
     journal: Journal,
     cancel: Event,
-    on_tally: Callable[[Tally], None] = lambda _tally: None,
+    on_tally: OnTally = lambda _tally: None,
 ) -> Tally:
     """Do these runs, as far as they have no result yet."""
     tally = Tally(len(tasks))
-    on_tally(tally)
-    _Run(executor, journal, cancel, tally).run(iter(tasks))
+    _Run(executor, journal, cancel, tally, on_tally).run(iter(tasks))
     return tally
 
 
@@ -100,12 +122,6 @@ def _tasks(instances: Iterable[Instances], solvers: Sequence[SolverRequest], see
     for some in instances:
         for source in some:
             yield from tasks_of(source, solvers, seeds)
-
-
-@dataclass(frozen=True, slots=True)
-class _Try:
-    task: Task
-    number: int
 
 
 class _Recorder:
@@ -119,51 +135,73 @@ class _Recorder:
     def is_wanted(self, journal: Journal, task: Task) -> bool:
         """Whether there is no result of this run yet, and its file can be read; others are counted."""
         if task.source.unreadable is not None:
-            self.leave_out(task.source, task.source.unreadable)
+            self.leave_out(journal, task, task.source.unreadable)
             return False
         if task.content in self._unreadable:
             self._tally.left_out += 1
+            self._settle(journal, task)
             return False
         known = journal.known(task)
+        if known is None:
+            return True
         if known is RecordedWhen.BEFORE:
             self._tally.before += 1
-        elif known is not None:
+        else:
             self._tally.same += 1
-        return known is None
+        self._settle(journal, task)
+        return False
 
     def keep(self, journal: Journal, task: Task, result: Result, turn: int | None = None) -> None:
         """Write a result; `turn` is the place of the run in its pair."""
         if result.line is None:
             self._unreadable.add(task.content)
-            self.leave_out(task.source, result.unreadable or "")
+            self.leave_out(journal, task, result.unreadable or "")
             return
         line = result.line if turn is None else to_line(replace(from_line(result.line), turn=turn))
         if journal.add(line):
             self._tally.done += 1
         else:
             self._tally.same += 1
+        self._settle(journal, task)
 
-    def leave_out(self, source: InstanceSource, why: str, runs: int = 1) -> None:
-        """Count runs on a file that cannot be read, and note it once."""
-        if source.label not in self._noted:
-            self._noted.add(source.label)
-            self._tally.note(f"{source.label} is left out: {why}")
-        self._tally.left_out += runs
+    def leave_out(self, journal: Journal, task: Task, why: str) -> None:
+        """Count a run on a file that cannot be read, and note the file once."""
+        label = task.source.label
+        if label not in self._noted:
+            self._noted.add(label)
+            self._tally.note(f"{label} is left out: {why}")
+        self._tally.left_out += 1
+        self._settle(journal, task)
+
+    def lose(self, journal: Journal, task: Task, why: str) -> str:
+        """Count a run that was lost; what is noted of it."""
+        note = f"{task.source.name} by {task.solver.title} is lost: {why}"[:500]
+        self._tally.lost += 1
+        self._tally.note(note)
+        self._settle(journal, task)
+        return note
+
+    def _settle(self, journal: Journal, task: Task) -> None:
+        self._tally.by_solver[journal, task.solver.title] += 1
 
 
 class _Run:
-    def __init__(self, executor: Executor, journal: Journal, cancel: Event, tally: Tally) -> None:
+    def __init__(
+        self, executor: Executor, journal: Journal, cancel: Event, tally: Tally, on_tally: OnTally
+    ) -> None:
         self._executor = executor
         self._recorder = _Recorder(tally)
         self._journal = journal
         self._cancel = cancel
         self._tally = tally
-        self._running: dict[Future[list[Result]], list[_Try]] = {}
-        self._retries: deque[_Try] = deque()
+        self._on_tally = on_tally
+        self._running = tally.handed_out
+        self._retries: deque[Try] = deque()
         self._together = 1
 
     def run(self, tasks: Iterator[Task]) -> None:
         more = True
+        self._on_tally(self._tally)
         while (more or self._running) and not self._cancel.is_set():
             while more and len(self._running) < self._executor.window:
                 more = self._submit(self._bundle(tasks))
@@ -172,17 +210,19 @@ class _Run:
                 self._cancel.wait(_TICK)
             done, _ = wait(self._running, timeout=_TICK, return_when=FIRST_COMPLETED)
             for future in done:
-                self._take(future, self._running.pop(future))
+                self._take(future, self._running.pop(future).tries)
+            _note_begins(self._tally)
+            self._on_tally(self._tally)
             more = more or bool(self._retries)
 
-    def _submit(self, bundle: list[_Try]) -> bool:
+    def _submit(self, bundle: list[Try]) -> bool:
         """Whether there was anything to submit."""
         if bundle:
-            self._running[self._executor.submit([one.task for one in bundle])] = bundle
+            self._running[self._executor.submit([one.task for one in bundle])] = Bundle(bundle)
         return bool(bundle)
 
-    def _bundle(self, tasks: Iterator[Task]) -> list[_Try]:
-        bundle: list[_Try] = []
+    def _bundle(self, tasks: Iterator[Task]) -> list[Try]:
+        bundle: list[Try] = []
         weight = 0
         while len(bundle) < self._together and weight < _HEAVY:
             if self._retries:
@@ -191,12 +231,12 @@ class _Run:
                 task = next((task for task in tasks if self._recorder.is_wanted(self._journal, task)), None)
                 if task is None:
                     break
-                one = _Try(task, 1)
+                one = Try(task, 1)
             bundle.append(one)
             weight += len(one.task.source.data or b"")
         return bundle
 
-    def _take(self, future: Future[list[Result]], bundle: list[_Try]) -> None:
+    def _take(self, future: Future[list[Result]], bundle: list[Try]) -> None:
         try:
             results = future.result()
         except Exception as error:
@@ -213,7 +253,7 @@ class _Run:
         elif len(bundle) == self._together and sum(one.seconds for one in results) < TOGETHER_SECONDS / 2:
             self._together = min(2 * self._together, _MOST_TOGETHER)
 
-    def _fail(self, bundle: list[_Try], error: Exception) -> None:
+    def _fail(self, bundle: list[Try], error: Exception) -> None:
         if isinstance(error, StoppedError):
             return
         if isinstance(error, NotRunError):
@@ -228,19 +268,23 @@ class _Run:
         for one in bundle:
             self._try_again(one, error)
 
-    def _try_again(self, one: _Try, error: Exception) -> None:
+    def _try_again(self, one: Try, error: Exception) -> None:
         if one.number < _TRIES:
-            self._retries.append(_Try(one.task, one.number + 1))
+            self._retries.append(Try(one.task, one.number + 1))
         else:
             self._lose(one.task, error)
 
     def _lose(self, task: Task, error: Exception) -> None:
-        what = f"{task.source.name} by {task.solver.title}"
-        message = f"{what} is lost: {type(error).__name__}: {error}"[:500]
-        self._tally.lost += 1
+        note = self._recorder.lose(self._journal, task, f"{type(error).__name__}: {error}")
         if self._tally.lost >= _MOST_LOST and not self._tally.done:
-            raise MemstowError(f"nothing runs there: {message}")
-        self._tally.note(message)
+            raise MemstowError(f"nothing runs there: {note}")
+
+
+def _note_begins(tally: Tally) -> None:
+    """Note which of what was handed out runs by now."""
+    for future, bundle in tally.handed_out.items():
+        if bundle.began is None and future.running():
+            bundle.began = time.monotonic()
 
 
 _SMALL: Final = InstanceSource("small", "", data=b"id,lower,upper,size\na,0,1,1\n")
@@ -265,12 +309,12 @@ def run_interleaved(
     new: Side,
     seeds: int,
     cancel: Event,
-    on_tally: Callable[[Tally], None] = lambda _tally: None,
+    on_tally: OnTally = lambda _tally: None,
 ) -> Tally:
     """Do the runs that have no result yet, one at a time."""
     tally = Tally(2 * sum(map(len, instances)) * len(old.solvers) * seeds)
     on_tally(tally)
-    pairs = _Pairs(old, new, cancel, tally)
+    pairs = _Pairs(old, new, cancel, tally, on_tally)
     try:
         for some in instances:
             for source in some:
@@ -281,17 +325,20 @@ def run_interleaved(
 
 
 class _Pairs:
-    def __init__(self, old: Side, new: Side, cancel: Event, tally: Tally) -> None:
+    def __init__(self, old: Side, new: Side, cancel: Event, tally: Tally, on_tally: OnTally) -> None:
         self._sides = (old, new)
         self._cancel = cancel
         self._tally = tally
+        self._on_tally = on_tally
         self._recorder = _Recorder(tally)
         self._so_far: Counter[str] = Counter()
 
     def run(self, source: InstanceSource, seeds: int) -> None:
         """Every pair of runs on one instance."""
         if source.unreadable is not None:
-            self._recorder.leave_out(source, source.unreadable, 2 * seeds * len(self._sides[0].solvers))
+            for side in self._sides:
+                for task in tasks_of(source, side.solvers, seeds):
+                    self._recorder.leave_out(side.journal, task, source.unreadable)
             return
         content = source.content
         executors = [side.start() for side in self._sides]
@@ -324,8 +371,9 @@ class _Pairs:
         try:
             results = {place: self._result(executors[place], tasks[place]) for place in order}
         except LostError as error:
-            self._tally.lost += sum(wanted)
-            self._tally.note(f"{tasks[0].source.name} by {name} is lost: {error}"[:500])
+            for journal, task, is_wanted in zip(journals, tasks, wanted, strict=True):
+                if is_wanted:
+                    self._recorder.lose(journal, task, str(error))
             return
         for turn, place in enumerate(order, 1):
             if wanted[place]:
@@ -333,9 +381,14 @@ class _Pairs:
 
     def _result(self, executor: Executor, task: Task) -> Result:
         future = executor.submit([task])
+        self._tally.handed_out[future] = Bundle([Try(task, 1)])
         while not wait([future], timeout=_TICK).done:
+            _note_begins(self._tally)
+            self._on_tally(self._tally)
             if self._cancel.is_set():
                 raise _CancelledError
+        del self._tally.handed_out[future]
+        self._on_tally(self._tally)
         if self._cancel.is_set():
             raise _CancelledError
         result = future.result()[0]

@@ -21,7 +21,7 @@ from memstow.planner.model.library import Change, DocumentKind, ShownBy, State, 
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, TermValue, gap_of, is_bare
 from memstow.planner.model.problem import Problem
-from memstow.planner.proofs.check import BY_PROOF, CheckedProof, check_proof, with_proof
+from memstow.planner.proofs.check import BY_PROOF, CheckedProof, check_bytes, with_proof
 from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.planner.solve.one_run import NO_TIME
 from memstow.planner.solve.portfolio import cancelling
@@ -79,7 +79,7 @@ class Judged:
 
 
 def proved(posed: Posed, plan: Plan, budget: Budget, most: int, cancel: threading.Event = NEVER) -> Answer:
-    """The plan with a proof of what it claims, of so many bytes at most.
+    """The plan with a proof of what it claims, which has at most `most` bytes.
 
     Without one where none is written within the budget.
     """
@@ -153,10 +153,7 @@ def _require_provable(posed: Posed) -> None:
 
 
 def _checked(posed: Posed, plan: Plan, proof: bytes, cancel: threading.Event) -> CheckedProof:
-    with TemporaryDirectory(prefix="memstow-") as folder:
-        path = Path(folder) / "plan.proof"
-        path.write_bytes(proof)
-        return check_proof(posed.data, plan, path, cancel)
+    return check_bytes(posed.data, plan, proof, cancel.is_set)
 
 
 def _standing(verdict: Verdict, subject: Subject, name: str | None) -> tuple[Standing | None, str]:

@@ -56,7 +56,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A row of the table: so many instances of each size, with seeds from 0 on."""
+    """A row of the table: `each` instances of each size, with seeds from 0 on."""
 
     name: str
     title: str
@@ -318,7 +318,7 @@ def recipes() -> tuple[Recipe, ...]:
 
 
 def first_answer(entry: Posed, work: int, cancel: threading.Event = NEVER) -> Answer | None:
-    """The answer of a deterministic run of so many steps, with a proof where it calls that final."""
+    """The answer of a deterministic run of `work` steps, with a proof where it calls that final."""
     document = entry.document
     answer = plan(document, Options(deterministic=True, work_limit=work), cancel=cancel)
     if answer.status is Status.UNKNOWN:

@@ -76,6 +76,7 @@ def require_followed(options: Options, time_limit: str, deterministic: str, work
 _ENDED_EARLY = " ended early: "
 _MISSING = " could do more; it needs "
 _CLAIMS = " claims, and nobody has checked, that "
+_REFUSED = " has a proof that does not count: "
 
 
 @record
@@ -87,8 +88,8 @@ class Phase:
 
     @property
     def is_note(self) -> bool:
-        """Whether a solver gave up, is not installed, or claims what is not checked; the name says it."""
-        return any(mark in self.name for mark in (_ENDED_EARLY, _MISSING, _CLAIMS))
+        """Whether a solver gave up, is not installed, or says what does not count; the name says it."""
+        return any(mark in self.name for mark in (_ENDED_EARLY, _MISSING, _CLAIMS, _REFUSED))
 
 
 def solver_missing(solver: str, needs: str, seconds: float) -> Phase:
@@ -104,6 +105,11 @@ def solver_gave_up(solver: str, reason: str, seconds: float) -> Phase:
 def solver_claims(solver: str, claim: str, seconds: float) -> Phase:
     """The event that a solver says what counts for nothing."""
     return Phase(f"{solver}{_CLAIMS}{claim}", seconds)
+
+
+def proof_refused(solver: str, why: str, seconds: float) -> Phase:
+    """The event that the proof of a solver was not accepted."""
+    return Phase(f"{solver}{_REFUSED}{why}", seconds)
 
 
 @record
@@ -138,3 +144,5 @@ class Callbacks:
     on_event: Listener | None = None
     cancel: "threading.Event | None" = None
     on_better: OnBetter | None = None
+    on_proof: "Callable[[bytes], None] | None" = None
+    """Gets the proof of a plug-in once the checker has accepted it: about the problem as native JSON."""

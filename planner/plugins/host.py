@@ -119,26 +119,33 @@ def described(kind: str, plug_in: object) -> Message:
 
 
 class _Offers:
-    """Sends the newest plan that is offered, now and then, in a thread of its own."""
+    """Sends the newest plan that is offered, now and then, in a thread of its own; and the newest proof."""
 
-    def __init__(self, send: Callable[[memstow.Plan], None]) -> None:
+    def __init__(self, send: Callable[[memstow.Plan, bytes | None], None]) -> None:
         self._send = send
         self._lock = threading.Lock()
         self._newest: memstow.Plan | None = None
+        self._proven: tuple[memstow.Plan, bytes] | None = None
         self._offered = threading.Event()
         threading.Thread(target=self._serve, daemon=True).start()
 
-    def offer(self, plan: memstow.Plan) -> None:
+    def offer(self, plan: memstow.Plan, proof: bytes | None) -> None:
         """Send this plan instead of those that still wait."""
-        self._newest = plan
+        if proof is None:
+            self._newest = plan
+        else:
+            self._proven = plan, proof
         self._offered.set()
 
     def flush(self) -> None:
-        """Send the plan that waits, if there is one."""
+        """Send what waits."""
         with self._lock:
             newest, self._newest = self._newest, None
+            proven, self._proven = self._proven, None
+            if proven is not None:
+                self._send(*proven)
             if newest is not None:
-                self._send(newest)
+                self._send(newest, None)
 
     def _serve(self) -> NoReturn:
         while True:
@@ -161,8 +168,8 @@ def solved(solver: Any, request: Message, sender: Sender) -> Message:
     if reason is not None:
         return {"kind": "done", "declined": str(reason)[:_LONGEST]}
 
-    def send(plan: memstow.Plan) -> None:
-        sender.send({"kind": "plan", "plan": memstow.write_plan(problem, plan)})
+    def send(plan: memstow.Plan, proof: bytes | None) -> None:
+        sender.send({"kind": "plan", "plan": memstow.write_plan(problem, plan), "proof": proof})
 
     offers = _Offers(send)
     hint = request["hint"]
@@ -175,6 +182,7 @@ def solved(solver: Any, request: Message, sender: Sender) -> Message:
         request["memory"],
         None if hint is None else memstow.read_plan(hint, problem, "json"),
         offers.offer,
+        request["problem"],
     )
     try:
         plan = solver.solve(problem, search)

@@ -12,6 +12,9 @@ from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 
+LARGEST_PROOF = 64 << 20
+"""Bytes of a proof."""
+
 
 class Search:
     """The limits of a solve, what may help, and where better plans go."""
@@ -24,7 +27,8 @@ class Search:
         workers: int,
         memory: int,
         hint: Plan | None,
-        on_plan: Callable[[Plan], None],
+        on_plan: Callable[[Plan, bytes | None], None],
+        document: bytes,
     ) -> None:
         self._end = None if seconds is None else time.monotonic() + max(seconds, 0.0)
         self.work = work
@@ -37,17 +41,27 @@ class Search:
         self.hint = hint
         """A plan of the user to start from, which need not be valid."""
         self._on_plan = on_plan
+        self.document = document
+        """The problem as a file in JSON, which a proof is about: its SHA-256 is in that."""
 
     @property
     def seconds_left(self) -> float | None:
         """Seconds until it has to return; then its process is ended. None in a deterministic run."""
         return None if self._end is None else max(self._end - time.monotonic(), 0.0)
 
-    def offer(self, plan: Plan) -> None:
-        """Offer a plan that is better than those before: the last one counts if there is no time for more."""
+    def offer(self, plan: Plan, proof: bytes | None = None) -> None:
+        """Offer a plan that is better than those before: the last one counts if there is no time for more.
+
+        With a proof (docs/proofs.md) of what no plan can be better than, or, beside a plan that is
+        `infeasible`, that nothing fits. Of several the last one counts, once memstow's checker accepts it.
+        """
         if not isinstance(plan, Plan):
             raise TypeError(f"a memstow.Plan is offered, not {type(plan).__name__}")
-        self._on_plan(plan)
+        if not isinstance(proof, bytes | None):
+            raise TypeError(f"a proof is bytes, not {type(proof).__name__}")
+        if proof is not None and len(proof) > LARGEST_PROOF:
+            raise ValueError(f"a proof has at most {LARGEST_PROOF:,} bytes, and this has {len(proof):,}")
+        self._on_plan(plan, proof)
 
 
 class Solver(Protocol):
@@ -67,7 +81,7 @@ class Solver(Protocol):
         """A plan of the problem, None where it has none beside those that it offered.
 
         Placements are enough. What else the plan says of itself is a claim: a bound counts if the judge can
-        check its certificate, and that nothing fits does not count.
+        check its certificate, and that nothing fits does not count. A proof is offered (`Search.offer`).
         """
 
 

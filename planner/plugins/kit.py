@@ -7,8 +7,11 @@ sees it.
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import combinations, permutations, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import memstow
 from memstow.planner.generate.random_problems import Chance, mixed
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
@@ -49,8 +52,9 @@ def check_solver(
 ) -> int:
     """Run a solver on so many tiny problems with these features, and return of how many it had a plan.
 
-    Each plan must be valid, also those that it offers; what it claims must be so, as brute force finds; if it
-    is deterministic, two runs must give one plan. With `finds_optimum`, each plan must be the best.
+    Each plan must be valid, also those that it offers; what it claims must be so, as brute force finds; the
+    checker must accept its proofs; if it is deterministic, two runs must give one plan. With `finds_optimum`,
+    each plan must be the best.
     """
     if isinstance(solver, type):
         solver = solver()
@@ -60,9 +64,13 @@ def check_solver(
         if declines is not None and declines(problem) is not None:
             continue
         best = least(problem)
-        plans = _plans_of(solver, problem, seed)
-        for plan in plans:
+        document = memstow.write_problem(problem, "json")
+        offers = _offers_of(solver, problem, document, seed)
+        plans = [plan for plan, _ in offers]
+        for plan, proof in offers:
             _check_plan(problem, plan, best)
+            if proof is not None:
+                _check_proof(problem, document, plan, proof)
         last = next((plan for plan in reversed(plans) if plan.status in PLANNED), None)
         solved += last is not None
         if finds_optimum and best is not None:
@@ -70,22 +78,39 @@ def check_solver(
             value = None if last is None else peak_of(problem, last)
             _require(value == best[0], f"its plan has a peak of {value}, and the least is {best[0]}", problem)
         if getattr(solver, "deterministic", False):
-            _require(_plans_of(solver, problem, seed)[-1:] == plans[-1:], "two runs give two plans", problem)
+            again = _offers_of(solver, problem, document, seed)
+            _require(again[-1:] == offers[-1:], "two runs give two plans", problem)
     assert solved, f"it had no plan for any of {problems:,} problems with {', '.join(features) or 'nothing'}"  # noqa: S101
     return solved
 
 
-def _plans_of(solver: Any, problem: Problem, seed: int) -> list[Plan]:
-    plans: list[Plan] = []
+def _offers_of(solver: Any, problem: Problem, document: bytes, seed: int) -> list[tuple[Plan, bytes | None]]:
+    """The plans of a run, with the proofs that it offered of them."""
+    offers: list[tuple[Plan, bytes | None]] = []
     work = _WORK if getattr(solver, "deterministic", False) else None
     seconds = _SECONDS if work is None else None
-    plan = solver.solve(problem, Search(seconds, work, seed, 1, _MEMORY, None, plans.append))
+
+    def hear(plan: Plan, proof: bytes | None) -> None:
+        offers.append((plan, proof))
+
+    plan = solver.solve(problem, Search(seconds, work, seed, 1, _MEMORY, None, hear, document))
     if plan is not None:
         _require(
             isinstance(plan, Plan), f"it returned {type(plan).__name__}, and not a memstow.Plan", problem
         )
-        plans.append(plan)
-    return plans
+        offers.append((plan, None))
+    return offers
+
+
+def _check_proof(problem: Problem, document: bytes, plan: Plan, proof: bytes) -> None:
+    bare = Plan(status=Status.FEASIBLE, placements=plan.placements)
+    of = bare if plan.status in PLANNED else Plan(status=Status.INFEASIBLE)
+    with TemporaryDirectory(prefix="memstow-") as folder:
+        path = Path(folder) / "plan.proof"
+        path.write_bytes(proof)
+        checked = memstow.check_proof(document, of, path)
+    shows = checked.shows if plan.status in PLANNED else checked.verified
+    _require(shows, f"its proof does not count: {checked.says}", problem)
 
 
 def _check_plan(problem: Problem, plan: Plan, best: "tuple[int, Plan] | None") -> None:

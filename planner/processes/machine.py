@@ -1,12 +1,16 @@
-"""The processors and the memory that this process may use; in a container, not those of the host."""
+"""The processors, memory and threads that this process may use; in a container, not those of the host."""
 
 import math
 import os
+import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 
 _Folder = str | os.PathLike[str]
 _ROOT = "/"
+# A full machine often has room for one more thread a moment later.
+_THREAD_SECONDS = 2.0
 
 
 def processors(root: _Folder = _ROOT) -> int:
@@ -21,6 +25,26 @@ def processors(root: _Folder = _ROOT) -> int:
 def memory(root: _Folder = _ROOT) -> int:
     """Bytes of memory this process and its children may use together."""
     return min([_physical(), *_memory_limits(os.fspath(root))])
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Start a thread, if need be a moment later, when others have ended."""
+    end = time.monotonic() + _THREAD_SECONDS
+    while True:
+        try:
+            thread.start()
+        except RuntimeError as error:
+            if not lacks_threads(error) or time.monotonic() >= end:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def lacks_threads(error: BaseException) -> bool:
+    """Whether the machine, or a limit of this process, allows no further thread."""
+    # Python has no other sign of too many threads.
+    return isinstance(error, RuntimeError) and "can't start new thread" in str(error)
 
 
 def processor_model(root: _Folder = _ROOT) -> str:

@@ -5,8 +5,10 @@ graph, and the plan as this package writes it, and judges both itself: nothing t
 """
 
 import errno
+import math
 import os
 import threading
+import time
 from collections.abc import Callable
 from enum import IntEnum
 from hashlib import file_digest, sha256
@@ -23,6 +25,8 @@ from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Vio
 BY_PROOF: Final = "its proof"
 _HEADER: Final = b"memstow proof 1\n"
 _ORDER_HEADER: Final = b"memstow order proof 1\n"
+_LEAST_SECONDS: Final = 1.0
+"""Most checks take less; a search may have left nothing of a limit."""
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
@@ -70,23 +74,54 @@ class StoppedError(Exception):
 
 
 def check_proof(
-    document: bytes, plan: Plan, path: "str | os.PathLike[str]", cancel: threading.Event | None = None
+    document: bytes,
+    plan: Plan,
+    path: "str | os.PathLike[str]",
+    cancel: threading.Event | None = None,
+    seconds: float | None = None,
 ) -> CheckedProof:
     """What the checker says of a plan and a proof in a file; `document` is that of the problem, or the graph.
 
-    Raises OSError where the proof cannot be read, and StoppedError soon after `cancel` is set.
+    Raises OSError where the proof cannot be read, and StoppedError soon after `cancel` is set or, but not
+    before a second has passed, the seconds are over.
     """
     name = os.fspath(path)
-    stopped: Callable[[], bool] = bool if cancel is None else cancel.is_set
     if not os.path.isfile(name) and os.path.exists(name):
         # Of a pipe or a device that has no end, or that nobody writes to, reading would never end.
         raise OSError(errno.EINVAL, "a proof is read twice, so it has to be a file", name)
+    return _check(document, plan, name, bool if cancel is None else cancel.is_set, seconds)
+
+
+def check_bytes(
+    document: bytes,
+    plan: Plan,
+    proof: bytes,
+    stopped: Callable[[], bool] = bool,
+    seconds: float | None = None,
+) -> CheckedProof:
+    """The same of a proof in memory, as from another process; StoppedError soon after `stopped` says so."""
+    # In memory: whatever ends this process leaves nothing on a disk.
+    held = os.memfd_create("memstow-proof")
+    try:
+        with os.fdopen(held, "wb", closefd=False) as file:
+            file.write(proof)
+        return _check(document, plan, f"/proc/self/fd/{held}", stopped, seconds)
+    finally:
+        os.close(held)
+
+
+def _check(
+    document: bytes, plan: Plan, name: str, stopped: Callable[[], bool], seconds: float | None
+) -> CheckedProof:
+    end = math.inf if seconds is None else time.monotonic() + max(seconds, _LEAST_SECONDS)
     with open(name, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
         file.seek(0)
         is_about_orders = file.read(len(_ORDER_HEADER)) == _ORDER_HEADER
     checker = check_order if is_about_orders else check
-    answer = checker(document, write_plan(_NO_PROBLEM, plan), name, stopped)
+    answer = checker(
+        document, write_plan(_NO_PROBLEM, plan), name, lambda: stopped() or time.monotonic() > end
+    )
     if answer is None:
         raise StoppedError
     code, says, least_peak, bounds = answer

@@ -53,6 +53,13 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value < 99.995 else f"{value:.0f} s"
 
 
+def clock(value: float) -> str:
+    """A longer duration: minutes and seconds, and hours where there are any."""
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def plain(text: str, most: int | None = None) -> str:
     """A name that is safe to print: control characters as escapes, cut to `most` characters."""
     if not text.isprintable():

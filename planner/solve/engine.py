@@ -17,6 +17,8 @@ from memstow.planner.solve.one_run import Progress
 from memstow.planner.solve.problem_plans import plan_for_judge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from memstow.planner.model.graph import Graph
 
 
@@ -26,21 +28,24 @@ def plan(
     on_event: "Listener | None" = None,
     cancel: "threading.Event | None" = None,
     on_better: "OnBetter | None" = None,
+    on_proof: "Callable[[bytes], None] | None" = None,
 ) -> "Plan":
     """Solve the problem or the graph within the options' limits.
 
     `on_event` and `on_better` are called from threads of the run. When `cancel` is set, the best plan so far
-    is returned. The judge has accepted every plan.
+    is returned. The judge has accepted every plan. `on_proof` gets a proof of a plug-in, about the bytes of
+    `write_problem`, if the checker accepts it and it shows more than memstow knew.
     Raises InputError for a problem that contradicts itself, UnknownSolverError, MissingBackEndError and
     DeclinedError for a solver that does not exist, is not installed, or cannot honour a constraint.
     """
-    chosen, callbacks = options or Options(), Callbacks(on_event, cancel, on_better)
+    chosen, callbacks = options or Options(), Callbacks(on_event, cancel, on_better, on_proof)
     require_kind(chosen, Options, "the options of a plan are memstow.Options")
     if not isinstance(problem, Problem):
         # Most calls are about problems, and do not wait for this import.
         from memstow.planner.solve.graphs import plan_graph
 
-        return plan_graph(problem, chosen, callbacks)
+        # What is proven of one order is about no file of the caller.
+        return plan_graph(problem, chosen, Callbacks(on_event, cancel, on_better))
     progress = Progress(on_event)
     in_columns = plan_in_columns(problem, chosen, callbacks, progress)
     return plan_for_judge(problem, chosen, callbacks, progress=progress) if in_columns is None else in_columns

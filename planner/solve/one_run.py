@@ -23,6 +23,7 @@ from memstow.planner.model.options import (
     Listener,
     Options,
     Phase,
+    proof_refused,
     solver_claims,
     solver_gave_up,
     solver_missing,
@@ -344,6 +345,11 @@ class Progress:
         if self._listener is not None:
             self._listener(solver_claims(solver, claim, self.seconds()))
 
+    def refused(self, solver: str, why: str) -> None:
+        """The proof of a solver does not count."""
+        if self._listener is not None:
+            self._listener(proof_refused(solver, why, self.seconds()))
+
     def solver_missing(self, solver: str, needs: str) -> None:
         """A solver that is not installed could do more."""
         if self._listener is not None:
@@ -418,6 +424,8 @@ class Turns:
             self.state.learn(name, outcome)
             if outcome.failure is not None and not (self.budget.spent and is_ours(name)):
                 self.progress.gave_up(name, outcome.failure)
+            if outcome.refused is not None:
+                self.progress.refused(name, outcome.refused)
             if outcome.claim is not None:
                 self.progress.claims(name, outcome.claim)
             self.progress.bound(self.state.first_bound, self.state.prover)
@@ -496,7 +504,7 @@ def _run_cancellable(
             errors.append(error)
 
     thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
+    machine.start_thread(thread)
     try:
         while thread.is_alive():
             if cancel is not None and cancel.is_set():

@@ -14,6 +14,7 @@ from memstow.planner.backends import find
 from memstow.planner.model.errors import DeclinedError, UnknownSolverError, closest_match
 from memstow.planner.model.options import Options
 from memstow.planner.model.records import record
+from memstow.planner.processes import machine
 from memstow.solvers.core import (
     BANKS_ALONE,
     DEFAULT_WORK,
@@ -277,7 +278,7 @@ def cancelling(
                 return
 
     watcher = threading.Thread(target=watch, name="memstow cancel", daemon=True)
-    watcher.start()
+    machine.start_thread(watcher)
     try:
         yield
     finally:

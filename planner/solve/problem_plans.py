@@ -94,7 +94,7 @@ def plan_for_judge(
     progress: Progress | None = None,
 ) -> Plan:
     """The plan of a problem that this judge accepts."""
-    source = ProblemSource(problem, options, judge)
+    source = ProblemSource(problem, options, judge, callbacks.on_proof)
     progress = Progress(callbacks.on_event) if progress is None else progress
     return run_source(source, options, progress, callbacks.cancel, callbacks.on_better)
 
@@ -113,8 +113,15 @@ _MOST_TRIED: Final = 200
 class ProblemSource:
     """A problem as a source of runs: every kind of constraint, and a placement for each buffer."""
 
-    def __init__(self, problem: Problem, options: Options, judge: Judge = recount) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        options: Options,
+        judge: Judge = recount,
+        on_proof: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._problem = problem
+        self._on_proof = on_proof
         self._options = options
         self._judge = judge
         self._reduction: Reduction | None = None
@@ -144,7 +151,7 @@ class ProblemSource:
             # Most runs do not wait for this import.
             from memstow.planner.solve.by_name import NamedProblem
 
-            self._named = NamedProblem(reduction, hint, task)
+            self._named = NamedProblem(reduction, hint, task, self._on_proof)
             task = replace(task, named=self._named)
         return Arrays(
             task, RunState(terms, scales, partial(window_of_reduction, reduction)), self._seconds_after()
@@ -180,7 +187,8 @@ class ProblemSource:
 
     def no_layout(self, misfit: Misfit) -> Plan:
         """The plan that says which buffers do not fit together."""
-        return self._infeasible(_no_layout(self._reduced(), misfit.items), misfit.solver)
+        how = "a search through all of them" if is_ours(misfit.solver) else "a proof of it"
+        return self._infeasible(_no_layout(self._reduced(), misfit.items, how), misfit.solver)
 
     def _infeasible(self, explanation: Explanation, prover: str) -> Plan:
         """The plan where nothing fits.
@@ -237,8 +245,8 @@ def refuse_for(violations: Sequence[Violation], solver: str | None, purpose: str
         )
 
 
-def _no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
-    """The explanation that these items do not fit together in the pools they may go to."""
+def _no_layout(reduction: Reduction, items: tuple[int, ...], how: str) -> Explanation:
+    """The explanation that these items do not fit together in the pools they may go to; `how` shows it."""
     problem, instance = reduction.problem, reduction.instance
     choices = [c for i in items for c in range(instance.choice_start[i], instance.choice_start[i + 1])]
     pools = [problem.pools[p] for p in sorted({instance.choice_pool[c] for c in choices})]
@@ -252,8 +260,8 @@ def _no_layout(reduction: Reduction, items: tuple[int, ...]) -> Explanation:
     one = pools[0] if len(pools) == 1 else None
     return Explanation(
         code="no_layout",
-        message=f"no layout of these {len(ids):,} buffers fits in the pools they may go to, as a search "
-        f"through all of them has shown; pools and their bytes: {rooms}; buffers: {some}",
+        message=f"no layout of these {len(ids):,} buffers fits in the pools they may go to, as {how} "
+        f"has shown; pools and their bytes: {rooms}; buffers: {some}",
         pool=one.id if one else None,
         capacity=one.capacity if one else None,
         reserved=reserved_bytes(one) or None if one else None,

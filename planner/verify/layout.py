@@ -95,7 +95,7 @@ class ProblemIndex:
         self.reuse_costs = [
             (pair, entry.cost)
             for entry in problem.reuse_costs
-            if (pair := self._pair("reuse_costs", *entry.buffers)) is not None
+            if (pair := self._resolved("reuse_costs", *entry.buffers)) is not None
         ]
         self.banks = [_banks(pool) for pool in problem.pools]
         """By pool, its banks by address."""
@@ -283,13 +283,8 @@ class ProblemIndex:
         pairs, all_known = pair_numbers(self.buffer_index, ones, others, sorted=False)
         if not all_known:
             for one, other in zip(ones, others, strict=True):
-                self._pair(field, one, other)
+                self._resolved(field, one, other)
         return set(pairs)
-
-    def _pair(self, field: str, one: str, other: str) -> IndexPair | None:
-        """Their indices, the smaller first: in every symmetric list the order does not matter."""
-        pair = self._resolved(field, one, other)
-        return pair if pair is None or pair[0] < pair[1] else (pair[1], pair[0])
 
     def _resolved(self, field: str, one: str, other: str) -> IndexPair | None:
         first, second = self.buffer_index.get(one), self.buffer_index.get(other)

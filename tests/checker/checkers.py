@@ -1,20 +1,22 @@
-"""The two checkers as tests run them, and problems and proofs to give to them."""
+"""The two checkers as tests run them, problems and proofs to give to them, and how wrong ones are tried."""
 
 import io
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import combinations
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_document
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.proofs.prove import why_not
 from tests.problems import costly_problem, random_problem
@@ -42,6 +44,13 @@ def build(source: Path, program: Path, compiler: str, *flags: str) -> None:
     """Compile it with all warnings as errors."""
     command = [compiler, *WARNINGS, *flags, "-I", str(FOLDER), str(source), "-o", str(program)]
     subprocess.run(command, check=True)
+
+
+def build_batch(folder: Path, *flags: str) -> Path:
+    """The checker that stays, of layouts or, with `-DORDERS`, of orders."""
+    program = folder / "batch"
+    build(Path(__file__).parent / "batch.cpp", program, compilers()[0], *flags)
+    return program
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,49 @@ _SECOND: Final = SecondChecker("check.py")
 def second(files: Files, folder: Path) -> Verdict:
     """What the second checker of layouts says."""
     return _SECOND.check(files, folder)
+
+
+Case = TypeVar("Case")
+
+
+@dataclass(frozen=True)
+class Attack(Generic[Case]):
+    """How cases that hold are made, changed and judged."""
+
+    sample: Callable[[Random, int], Case | None]
+    """A case, beside so many; None where this one cannot be had."""
+    mutant: Callable[[Random, Case], Files]
+    is_true: Callable[[Files, str], bool]
+    """Whether what a checker says is so, by brute force."""
+    second: Callable[[Files, Path], Verdict]
+    mutants_each: int
+    """Before there is a new case."""
+    referee_each: int = 1
+    """One in so many is shown to the second checker, besides all that are verified."""
+
+    def run(self, checker: Batch, folder: Path, count: int, seed: int) -> "Counter[int]":
+        """How often each exit code came; an AssertionError where one is wrong, or the checkers disagree."""
+        rng, cases, codes = Random(seed), list[Case](), Counter[int]()
+        while codes.total() < count:
+            if len(cases) < 1 + codes.total() // self.mutants_each:
+                case = self.sample(rng, len(cases))
+                if case is not None:
+                    cases.append(case)
+                continue
+            files = self.mutant(rng, rng.choice(cases[-20:]))
+            verdict = checker.check(files)
+            codes[verdict.code] += 1
+            try:
+                assert verdict.code != VERIFIED or self.is_true(files, verdict.words), (verdict, files)
+            except InputError as error:
+                raise AssertionError((verdict, error, files)) from error
+            if codes.total() % self.referee_each == 0 or verdict.code == VERIFIED:
+                other = self.second(files, folder)
+                # Where several things are wrong, the two may name different ones.
+                agree = other.code == verdict.code or {other.code, verdict.code} == {WRONG, NOT_CHECKED}
+                assert agree, (verdict, other, files)
+                assert verdict.code != VERIFIED or other.words == verdict.words, (verdict, other, files)
+        return codes
 
 
 def tiny_problem(rng: Random) -> Problem:

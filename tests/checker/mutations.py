@@ -26,18 +26,16 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.prove import prove_within
 from memstow.solvers.core import Budget
 from tests.checker.checkers import (
-    FOLDER,
     HEAD,
     SANITIZERS,
-    VERIFIED,
+    Attack,
     Batch,
     Files,
     batch,
-    build,
+    build_batch,
     bytes_of,
     change_bytes,
     change_numbers,
-    compilers,
     document_of,
     numbers_of,
     second,
@@ -209,27 +207,11 @@ def campaign(
     tiny: "Callable[[Random], Problem]" = tiny_problem,
 ) -> "Counter[int]":
     """How often each exit code came; an AssertionError where one is wrong, or the checkers disagree."""
-    codes = Counter[int]()
-    rng, cases = Random(seed), list[Case]()
-    while sum(codes.values()) < count:
-        if len(cases) < 1 + sum(codes.values()) // 50:
-            case = sample(rng, folder, len(cases) % 3 > 0, tiny)
-            if case is None:
-                continue
-            cases.append(case)
-        files = mutant(rng, rng.choice(cases[-20:]))
-        verdict = checker.check(files)
-        codes[verdict.code] += 1
-        assert verdict.code != VERIFIED or is_true(files, verdict.words), (verdict, files)
-        if sum(codes.values()) % referee_each == 0 or verdict.code == VERIFIED:
-            other = second(files, folder)
-            assert (other.code, verdict.code) in _AGREE or other.code == verdict.code, (verdict, other, files)
-            assert verdict.code != VERIFIED or other.words == verdict.words, (verdict, other, files)
-    return codes
 
+    def case(rng: Random, there: int) -> Case | None:
+        return sample(rng, folder, there % 3 > 0, tiny)
 
-_AGREE = {(1, 2), (2, 1)}
-"""Where several things are wrong, the two may name different ones."""
+    return Attack(case, mutant, is_true, second, 50, referee_each).run(checker, folder, count, seed)
 
 
 def main(words: list[str]) -> int:
@@ -238,8 +220,7 @@ def main(words: list[str]) -> int:
     count, seed, tiny = int(words[0]), int(words[1]), makers.get("".join(words[2:]), tiny_problem)
     with TemporaryDirectory() as name:
         folder = Path(name)
-        build(FOLDER.parent / "tests/checker/batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
-        with batch(folder / "batch", folder) as checker:
+        with batch(build_batch(folder, *SANITIZERS), folder) as checker:
             print(campaign(checker, folder, count, seed, tiny=tiny))  # noqa: T201
     return 0
 

@@ -27,20 +27,16 @@ from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.proofs.prove_order import prove_order_within
 from memstow.solvers.core import Budget
 from tests.checker.checkers import (
-    FOLDER,
-    NOT_CHECKED,
     SANITIZERS,
-    VERIFIED,
-    WRONG,
+    Attack,
     Batch,
     Files,
     SecondChecker,
     batch,
-    build,
+    build_batch,
     bytes_of,
     change_bytes,
     change_numbers,
-    compilers,
     numbers_of,
 )
 from tests.graphs import Document, needed, orders, random_graph
@@ -48,14 +44,6 @@ from tests.referee import breaks
 
 HEAD: Final = b"memstow order proof 1\n"
 SECOND: Final = SecondChecker("check_order.py")
-
-
-def build_checker(folder: Path) -> Path:
-    """The checker that stays, with sanitizers."""
-    build(
-        FOLDER.parent / "tests/checker/batch.cpp", folder / "orders", compilers()[0], *SANITIZERS, "-DORDERS"
-    )
-    return folder / "orders"
 
 
 def tiny_graph(rng: Random, most: int = 5) -> Document:
@@ -348,24 +336,14 @@ def is_true(files: Files) -> bool:
 
 def campaign(checker: Batch, folder: Path, count: int, seed: int) -> "Counter[int]":
     """How often each exit code came; an AssertionError where one is wrong, or the checkers disagree."""
-    codes = Counter[int]()
-    rng, cases = Random(seed), list[Case]()
-    while sum(codes.values()) < count:
-        if len(cases) < 1 + sum(codes.values()) // 20:
-            case = sample(rng, folder)
-            if case is not None:
-                cases.append(case)
-            continue
-        files = mutant(rng, rng.choice(cases[-20:]))
-        verdict, other = checker.check(files), SECOND.check(files, folder)
-        codes[verdict.code] += 1
-        try:
-            assert verdict.code != VERIFIED or is_true(files), (verdict, files)
-        except InputError as error:
-            raise AssertionError((verdict, error, files)) from error
-        agree = other.code == verdict.code or {other.code, verdict.code} == {WRONG, NOT_CHECKED}
-        assert agree, (verdict, other, files)
-    return codes
+
+    def case(rng: Random, _there: int) -> Case | None:
+        return sample(rng, folder)
+
+    def so(files: Files, _words: str) -> bool:
+        return is_true(files)
+
+    return Attack(case, mutant, so, SECOND.check, 20).run(checker, folder, count, seed)
 
 
 def main(words: list[str]) -> int:
@@ -373,7 +351,7 @@ def main(words: list[str]) -> int:
     count, seed = int(words[0]), int(words[1])
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with batch(build_checker(folder), folder) as checker:
+        with batch(build_batch(folder, *SANITIZERS, "-DORDERS"), folder) as checker:
             print(campaign(checker, folder, count, seed))  # noqa: T201
     return 0
 

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,14 +24,12 @@ from tests.checker.checkers import (
     FOLDER,
     HEAD,
     NOT_CHECKED,
-    SANITIZERS,
     VERIFIED,
     WARNINGS,
     WEAKER,
     WRONG,
     Batch,
     Files,
-    batch,
     build,
     bytes_of,
     compilers,
@@ -45,14 +42,6 @@ from tests.checker.mutations import campaign
 from tests.referee import best
 
 pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ or clang++")
-
-
-@pytest.fixture(scope="module")
-def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
-    folder = tmp_path_factory.mktemp("checker")
-    build(Path(__file__).parent / "batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
-    with batch(folder / "batch", folder) as running:
-        yield running
 
 
 def files_of(problem: Problem, folder: Path) -> Files:
@@ -92,7 +81,7 @@ PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 1_970
+    assert len(source.splitlines()) <= 2_040
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 

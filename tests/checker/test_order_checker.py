@@ -23,6 +23,7 @@ from tests.campaign import gate_first
 from tests.checker.checkers import (
     FOLDER,
     NOT_CHECKED,
+    SANITIZERS,
     VERIFIED,
     WARNINGS,
     WEAKER,
@@ -31,13 +32,13 @@ from tests.checker.checkers import (
     Files,
     Verdict,
     batch,
+    build_batch,
     bytes_of,
     compilers,
 )
 from tests.checker.order_proofs import (
     SECOND,
     Writing,
-    build_checker,
     campaign,
     derivable,
     files_of,
@@ -56,7 +57,7 @@ pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ o
 @pytest.fixture(scope="module")
 def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
     folder = tmp_path_factory.mktemp("checker")
-    with batch(build_checker(folder), folder) as running:
+    with batch(build_batch(folder, *SANITIZERS, "-DORDERS"), folder) as running:
         yield running
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -18,14 +17,11 @@ from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker.checkers import (
     NOT_CHECKED,
-    SANITIZERS,
     VERIFIED,
     WEAKER,
     WRONG,
     Batch,
     Files,
-    batch,
-    build,
     compilers,
     document_of,
     second,
@@ -36,14 +32,6 @@ from tests.checker.test_checker import by_hand
 from tests.referee import best
 
 pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ or clang++")
-
-
-@pytest.fixture(scope="module")
-def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
-    folder = tmp_path_factory.mktemp("checker")
-    build(Path(__file__).parent / "batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
-    with batch(folder / "batch", folder) as running:
-        yield running
 
 
 def placed(*offsets: int) -> dict[str, Any]:

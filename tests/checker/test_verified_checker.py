@@ -26,7 +26,7 @@ from tests.checker.checkers import (
     Batch,
     Files,
     batch,
-    build,
+    build_batch,
     bytes_of,
     compilers,
 )
@@ -64,8 +64,7 @@ def fast(verified: Batch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """memstow-check."""
     assert verified
     folder = tmp_path_factory.mktemp("fast")
-    build(Path(__file__).parent / "batch.cpp", folder / "batch", compilers()[0], "-O0")
-    with batch(folder / "batch", folder) as running:
+    with batch(build_batch(folder, "-O0"), folder) as running:
         yield running
 
 

@@ -49,20 +49,25 @@ TinyQuestion tiny_question(std::mt19937_64& random) {
     return tiny;
 }
 
+// Whether the next item may be there, beside those before it.
+bool fits(const proof::Question& question, const std::vector<Bytes>& offsets, Bytes at) {
+    const Index i = count_of(offsets);
+    bool good = question.at_least(proof::kBottom, i, at) == at;
+    for (Index j = 0; j < i; ++j) {
+        const bool apart =
+            offsets[j] + question.items[j].size <= at || at + question.items[i].size <= offsets[j];
+        good = good && (apart || !question.conflict(i, j));
+    }
+    for (const auto& tie : question.ties[i])
+        good = good && (tie.to > i || offsets[tie.to] == at + tie.distance);
+    return good;
+}
+
 bool has_layout(const proof::Question& question, Bytes height, std::vector<Bytes>& offsets) {
     const Index i = count_of(offsets);
     if (i == question.count()) return true;
     for (Bytes at = 0; at + question.items[i].size <= height; ++at) {
-        if (question.at_least(proof::kBottom, i, at) != at) continue;
-        bool fits = true;
-        for (Index j = 0; j < i; ++j) {
-            const bool apart =
-                offsets[j] + question.items[j].size <= at || at + question.items[i].size <= offsets[j];
-            fits = fits && (apart || !question.conflict(i, j));
-        }
-        for (const auto& tie : question.ties[i])
-            fits = fits && (tie.to > i || offsets[tie.to] == at + tie.distance);
-        if (!fits) continue;
+        if (!fits(question, offsets, at)) continue;
         offsets.push_back(at);
         if (has_layout(question, height, offsets)) return true;
         offsets.pop_back();
@@ -86,16 +91,7 @@ std::optional<Bytes> least_cost(const proof::Question& question, const std::vect
     }
     std::optional<Bytes> least;
     for (Bytes at = 0; at + question.items[i].size <= height; ++at) {
-        if (question.at_least(proof::kBottom, i, at) != at) continue;
-        bool fits = true;
-        for (Index j = 0; j < i; ++j) {
-            const bool apart =
-                offsets[j] + question.items[j].size <= at || at + question.items[i].size <= offsets[j];
-            fits = fits && (apart || !question.conflict(i, j));
-        }
-        for (const auto& tie : question.ties[i])
-            fits = fits && (tie.to > i || offsets[tie.to] == at + tie.distance);
-        if (!fits) continue;
+        if (!fits(question, offsets, at)) continue;
         offsets.push_back(at);
         const auto below = least_cost(question, pairs, height, offsets);
         offsets.pop_back();

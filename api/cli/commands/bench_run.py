@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import Tally
     from memstow.planner.bench.task import RunOptions, SolverRequest, Task
+    from memstow.planner.bench.watch import Watch
 
 # By the codes of issues.
 _HINTS: Final = {
@@ -74,6 +75,13 @@ def resume_hint() -> Iterator[None]:
 
 _OUTPUT: Final = Option("output", "folder of the results", Text(), "DIR", default="bench", short="-o")
 _RESUME: Final = Option("resume", "continue an earlier run: skip what already has a result", Flag())
+_WATCH: Final = Option(
+    "watch",
+    "a page that follows the run in a browser, written again each second",
+    Text(),
+    "FILE.html",
+    more=" ([bench.md](bench.md#watching-a-run))",
+)
 _FORMAT: Final = Option(
     "format", "format of the problems", Format(READABLE), otherwise="detected from the content"
 )
@@ -95,8 +103,8 @@ _ORDERS: Final = Option(
 )
 _EXTERNAL: Final = Option(
     "external",
-    "an external program; {{input}}, {{output}}, {{capacity}} and {{seconds}} are substituted; or the name "
-    "of a model or program that the bench knows",
+    "an external program; {{input}}, {{output}}, {{proof}}, {{capacity}} and {{seconds}} are substituted; or "
+    "the name of a model or program that the bench knows",
     Text(),
     "'NAME=COMMAND'",
     is_repeated=True,
@@ -170,7 +178,7 @@ arrive; --resume continues an interrupted run.""",
         examples="""
 memstow bench run instances/ --solvers greedy,exact,cpsat --time-limit 5 --seeds 3 --output results
 memstow bench run generate:planted,n=50,seed=1..100 --jobs 2 --output results
-memstow bench run library:instances,state=open --time-limit 60 --output results --resume
+memstow bench run library:instances,state=open --time-limit 60 --output results --resume --watch run.html
 memstow bench run graphs/ --orders free,lpmf,dfs,given,cpsat --time-limit 5 --output results
 memstow bench run a.csv --external 'mine=./mine {input} {output} {capacity} {seconds}' --output results
 memstow bench run instances/ --interleave ../old/.venv .venv --solvers greedy,exact --output pairs
@@ -180,7 +188,7 @@ memstow bench run instances/ --executor dask --scheduler tcp://localhost:8786 --
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="files, folders, libraries, glob patterns, generate:..."
     )
-    add_options(parser, _OUTPUT, _RESUME, _FORMAT)
+    add_options(parser, _OUTPUT, _RESUME, _WATCH, _FORMAT)
     add_options(parser, *CHANGES)
     solvers = parser.add_argument_group("solvers")
     add_options(solvers, _SOLVERS, _ORDERS)
@@ -203,13 +211,15 @@ class Progress(Line):
 
     def line(self, elapsed: float) -> str:
         """Runs done, time elapsed, time left."""
+        from memstow.planner.show.formatting import clock
+
         tally = self.tally
         if tally is None:
             return "start"
         left = tally.seconds_left()
-        parts = [f"{tally.settled:,} of {tally.total:,} runs", f"{_clock(elapsed)} elapsed"]
+        parts = [f"{tally.settled:,} of {tally.total:,} runs", f"{clock(elapsed)} elapsed"]
         if left is not None:
-            parts.append(f"about {_clock(left)} left")
+            parts.append(f"about {clock(left)} left")
         if tally.lost:
             parts.append(f"{tally.lost:,} lost")
         return "  ".join(parts)
@@ -223,6 +233,8 @@ def run(args: argparse.Namespace) -> int:
     from memstow.planner.bench.journal import Journal
     from memstow.planner.bench.run import Side, run_interleaved
     from memstow.planner.bench.run import run as run_all
+
+    _check_page(args.watch)
 
     # The command line disables it for short solves, but a bench may run for days.
     gc.enable()
@@ -245,9 +257,18 @@ def run(args: argparse.Namespace) -> int:
             _note_invocation(folder, args)
         if not interleaved:
             executor = stack.enter_context(closing(_executor(args, progress)))
+        watch = None
+        if args.watch is not None:
+            who = [requests for requests, _ in programs] if interleaved else [solvers]
+            watch = stack.enter_context(_watch(args, folders, journals, who))
 
         def work(cancel: "threading.Event") -> "Tally":
-            hear = progress.hear if progress else lambda _tally: None
+            def hear(tally: "Tally") -> None:
+                if progress is not None:
+                    progress.hear(tally)
+                if watch is not None:
+                    watch.look(tally)
+
             if not interleaved:
                 return run_all(instances, solvers, args.seeds, executor, journals[0], cancel, hear)
             old, new = (
@@ -258,8 +279,35 @@ def run(args: argparse.Namespace) -> int:
 
         call = Interruptible(work)
         tally = call.run(progress)
+        if watch is not None:
+            watch.interrupted = call.interrupted
     code = _told(tally, folders, journals, call.interrupted)
     return _compare_both(*folders) if interleaved and code == Exit.DONE else code
+
+
+def _watch(
+    args: argparse.Namespace,
+    folders: "Sequence[Path]",
+    journals: "Sequence[Journal]",
+    solvers: "Sequence[Sequence[SolverRequest]]",
+) -> "Watch":
+    from memstow.planner.bench.watch import Side, Watch
+
+    names = [folder.name for folder in folders] if len(folders) > 1 else [""]
+    sides = [
+        Side(name, journal, [one.title for one in requests])
+        for name, journal, requests in zip(names, journals, solvers, strict=True)
+    ]
+    return Watch(Path(args.output).resolve().name, sides, partial(replace_file, args.watch))
+
+
+def _check_page(path: str | None) -> None:
+    """Refuse what is no page: the file is replaced, and may be a problem or results."""
+    from memstow.planner.model.errors import InputError
+
+    if path is not None and not path.endswith(".html"):
+        message = f"{path!r} does not end with .html: the page is a file of its own, which is replaced"
+        raise InputError.single("bad_watch", "--watch", message)
 
 
 def repeat(args: argparse.Namespace, tasks: "Sequence[Task]", folder: Path) -> int:
@@ -354,12 +402,6 @@ def _print_endings(journal: "Journal") -> None:
         number = journal.endings[solver, status]
         first = "" if number == 1 else f" {number:,} times, the first time"
         print_error(plain(f"{solver}: {status}{first} on {example}", 400))
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _compare_both(old: Path, new: Path) -> int:
@@ -530,6 +572,9 @@ def _external(text: str, args: argparse.Namespace, local: bool) -> "SolverReques
         raise InputError.single("bad_external", "--external", f"{name!r} is the name of a solver of memstow")
     if "{input" not in command:
         raise InputError.single("bad_external", "--external", f"{text!r} does not contain {{input}}")
+    if "{proof}" in command and "{input.json}" not in command:
+        message = f"{text!r} has {{proof}} without {{input.json}}, which is what a proof is about"
+        raise InputError.single("bad_external", "--external", message)
     if os.sep in parts[0]:
         parts[0] = os.path.abspath(parts[0])
     if local and which(parts[0]) is None:

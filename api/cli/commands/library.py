@@ -15,6 +15,7 @@ from memstow.api.cli.terminal import Exit, Interruptible, print_error
 from memstow.api.options import Choice, Duration, Flag, Option, Text, Whole
 from memstow.planner.model import LONGEST_RUN
 from memstow.planner.model.errors import InputError
+from memstow.planner.processes.machine import start_thread
 from memstow.planner.show.formatting import plain, table
 
 if TYPE_CHECKING:
@@ -426,7 +427,7 @@ def _within(seconds: float | None, work: Callable[[threading.Event], _Result]) -
         timer = None if seconds is None else threading.Timer(seconds, end)
         if timer is not None:
             timer.daemon = True
-            timer.start()
+            start_thread(timer)
         try:
             return work(cancel)
         finally:

@@ -35,6 +35,7 @@ from memstow.api.cli.problem_input import (
     warn_if_terminal,
 )
 from memstow.api.cli.proof_output import (
+    ProvenPlan,
     provable_in,
     refuse_odd_proof,
     write_proofs,
@@ -279,27 +280,38 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data:
     # A lock holds for the options as they are, and a service does this itself.
     searching = options if args.lock or server_of(args) else limits_before_proof(problem, options)
     plan, interrupted = _planned(args, problem, searching, events, len(data), began, received.append)
-    shown, failure = list[str](), None
+    proven, failure = ProvenPlan(plan), None
     if not interrupted:
         # What a lock names has to be the same each time.
         limits = options if args.lock is None else replace(options, deterministic=True)
+        left = max(options.time_limit - (time.monotonic() - began), 0.0)
+        cited = plan.proof_sha256 if args.locked else None
         try:
             if received:
-                plan, shown = write_received(args, plan, data, received[0])
+                seconds = None if options.deterministic else left
+                proven = write_received(args, plan, data, received[-1], seconds)
             else:
-                plan, shown = write_proofs(args, problem, plan, data, limits, began)
+                proven = write_proofs(args, problem, plan, data, limits, left, cited)
         except OSError as error:
             failure = error  # The plan is not lost for it.
-        if args.lock is not None and not args.locked and plan.status in PLANNED:
-            LockFile(args.lock, problem, options).write(plan)
+        plan = proven.plan
+        lock = None if args.lock is None or proven.interrupted else LockFile(args.lock, problem, options)
+        if lock is not None and cited not in (None, plan.proof_sha256):
+            lock.stale = "the lock names another proof than this version writes"
+            lock.refuse(args.words)
+        if lock is not None and not args.locked and plan.status in PLANNED:
+            lock.write(plan)
     shows = write_results(args, problem, plan, None)
     if args.open:
         show_page(page_of(problem, plan, args.file, events), None)
     if failure is not None:
         raise failure
     if shows:
-        print(*shown, sep="\n", end="\n" if shown else "")
+        print(*proven.shown, sep="\n", end="\n" if proven.shown else "")
         _tell_of_fronts(problem, plan)
+    if proven.interrupted:
+        print_error("interrupted while a proof was written: the plan is whole")
+        return Exit.INTERRUPTED
     return _told(plan.status, interrupted)
 
 
@@ -314,7 +326,7 @@ def _planned(
 ) -> "tuple[Plan, bool]":
     """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that.
 
-    `on_proof` gets the proof of a service that searched.
+    `on_proof` gets the proof of a service or a plug-in that searched.
     """
     if args.lock is None:
         return _plan(args, document, less_reading(args, options, size, began), events, on_proof)
@@ -512,7 +524,7 @@ def _plan(
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
             return _remote(args, server, document, options, hear, cancel, on_proof)
-        return engine.plan(document, options, on_event=hear, cancel=cancel)
+        return engine.plan(document, options, on_event=hear, cancel=cancel, on_proof=on_proof)
 
     return _searched(work, next(iter(document.terms()), "fits"), events)
 

@@ -104,6 +104,7 @@ class FakeEngine:
         options: Options | None = None,
         on_event: Listener | None = None,
         cancel: threading.Event | None = None,
+        **_more: object,
     ) -> Plan:
         self.problem, self.options = problem, options
         if on_event is not None:

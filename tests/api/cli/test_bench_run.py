@@ -23,7 +23,7 @@ from memstow.planner.bench.run import Tally
 from memstow.planner.instance_library.folder import instance_of
 from tests.api.cli.conftest import ROOT, Cli
 from tests.api.cli.test_graphs import FORKED
-from tests.planner.bench.requests import timeless
+from tests.planner.bench.requests import SIDE_BY_SIDE, timeless
 from tests.planner.instance_library.libraries import faults, unsolved
 from tests.waiting import PATIENCE, wait_for
 
@@ -255,6 +255,17 @@ def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path,
     assert (records(out / "old"), records(out / "new")) == (old, new)
 
 
+def test_a_page_follows_both_of_a_pair(cli: Cli, three: Path, tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
+    script = tmp_path / "side_by_side.py"
+    script.write_text(SIDE_BY_SIDE)
+    command, page = f"{sys.executable} {script} {{input}} {{output}}", tmp_path / "page.html"
+    out = tmp_path / "out"
+    cli("bench", "run", three, "--interleave", command, command, "--watch", page, "--output", out)
+    assert "Finished.</b> 2 of 2 runs" in page.read_text()
+    assert all(f"<td>{side}: program</td>" in page.read_text() for side in ("old", "new"))
+
+
 def test_two_outside_programs_run_side_by_side(cli: Cli, three: Path, tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     # They make up their times, and the second makes up a poorer plan.
@@ -325,6 +336,9 @@ def test_what_cannot_run_side_by_side_is_told(
         (("generate:planted,n=5,output=a.csv",), "'output' selects an output file"),
         (("generate:spirals",), "there is no kind 'spirals'"),
         (("three.json", "--external", "mine=caf\udce9 {input}"), "bad_external"),
+        (("three.json", "--external", "mine=cat {input} {output} {proof}"), "{proof} without {input.json}"),
+        (("three.json", "--watch", "three.json"), "does not end with .html"),
+        (("three.json", "--watch", "nowhere/page.html"), "nowhere/page.html"),
         (("three.json", "--executor", "dask"), "must be given together"),
         (("three.json", "--scheduler", "tcp://localhost:1"), "must be given together"),
         (("three.json", "--executor", "dask", "--scheduler", "http://localhost:1"), "tcp://host:8786"),
@@ -401,7 +415,16 @@ def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_pa
 
 
 def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
-    asked = ("generate:planted,n=300,seed=1..500", "--solvers", "improve", "--time-limit", "0.3")
+    page = tmp_path / "page.html"
+    asked = (
+        "generate:planted,n=300,seed=1..500",
+        "--solvers",
+        "improve",
+        "--time-limit",
+        "0.3",
+        "--watch",
+        page,
+    )
     run = subprocess.Popen(
         bench(*asked, "--output", tmp_path / "out"),
         stdout=subprocess.PIPE,
@@ -416,6 +439,8 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
     assert "--resume continues" in complaint
     assert "improve" in out
     assert records(tmp_path / "out")
+    assert "Interrupted." in page.read_text()
+    assert "of 500 runs" in page.read_text()
 
 
 @pytest.mark.campaign
@@ -506,7 +531,8 @@ def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp
 def test_a_run_over_a_library_that_is_killed_goes_on_and_breaks_records(cli: Cli, tmp_path: Path) -> None:
     library = unsolved(tmp_path / "library")
     chosen = f"library:{library.path},state=open,family=tests"
-    asked = (chosen, *LASTING[1:], "--solvers", "greedy,auto", "--jobs", "2", "--resume")
+    page = tmp_path / "page.html"
+    asked = (chosen, *LASTING[1:], "--solvers", "greedy,auto", "--jobs", "2", "--resume", "--watch", page)
     killed = tmp_path / "killed"
     run = subprocess.Popen(bench(*asked, "--output", killed), stdout=subprocess.DEVNULL, cwd=ROOT)
     wait_for_results(run, killed, 3)
@@ -514,11 +540,13 @@ def test_a_run_over_a_library_that_is_killed_goes_on_and_breaks_records(cli: Cli
     assert run.wait() == -signal.SIGKILL
     before = records(killed) if (killed / RESULTS).read_bytes().endswith(b"\n") else []
     assert written(killed) < 20
+    assert "Running." in page.read_text(), "it does not say that this is over, and grows old"
     # What is known by now breaks records while the rest is still to be run.
     ran = cli("library", "submit", library.path, "--bench", killed, "--by", "B")
     assert ran.code == Exit.DONE
     ran = cli("bench", "run", library.path, *asked[1:], "--output", killed)
     assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert "Finished.</b> 20 of 20 runs" in page.read_text()
     assert cli("bench", "run", library.path, *asked[1:], "--output", tmp_path / "peace").code == Exit.DONE
     assert compared(killed) == compared(tmp_path / "peace")
     assert len({record.key for record in records(killed)}) == len(records(killed)) == 20

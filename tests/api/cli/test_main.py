@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from memstow.api.cli.parser import COMMANDS, build_parser
 from memstow.api.cli.terminal import Exit
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from memstow.planner.model.problem import Problem
+from memstow.planner.processes import machine
 from tests.api.cli.conftest import ROOT, Cli, door, script
 from tests.api.cli.fakes import FakeEngine
 from tests.waiting import PATIENCE
@@ -199,6 +201,28 @@ def test_running_out_of_memory_is_told(cli: Cli, three: Path, engine: FakeEngine
     engine.answer = fail  # type: ignore[assignment]
     ran = cli("solve", three)
     assert (ran.code, "not enough memory" in ran.err) == (Exit.USAGE, True)
+
+
+def test_a_machine_without_a_further_thread_has_no_defect(
+    cli: Cli, three: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, refusals = threading.Thread.start, 2
+
+    def refuse_first(thread: threading.Thread) -> None:
+        nonlocal refusals
+        refusals -= 1
+        if refusals >= 0:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_first)
+    assert cli("solve", three).code == Exit.DONE
+    assert refusals < 0
+
+    monkeypatch.setattr(machine, "_THREAD_SECONDS", 0.1)
+    refusals = 10**6
+    ran = cli("solve", three)
+    assert (ran.code, "no further thread" in ran.err) == (Exit.USAGE, True)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
 from tests.checker.checkers import VERIFIED, WEAKER, second
 from tests.checker.pseudo_boolean import accepts
+from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
+from tests.plugins import PROVING, plugins_in
 from tests.waiting import PATIENCE, wait_for
 
 
@@ -63,6 +66,27 @@ def test_the_plan_of_a_lock_is_proven_as_well(cli: Cli, three: Path, tmp_path: P
         assert solve_and_prove(cli, three, *lock)[0] == Exit.DONE
         assert second(written(tmp_path), tmp_path).code == VERIFIED
         os.remove(tmp_path / "plan.proof")
+
+
+def test_a_lock_that_names_another_proof_does_not_hold(cli: Cli, three: Path, tmp_path: Path) -> None:
+    lock, plan, proof = (tmp_path / name for name in ("plan.lock", "plan.json", "plan.proof"))
+    assert solve_and_prove(cli, three, "--lock", str(lock))[0] == Exit.DONE
+    assert solve_and_prove(cli, three, "--lock", str(lock), "--locked")[0] == Exit.DONE
+    (digest,) = set(re.findall(r'"proof_sha256": "(\w+)"', lock.read_text() + plan.read_text()))
+    lock.write_text(lock.read_text().replace(digest, "0" * 64))
+    for path in (plan, proof):
+        path.write_bytes(b"as it was")
+    code, out, err = solve_and_prove(cli, three, "--lock", str(lock), "--locked")
+    assert (code, out, "the lock names another proof" in err) == (Exit.USAGE, "", True)
+    assert plan.read_bytes() == proof.read_bytes() == b"as it was"
+    # The command that the message names mends it; and a lock without a proof holds beside any.
+    assert solve_and_prove(cli, three, "--lock", str(lock))[0] == Exit.DONE
+    assert digest in lock.read_text()
+    locked = json.loads(lock.read_text())
+    del locked["plan"]["proof_sha256"]
+    lock.write_text(json.dumps(locked))
+    assert solve_and_prove(cli, three, "--lock", str(lock), "--locked")[0] == Exit.DONE
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_that_nothing_fits_is_proven(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -113,6 +137,33 @@ def test_what_a_service_sends_is_checked(
     assert not list(tmp_path.glob("*.unfinished"))
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_the_check_of_what_a_service_sends_ends_with_the_time_limit(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    from memstow.api.client import runs
+    from memstow.planner.proofs import check
+
+    assert solve_and_prove(cli, three)[0] == Exit.DONE
+    proof = (tmp_path / "plan.proof").read_bytes()
+    os.remove(tmp_path / "plan.proof")
+
+    def solved(*arguments: Any) -> Plan:
+        *_, on_proof = arguments
+        on_proof(proof)
+        return memstow.plan(memstow.read_problem(three.read_bytes(), "json"))
+
+    monkeypatch.setattr(runs, "solve", solved)
+    monkeypatch.setattr(check, "_LEAST_SECONDS", -1.0 if late else PATIENCE)
+    limit = ("--time-limit", "1ms")  # It is over when the proof comes.
+    code, out, err = solve_and_prove(cli, three, *limit, "--server", "http://localhost:1")
+    assert (code, "proves that no plan" in out) == (Exit.DONE, not late)
+    assert (tmp_path / "plan.proof").exists() == (not late)
+    assert ("plan.proof is not written: it was not checked before the time limit" in err) == late
+    assert ("proof_sha256" in (tmp_path / "plan.json").read_text()) == (not late)
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_a_plan_of_a_service_that_is_wrong_is_refused(
     cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +206,10 @@ def slowly(problem, plan, document, path, budget):
     with prove.draft_of(path) as draft, open(draft, "x"):
         while not budget.spent:
             time.sleep(0.01)
+    if "--quiet" in sys.argv:
+        return prompt(problem, plan, document, path, budget)
 
+prompt = prove.prove_within
 prove.prove_within = slowly
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which `nohup` ignores
 sys.exit(main(sys.argv[1:]))
@@ -170,6 +224,30 @@ def test_a_signal_that_ends_the_process_leaves_no_draft(three: Path, tmp_path: P
         process.send_signal(number)
         assert process.wait(PATIENCE) == -number
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("proves", [False, True])
+def test_ctrl_c_while_a_proof_is_written_keeps_the_plan(three: Path, tmp_path: Path, proves: bool) -> None:
+    # Live bytes alone are shown at once, whatever the budget.
+    files = ("--proof", tmp_path / "plan.proof", "--output", tmp_path / "plan.json")
+    lock = ("--lock", tmp_path / "plan.lock", *(("--quiet",) if proves else ()))
+    words = ("solve", three, "--time-limit", "600", *files, *lock)
+    with subprocess.Popen([sys.executable, "-c", SLOW, *words], stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: list(tmp_path.glob(".*.unfinished")), "a draft")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == Exit.INTERRUPTED
+        assert process.stderr is not None
+        err = process.stderr.read()
+    assert "interrupted while a proof was written" in err
+    assert ("plan.proof is not written: nothing could be proven before Ctrl-C" in err) == (not proves)
+    assert (tmp_path / "plan.proof").exists() == proves
+    assert ("proof_sha256" in (tmp_path / "plan.json").read_text()) == proves
+    assert json.loads((tmp_path / "plan.json").read_text())["status"] == "optimal"
+    # Another run may come further: the lock names no proof.
+    assert "proof_sha256" not in (tmp_path / "plan.lock").read_text()
+    assert not list(tmp_path.glob(".*"))
+    if proves:
+        assert second(written(tmp_path), tmp_path).code == VERIFIED
 
 
 def test_files_of_others_stay(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -522,3 +600,38 @@ def test_files_for_veripb_that_cannot_be_written_are_refused(
     ran = cli("solve", three, *more)
     assert (ran.code, why in ran.err) == (Exit.USAGE, True), ran.err
     assert not list(three.parent.glob("p.*"))
+
+
+@pytest.mark.parametrize("capacity", [None, 15])
+def test_the_proof_of_a_plug_in_is_written_about_the_file_of_the_user(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capacity: int | None
+) -> None:
+    plugins = plugins_in(tmp_path / "plugins", monkeypatch)
+    body = "plan, proof = proven(search, problem)\nsearch.offer(plan, proof)"
+    plugins.solver("prover", body, before=PROVING)
+    problem = problem_of(ABOVE_LIVE)
+    problem = replace(problem, pools=(replace(problem.pools[0], capacity=capacity),))
+    three.write_bytes(b" \n" + memstow.write_problem(problem, "json"))
+    # What is written is the proof of the plug-in: memstow makes none here.
+    monkeypatch.setattr("memstow.planner.proofs.prove.prove_within", lambda *_arguments: None)
+    code, out, err = solve_and_prove(cli, three, "--solver", "prover", "--time-limit", "300")
+    assert (code, err) == (Exit.DONE if capacity is None else Exit.INFEASIBLE, "")
+    assert "plan.proof proves that " in out
+    assert second(written(tmp_path), tmp_path).code == VERIFIED
+    assert written(tmp_path)[2][16:48] == sha256(three.read_bytes()).digest()
+    verify = ("verify", three, tmp_path / "plan.json", "--strict", "--proof", tmp_path / "plan.proof")
+    assert cli(*verify).code == Exit.DONE
+
+
+def test_a_false_proof_of_a_plug_in_is_told_and_not_written(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = plugins_in(tmp_path / "plugins", monkeypatch)
+    body = "plan, proof = proven(search, problem)\nsearch.offer(plan, proof[:-1])"
+    plugins.solver("prover", body, before=PROVING)
+    three.write_bytes(memstow.write_problem(problem_of(ABOVE_LIVE), "json"))
+    code, _, err = solve_and_prove(cli, three, "--solver", "prover", "--time-limit", "300")
+    assert code == Exit.DONE
+    assert "prover has a proof that does not count: " in err
+    # memstow proves what it knows itself.
+    assert second(written(tmp_path), tmp_path).code in (VERIFIED, WEAKER)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,12 @@ from memstow.planner.bench.record import Ending, Instance, JudgeResult, Layout, 
 from memstow.planner.generate import make_graph
 from memstow.planner.graph.changes import with_order
 from memstow.planner.instance_library.folder import Folder, answer_of, instance_of
+from memstow.planner.instance_library.judging import Answer
 from memstow.planner.instance_library.records import opened
 from memstow.planner.model.digest import digest
 from memstow.planner.model.library import LibraryInstance
 from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.proofs.check import proof_about
 from tests.planner.bench.make import MACHINE, write
 from tests.planner.instance_library.libraries import CREDIT, KNOT, add, answered, faults, stacked
 
@@ -229,3 +232,24 @@ def test_of_a_graph_the_order_is_taken(tmp_path: Path) -> None:
     assert answer is not None
     assert answer.plan.schedule is not None
     assert answer.plan.schedule.order == record.plan.order
+
+
+def test_the_proof_of_a_solver_is_taken_where_none_can_be_written(
+    library: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the solver proves in hours what memstow does not."""
+    monkeypatch.setattr("memstow.planner.bench.library_records.proved", lambda *_all: Answer(_all[1]))
+    best = answered(KNOT)
+    assert best.proof is not None
+    whole = replace(
+        ran(offsets(KNOT, best=True), LEAST, status=Ending.OPTIMAL, checked="proof"),
+        proof=b64encode(proof_about(b"another file", best.proof)).decode(),
+    )
+    # What is recorded is anybody's: a proof that is none proves nothing.
+    for proof in (b64encode(best.proof[:-1]).decode(), b64encode(b"").decode(), "no Base64"):
+        offered = submit(library, replace(whole, proof=proof))
+        assert metadata(library).state == "open"
+        assert [entry.outcome for entry in offered] != ["kept"] or metadata(library).best
+    assert [entry.outcome for entry in submit(library, whole)] == ["better"]
+    known = metadata(library)
+    assert (known.state, known.best[0].bound, known.best[0].shown_by) == ("proven", LEAST, "proof")

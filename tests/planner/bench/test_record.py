@@ -40,13 +40,21 @@ RECORD = Record(
     work={"steps": 7},
     judged=JudgeResult(True),
     plan=Layout((0, 0), (0, 4)),
+    proof="AA==",
     machine=Machine(cpus=2, memory=1 << 30, system="Linux", python="3.12", load=0.5),
 )
 
 
 def test_a_record_comes_back_as_it_went() -> None:
     blank = replace(
-        RECORD, status=Ending.KILLED, objective=(), peak=None, judged=None, plan=None, error="out of time"
+        RECORD,
+        status=Ending.KILLED,
+        objective=(),
+        peak=None,
+        judged=None,
+        plan=None,
+        proof=None,
+        error="out of time",
     )
     for record in (RECORD, blank):
         assert from_line(to_line(record)) == record

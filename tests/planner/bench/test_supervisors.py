@@ -2,17 +2,22 @@
 
 import os
 import signal
+import sys
 import threading
+from base64 import b64decode
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+import memstow
 from memstow.planner.bench.executors import LostError, StoppedError, Supervisors
-from memstow.planner.bench.record import Ending, Record
+from memstow.planner.bench.record import Ending, JudgeResult, Record, TermValue
 from memstow.planner.formats import read_problem
 from memstow.planner.generate.planted import planted as make_planted
 from memstow.planner.model.digest import digest
+from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.processes.process import Process
 from tests.planner.bench.requests import (
     SIDE_BY_SIDE,
@@ -26,6 +31,8 @@ from tests.planner.bench.requests import (
     task,
     timeless,
 )
+from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
+from tests.plugins import PROVING, plugins_in
 from tests.processes import wait_ended, wait_gone
 from tests.waiting import PATIENCE, wait_for
 
@@ -314,3 +321,95 @@ def test_a_place_for_everything_is_a_plan_whatever_it_is_called(
     asked = program(tmp_path, f"import json; print(json.dumps({said!r}))", "{input}")
     record = record_of(supervisors, given(), asked)
     assert (record.status, record.peak) == (Ending.FEASIBLE, 150)
+
+
+PROVER = """
+import sys
+sys.path[:0] = {path!r}
+from pathlib import Path
+import memstow
+source, output, proof = map(Path, sys.argv[1:])
+problem = memstow.read_problem(source.read_bytes(), "json")
+plan = memstow.plan(problem)
+output.write_bytes(memstow.write_plan(problem, plan))
+memstow.prove({about}, plan, proof)
+{then}
+"""
+"""An outside program that writes a proof."""
+
+
+def proven_by_program(supervisors: Supervisors, tmp_path: Path, problem: Problem, **words: str) -> Record:
+    """The record of a run on a problem, of a program with a proof."""
+    about = words.get("about", "source.read_bytes()")
+    body = PROVER.format(path=sys.path, about=about, then=words.get("then", ""))
+    places = words.get("places", "{input.json} {output.json} {proof}")
+    asked = replace(program(tmp_path, body, places), repeat_seconds=float(words.get("repeat", "0")))
+    command = (asked.command or ())[2:]  # with the libraries of this Python
+    asked = replace(asked, command=(sys.executable, *command))
+    return record_of(supervisors, given(memstow.write_problem(problem, "json"), "above"), asked)
+
+
+def test_a_proof_of_a_program_counts_where_the_checker_accepts_it(
+    supervisors: Supervisors, tmp_path: Path
+) -> None:
+    problem = problem_of(ABOVE_LIVE)
+    for repeat in ("0", "1000"):
+        record = proven_by_program(supervisors, tmp_path, problem, repeat=repeat)
+        assert (record.status, record.error) == (Ending.OPTIMAL, None)
+        assert record.judged == JudgeResult(True, checked="proof")
+        assert (record.objective, record.bound, record.gap) == ((TermValue("peak", 16, 16),), 16, 0.0)
+        assert record.proof is not None
+        proof = b64decode(record.proof)
+        assert proof[16:48] == sha256(memstow.write_problem(problem, "json")).digest()
+
+
+def test_a_program_may_prove_that_nothing_fits(supervisors: Supervisors, tmp_path: Path) -> None:
+    problem = replace(problem_of(ABOVE_LIVE), pools=(Pool(id="memory", capacity=15),))
+    record = proven_by_program(supervisors, tmp_path, problem)
+    assert (record.status, record.judged) == (Ending.INFEASIBLE, JudgeResult(True, checked="proof"))
+    record = proven_by_program(supervisors, tmp_path, problem, then="proof.unlink()")
+    assert (record.status, record.judged) == (Ending.UNKNOWN, None)
+    assert record.error == "it says that nothing fits, which is not checked: it has no proof"
+    record = proven_by_program(supervisors, tmp_path, problem, then="proof.write_bytes(b'')")
+    assert (record.status, record.judged, record.proof) == (Ending.UNKNOWN, None, None)
+    assert "its proof does not count" in str(record.error)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"about": "memstow.write_problem(problem, 'json') + b' '"},
+        {"then": "proof.write_bytes(proof.read_bytes()[:-1])"},
+        {"then": "proof.write_bytes(b'')"},
+    ],
+)
+def test_a_wrong_or_foreign_proof_of_a_program_is_told(
+    supervisors: Supervisors, tmp_path: Path, words: dict[str, str]
+) -> None:
+    record = proven_by_program(supervisors, tmp_path, problem_of(ABOVE_LIVE), **words)
+    assert (record.status, record.peak, record.bound, record.proof) == (Ending.FEASIBLE, 16, None, None)
+    assert record.judged == JudgeResult(True)
+    assert str(record.error).startswith("its proof does not count: ")
+
+
+@pytest.mark.parametrize("then", ["", "; proof.mkdir()", "; import os; os.mkfifo(proof)"])
+def test_what_is_no_file_is_no_proof(supervisors: Supervisors, tmp_path: Path, then: str) -> None:
+    record = proven_by_program(supervisors, tmp_path, problem_of(ABOVE_LIVE), then=f"proof.unlink(){then}")
+    assert (record.status, record.error) == (Ending.FEASIBLE, None)
+
+
+def test_a_proof_of_a_plug_in_is_checked_and_kept(
+    supervisors: Supervisors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugins = plugins_in(tmp_path / "plugins", monkeypatch)
+    body = "plan, proof = proven(search, problem)\nsearch.offer(plan, proof)"
+    plugins.solver("prover", body, before=PROVING)
+    plugins.solver("liar", body.replace("plan, proof)", "plan, proof[:-1])"), before=PROVING)
+    source = given(memstow.write_problem(problem_of(ABOVE_LIVE), "json"), "above")
+    record = record_of(supervisors, source, solver("prover", deterministic=False))
+    assert (record.status, record.bound) == (Ending.OPTIMAL, 16)
+    assert record.judged == JudgeResult(True, checked="proof")
+    assert record.proof is not None
+    record = record_of(supervisors, source, solver("liar", deterministic=False))
+    assert (record.status, record.bound, record.proof) == (Ending.FEASIBLE, 15, None)
+    assert "liar has a proof that does not count: " in str(record.error)

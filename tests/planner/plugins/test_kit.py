@@ -79,6 +79,16 @@ class Fickle(Stack):
         return replace(plan, placements=moved)
 
 
+class Boaster(Stack):
+    """Its proof is about another problem."""
+
+    def solve(self, problem: Problem, search: Search) -> Plan | None:
+        plan = super().solve(problem, search)
+        assert plan is not None
+        search.offer(plan, b"memstow proof 1\n" + bytes(32) + b"\0\0")
+        return plan
+
+
 def _with_bound(plan: Plan, bound: int) -> Plan:
     return replace(plan, objective=(TermValue(term="peak", value=bound, bound=bound, gap=0.0),))
 
@@ -93,6 +103,7 @@ def _with_bound(plan: Plan, bound: int) -> Plan:
         (Changed(lambda _plan: None), "it had no plan for any"),
         (Changed(lambda _plan: [1]), "returned list"),  # type: ignore[arg-type, return-value]
         (Fickle(), "two runs give two plans"),
+        (Boaster(), "its proof does not count: "),
     ],
 )
 def test_a_solver_that_is_wrong_is_found_out(solver: Any, said: str) -> None:

@@ -19,7 +19,7 @@ from memstow.planner.generate.planted import planted
 from memstow.planner.model.plan import ExhaustedWindow
 from memstow.planner.plugins.installed import find, installed, names
 from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
-from tests.plugins import Plugins
+from tests.plugins import PROVING, Plugins
 from tests.processes import wait_ended
 from tests.waiting import wait_for
 
@@ -265,7 +265,7 @@ def test_one_that_starts_more_and_more_is_ended(plugins: Plugins) -> None:
     plugins.solver(
         "many",
         """
-        for _ in range(40):
+        for _ in range(8):  # not so many that the machine lacks room for others
             if os.fork() == 0:
                 os.setsid()
                 while True:
@@ -286,10 +286,10 @@ def test_one_that_starts_more_and_more_is_ended(plugins: Plugins) -> None:
 
 def _environments() -> Iterator[bytes]:
     """Of all other processes that have one that can be read."""
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        if int(path.parent.name) != os.getpid():
-            with suppress(OSError):
-                yield path.read_bytes()
+    for name in os.listdir("/proc"):
+        if name.isdecimal() and int(name) != os.getpid():
+            with suppress(OSError):  # it may have ended since
+                yield Path("/proc", name, "environ").read_bytes()
 
 
 def test_a_fork_that_returns_as_well_does_no_harm(plugins: Plugins) -> None:
@@ -414,3 +414,142 @@ def test_graphs_and_banks_come_as_problems(plugins: Plugins) -> None:
 def test_a_solve_without_a_plug_in_loads_none(plugins: Plugins) -> None:
     plugins.install("trap", "memstow.solvers", "trap", "import os; os._exit(99)")
     assert memstow.plan(THREE).solver != "trap"
+
+
+# What its proofs show
+
+
+def proving(plugins: Plugins, change: str = "proof") -> None:
+    """A solver `prover` that offers its plan with its proof, changed so."""
+    body = f"plan, proof = proven(search, problem)\nsearch.offer(plan, {change})\nreturn plan"
+    plugins.solver("prover", body, before=PROVING)
+
+
+def with_proofs(problem: Problem, **options: Any) -> tuple[Plan, list[str], list[bytes]]:
+    """The plan of that solver, the notes of the run, and the proofs that were accepted."""
+    notes: list[str] = []
+    proofs: list[bytes] = []
+
+    def listen(event: memstow.Event) -> None:
+        if isinstance(event, Phase) and event.is_note:
+            notes.append(event.name)
+
+    chosen = Options(**{"solver": "prover", "time_limit": 300.0, **options})
+    return memstow.plan(problem, chosen, listen, on_proof=proofs.append), notes, proofs
+
+
+def test_a_proof_makes_its_plan_optimal(plugins: Plugins, tmp_path: Path) -> None:
+    problem = problem_of(ABOVE_LIVE)
+    proving(plugins)
+    plan, notes, proofs = with_proofs(problem)
+    assert (plan.status, plan.solver, plan.prover) == (Status.OPTIMAL, "prover", "prover")
+    assert (plan.objective[0].value, plan.objective[0].bound, notes) == (16, 16, [])
+    assert memstow.verify(problem, plan) == []
+    # By itself the plan makes a claim, which the proof shows: it is about the problem as memstow writes it.
+    assert memstow.judge(problem, plan).unchecked != ()
+    (tmp_path / "proof").write_bytes(proofs[0])
+    document = memstow.write_problem(problem, "json")
+    assert memstow.check_proof(document, plan, tmp_path / "proof").bounds == (16,)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("proof[:-1] + b'\\7'", "prover has a proof that does not count: "),
+        ("proof[:16] + bytes(32) + proof[48:]", "prover has a proof that does not count: "),
+        ("b''", "prover has a proof that does not count: "),
+        ("b'memstow order proof 1\\n' + proof[16:]", "prover has a proof that does not count: "),
+    ],
+)
+def test_a_wrong_or_foreign_proof_is_refused_and_its_plan_stays(
+    plugins: Plugins, change: str, said: str
+) -> None:
+    proving(plugins, change)
+    plan, notes, proofs = with_proofs(problem_of(ABOVE_LIVE))
+    assert (plan.status, plan.objective[0].value, plan.objective[0].bound) == (Status.FEASIBLE, 16, 15)
+    assert [note[: len(said)] for note in notes] == [said]
+    assert proofs == []
+
+
+def test_a_proof_of_another_problem_shows_nothing_of_this_one(plugins: Plugins) -> None:
+    body = """
+    other = replace(problem, buffers=tuple(replace(b, size=b.size + 1) for b in problem.buffers))
+    other_search = type(search)(9, 0, 0, 1, 0, None, print, memstow.write_problem(other, 'json'))
+    proof = proven(other_search, other)[1]
+    if BOUND:
+        import hashlib
+        proof = proof[:16] + hashlib.sha256(search.document).digest() + proof[48:]
+    search.offer(proven(search, problem)[0], proof)
+    """
+    for bound in ("", "1"):
+        plugins.solver(f"foreign{bound}", body.replace("BOUND", repr(bound)), before=PROVING)
+        plan, notes, proofs = with_proofs(problem_of(ABOVE_LIVE), solver=f"foreign{bound}")
+        assert (plan.status, plan.objective[0].bound, proofs) == (Status.FEASIBLE, 15, [])
+        assert "a proof that does not count" in notes[0]
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_that_nothing_fits_counts_with_its_proof(plugins: Plugins, is_right: bool) -> None:
+    problem = replace(problem_of(ABOVE_LIVE), pools=(Pool(id="memory", capacity=15),))
+    proving(plugins, "proof" if is_right else "proof[:-1]")
+    plan, notes, proofs = with_proofs(problem)
+    if is_right:
+        assert (plan.status, plan.prover, notes) == (Status.INFEASIBLE, "prover", [])
+        assert plan.explanation is not None
+        assert "as a proof of it has shown" in plan.explanation.message
+        assert len(proofs) == 1
+    else:
+        assert (plan.status, proofs) == (Status.UNKNOWN, [])
+        assert "a proof that does not count" in notes[0]
+        assert notes[1] == "prover claims, and nobody has checked, that nothing fits"
+
+
+def test_a_proof_that_a_plan_is_the_best_is_none_that_nothing_fits(plugins: Plugins) -> None:
+    problem = replace(problem_of(ABOVE_LIVE), pools=(Pool(id="memory", capacity=16),))
+    body = "_, proof = proven(search, problem)\nsearch.offer(Plan(status=Status.INFEASIBLE), proof)"
+    plugins.solver("prover", body, before=PROVING)
+    plan, notes, proofs = with_proofs(problem)
+    assert (plan.status, proofs) == (Status.UNKNOWN, [])
+    assert "that does not count" in notes[0]
+
+
+def test_every_term_that_is_shown_counts(plugins: Plugins) -> None:
+    buffers = [Buffer(id=f"tile{i}", size=4, lifetime=(i, i + 1)) for i in range(3)]
+    costs = [
+        memstow.ReuseCost(buffers=(f"tile{i}", f"tile{k}"), cost=cost)
+        for i, k, cost in ((0, 1, 5), (1, 2, 1), (0, 2, 5))
+    ]
+    problem = Problem(
+        buffers=buffers,
+        pools=[Pool(id="memory", capacity=10)],
+        reuse_costs=costs,
+        objective=["reuse_cost", "peak"],
+    )
+    proving(plugins)
+    plan, notes, _ = with_proofs(problem)
+    assert [(term.value, term.bound) for term in plan.objective] == [(1, 1), (8, 8)]
+    assert (plan.status, plan.prover, notes) == (Status.OPTIMAL, "prover", [])
+
+
+def test_a_proof_is_not_lost_for_a_plan_that_comes_after_it(plugins: Plugins) -> None:
+    proving(plugins)
+    body = "plan, proof = proven(search, problem)\nsearch.offer(plan, proof)\nsearch.offer(plan)\nreturn plan"
+    plugins.solver("again", body, before=PROVING)
+    plan, _, proofs = with_proofs(problem_of(ABOVE_LIVE), solver="again")
+    assert (plan.status, len(proofs)) == (Status.OPTIMAL, 1)
+
+
+@pytest.mark.parametrize("proof", ["'text'", "bytes(64 * 2**20 + 1)"])
+def test_what_is_no_proof_is_an_error_where_it_is_offered(plugins: Plugins, proof: str) -> None:
+    plugins.solver("prover", f"search.offer(stacked(problem), {proof})")
+    assert "a proof " in failing("prover")
+
+
+def test_there_is_no_time_beyond_the_limit_to_check_a_proof(
+    plugins: Plugins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proving(plugins)
+    monkeypatch.setattr(plugin_solver, "_stop_of", lambda *_budget, **_how: lambda: True)
+    plan, notes, proofs = with_proofs(problem_of(ABOVE_LIVE))
+    assert (plan.status, proofs) == (Status.FEASIBLE, [])
+    assert notes == ["prover has a proof that does not count: no time was left to check it"]

@@ -143,6 +143,21 @@ def test_what_is_used_lives_from_the_first_program_to_the_last_that_has_it() -> 
     assert verify_programs(handed, program_plans(found)) != []
 
 
+def test_the_time_at_which_a_program_begins_does_not_matter() -> None:
+    timeless = Problem(buffers=[Buffer(id="code", size=10), Buffer(id="x", size=95, lifetime=(0, 1))])
+
+    def handed(begin: int) -> Programs:
+        lives = [replace(timeless.buffers[1], lifetime=(begin, begin + 1))]
+        later = replace(timeless, buffers=(timeless.buffers[0], *lives))
+        after = Problem(buffers=[Buffer(id="y", size=100, lifetime=(begin, begin + 2))])
+        programs = programs_of([("first", later), ("second", after)])
+        return replace(programs, kept=(Kept(buffers=[("first", "code")], life="used"),))
+
+    at_zero, at_seven = (joint_problem(handed(begin)) for begin in (0, 7))
+    assert at_zero == at_seven
+    assert plan(at_zero).pools[0].peak == 105
+
+
 def test_buffers_without_lifetimes_are_kept_apart_from_what_survives() -> None:
     graph = Problem(
         buffers=[Buffer(id="a", size=8), Buffer(id="b", size=8), Buffer(id="state", size=4)],

@@ -213,7 +213,8 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
     found = plan(
         problem, Options(hint=Plan(status=Status.FEASIBLE), time_limit=PATIENCE), on_event=events.append
     )
-    assert any(isinstance(event, Phase) and event.is_note for event in events)
+    notes = [event.name for event in events if isinstance(event, Phase) and event.is_note]
+    assert any("cpsat" in note and "signal 9" in note for note in notes), notes
     assert (found.status, found.prover) == (Status.OPTIMAL, "highs")
 
 

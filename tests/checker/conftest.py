@@ -1,0 +1,15 @@
+"""The checker of layouts, compiled once."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.checker.checkers import SANITIZERS, Batch, batch, build_batch
+
+
+@pytest.fixture(scope="session")
+def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
+    """It stays, and is given one case after the other."""
+    folder = tmp_path_factory.mktemp("checker")
+    with batch(build_batch(folder, *SANITIZERS), folder) as running:
+        yield running
