@@ -558,6 +558,7 @@ class Proof:
         self.cores: list[tuple[list[int], int]] = []
         self.refuted = -1
         self.within: dict[int, list[int]] = {}
+        self.parts: list[tuple[int, list[int], int]] = []
         self.limits: list[Limit] = []
         self.costs: list[tuple[str, int, float]] = [("reuse cost", LIMIT, problem.fixed)]
         for term in PLACEMENT:
@@ -623,6 +624,7 @@ class Proof:
                 self.lemmas.clear()
                 laid = self.amount()
                 self.within = self.read_within() if kind == 7 else {}
+                self.parts = [(unit, pools, 1) for unit, pools in self.within.items()]
                 self.problem.lay_space(laid, self.within)
             elif kind == 8 and several and laid is not None:
                 require(not self.apart, "a row where pairs are apart")
@@ -655,8 +657,7 @@ class Proof:
         sized = ((i, one.size) for i, one in listed if one.size)
         self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
         if self.within:
-            parts = [(unit, pools, 1) for unit, pools in self.within.items()]
-            self.limits.append(Limit(parts, len(parts) - 1, height))
+            self.limits.append(Limit(self.parts, len(self.parts) - 1, height))
         elif self.apart:
             self.cores.append((self.apart, height))
         else:
@@ -864,7 +865,7 @@ class Proof:
         alike = (one.size, one.modulus, one.residue) == (other.size, other.modulus, other.residue)
         require(alike and one.pin is None and other.pin is None, "no twins")
         require(one.group < 0 and other.group < 0, "twins of a group")
-        require(one.pools == other.pools, "twins in other pools")
+        require(one.in_proof == other.in_proof, "twins in other pools")
         require(context.ranges[i] == context.ranges[j], "no twins here")
         for k in context.ranges:
             same = self.problem.conflict(i, k) == self.problem.conflict(j, k)

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -870,19 +871,20 @@ class Proof {
 
   private:
     struct Core {
-        std::vector<Index> pairs;  // every layout pays one of them
-        Bytes height;              // with a peak of at most this
+        std::shared_ptr<const std::vector<Index>> pairs;  // every layout pays one of them
+        Bytes height;                                     // with a peak of at most this
     };
     enum class Mark : std::uint8_t { open, paid, excluded };
     // Units within some pools have a weight each; no layout with a peak of at most the height has more of
     // that in all than there is room.
+    struct Part {
+        Index unit;
+        std::vector<Index> places;  // of its pools
+        Bytes weight;
+    };
+    using Parts = std::shared_ptr<const std::vector<Part>>;  // many limits may have the same
     struct Limit {
-        struct Part {
-            Index unit;
-            std::vector<Index> places;  // of its pools
-            Bytes weight;
-        };
-        std::vector<Part> parts;
+        Parts parts;
         Bytes room, height;
     };
 
@@ -1150,7 +1152,7 @@ class Proof {
     // Of several pools: what is proven is about this height, and about addresses that it determines.
     void lay_space() {
         lemmas_.clear();
-        within_.clear();
+        within_.reset();
         height_ = file_.amount();
         problem_.lay_space(*height_);
         say("addresses of all pools end at ", problem_.end, '\n');
@@ -1158,10 +1160,11 @@ class Proof {
 
     // The same, where some units may be in some of their pools alone.
     void keep_within() {
-        if (!apart_.empty()) fail("pools after pairs that are apart");
+        if (apart_) fail("pools after pairs that are apart");
         lemmas_.clear();
-        within_.clear();
         height_ = file_.amount();
+        std::map<Index, std::vector<Index>> within;
+        std::vector<Part> parts;
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
             const Index unit = unit_of(one);
             std::vector<Index> places;
@@ -1170,9 +1173,11 @@ class Proof {
             say(id(static_cast<Index>(one)), " is within");
             for (const Index place : places) say(' ', pool_at(unit, place));
             say('\n');
-            if (!within_.emplace(unit, std::move(places)).second) fail("two of one group");
+            if (!within.emplace(unit, places).second) fail("two of one group");
+            parts.push_back({unit, std::move(places), 1});
         });
-        problem_.lay_space(*height_, within_);
+        problem_.lay_space(*height_, within);
+        within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
 
     // The number of the unit of a buffer with bytes.
@@ -1192,16 +1197,16 @@ class Proof {
 
     // What fits into the cells of a pool.
     void row() {
-        if (!apart_.empty()) fail("a row after pairs that are apart");
+        if (apart_) fail("a row after pairs that are apart");
         const Number number = file_.number();
         const Bytes divisor = file_.amount();
         if (divisor == 0) fail("a divisor of 0");
         std::vector<Index> some;
-        Limit limit;
+        std::vector<Part> parts;
         Bytes grid = 0;
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
             const Index unit = unit_of(one);
-            limit.parts.push_back({unit, {place_of(unit, number)}, 0});
+            parts.push_back({unit, {place_of(unit, number)}, 0});
             some.push_back(static_cast<Index>(one));
             grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
         });
@@ -1212,16 +1217,14 @@ class Proof {
         Bytes cells = cells_below(end);
         for (const Range& range : pool.reserved)
             cells -= cells_below(std::min(range.end, end)) - cells_below(std::min(range.begin, end));
-        limit.room = cells / divisor;
-        limit.height = *height_;
-        say("limit ", limits_.size(), ": ", printable(pool.id), " has room for ", limit.room,
-            ", of which take");
+        const Bytes room = cells / divisor;
+        say("limit ", limits_.size(), ": ", printable(pool.id), " has room for ", room, ", of which take");
         for (std::size_t k = 0; k < some.size(); ++k) {
-            limit.parts[k].weight = ((size(some[k]) - 1) / grid + 1) / divisor;
-            say(' ', id(some[k]), ' ', limit.parts[k].weight);
+            parts[k].weight = ((size(some[k]) - 1) / grid + 1) / divisor;
+            say(' ', id(some[k]), ' ', parts[k].weight);
         }
         say('\n');
-        limits_.push_back(std::move(limit));
+        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *height_});
     }
 
     // What all layouts up to a height cost at least, by where buffers are.
@@ -1284,7 +1287,7 @@ class Proof {
             const Bytes price = file_.amount();
             if (height > limit.height) fail("a limit that does not hold so high");
             given_back = plus(given_back, times(price, limit.room));
-            for (const auto& part : limit.parts) {
+            for (const Part& part : *limit.parts) {
                 auto& by = dearer[part.unit];
                 by.resize(problem_.units[part.unit].pools.size());
                 for (const Index place : part.places) by[place] = plus(by[place], times(price, part.weight));
@@ -1306,13 +1309,13 @@ class Proof {
 
     // Conflicts that some layouts lack, which pay for that.
     void keep_apart() {
-        if (!within_.empty()) fail("pairs that are apart within pools");
+        if (within_) fail("pairs that are apart within pools");
         lemmas_.clear();
-        apart_.clear();
-        file_.ascending(marks_.size(), "pair",
-                        [&](Number one) { apart_.push_back(static_cast<Index>(one)); });
-        problem_.keep_apart(apart_);
-        for (const Index k : apart_) say("from here on apart: ", words_of(k), '\n');
+        std::vector<Index> apart;
+        file_.ascending(marks_.size(), "pair", [&](Number one) { apart.push_back(static_cast<Index>(one)); });
+        problem_.keep_apart(apart);
+        for (const Index k : apart) say("from here on apart: ", words_of(k), '\n');
+        apart_ = std::make_shared<const std::vector<Index>>(std::move(apart));
     }
 
     std::string words_of(Index pair) const {
@@ -1334,7 +1337,7 @@ class Proof {
         if (kind == 0) return paid;
         if (kind == 2) return weighted(height, paid);
         if (kind != 1) fail("an unknown kind of node, " + std::to_string(kind));
-        std::vector<Index> rest = core(file_.number(), height).pairs;
+        std::vector<Index> rest = *core(file_.number(), height).pairs;
         std::erase_if(rest, [&](Index k) { return marks_[k] == Mark::excluded; });
         const std::vector<Index> all = rest;
         Bytes least = Shown::kNone;
@@ -1358,7 +1361,7 @@ class Proof {
         file_.ascending(cores_.size(), "core", [&](Number number) {
             const Bytes weight = file_.amount();
             bool counts = false;
-            for (const Index k : core(number, height).pairs) {
+            for (const Index k : *core(number, height).pairs) {
                 if (marks_[k] == Mark::excluded) continue;
                 Bytes& rest = left.try_emplace(k, problem_.open_pairs[k].cost).first->second;
                 if (rest < weight) fail("more than a pair costs");
@@ -1377,7 +1380,7 @@ class Proof {
         const Core& one = cores_[number];
         if (height > one.height) fail("a core that does not hold so high");
         const auto is_paid = [&](Index k) { return marks_[k] == Mark::paid; };
-        if (std::any_of(one.pairs.begin(), one.pairs.end(), is_paid)) fail("a core of which a pair is paid");
+        if (std::ranges::any_of(*one.pairs, is_paid)) fail("a core of which a pair is paid");
         return one;
     }
 
@@ -1385,8 +1388,8 @@ class Proof {
         const Bytes height = file_.amount();
         if (height_ && height != *height_) fail("a conclusion for another height");
         const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
-        if (!apart_.empty()) say("core ", cores_.size(), ": ");
-        if (!within_.empty()) say("limit ", limits_.size(), ": ", within_.size() - 1, " of these: ");
+        if (apart_) say("core ", cores_.size(), ": ");
+        if (within_) say("limit ", limits_.size(), ": ", within_->size() - 1, " of these: ");
         say("no layout has a peak of at most ", height, "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
@@ -1394,11 +1397,9 @@ class Proof {
             if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
         }
         derive();
-        if (!within_.empty()) {
-            Limit limit{{}, static_cast<Bytes>(within_.size()) - 1, height};
-            for (const auto& [unit, places] : within_) limit.parts.push_back({unit, places, 1});
-            limits_.push_back(std::move(limit));
-        } else if (apart_.empty()) {
+        if (within_) {
+            limits_.push_back({within_, static_cast<Bytes>(within_->size()) - 1, height});
+        } else if (!apart_) {
             shown_.all.push_back({Term::reuse, height, Shown::kNone});
         } else {
             cores_.push_back({apart_, height});
@@ -1416,10 +1417,10 @@ class Proof {
     Shown shown_{{{Term::reuse, kLimit, problem_.fixed_cost},
                   {Term::placement, kLimit, problem_.floor_and_step(Term::placement).first},
                   {Term::preference, kLimit, problem_.floor_and_step(Term::preference).first}}};
-    std::vector<Index> apart_;
+    std::shared_ptr<const std::vector<Index>> apart_;
     std::vector<Core> cores_;
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
-    std::map<Index, std::vector<Index>> within_;                               // by unit: which of its pools
+    Parts within_;
     std::vector<Limit> limits_;
     std::vector<std::vector<Index>> at_node_;  // by unit: which of its pools it may be in
 };

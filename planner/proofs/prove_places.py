@@ -27,12 +27,13 @@ PLACEMENT_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE)
 _DEEPEST: Final = 300
 _MOST_UNITS: Final = 4096
 _MOST_ENTRIES: Final = 2_000_000
-"""Of rows."""
+"""Of rows, and of a tree."""
 _MOST_SHARES: Final = 4
 """A row may count buffers that are larger than a half, a third or a fourth of the room."""
 _FIRST_EFFORT: Final = 200_000
 """Work of a search for a layout; later ones may take more."""
 _MOST_KEPT: Final = 256 << 20
+_MOST_FITTING: Final = 1_000
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
 
 
@@ -88,7 +89,9 @@ def _costs_of(problem: Problem, index: int, term: str, number_of: dict[str, int]
     return {number: buffer.size * place for place, number in enumerate(numbers)}
 
 
-def _rows_of(problem: Problem, units: Sequence[Unit], height: int) -> dict[Row, tuple[list[int], int]]:
+def _rows_of(
+    problem: Problem, units: Sequence[Unit], height: int, budget: Budget
+) -> dict[Row, tuple[list[int], int]]:
     """Rows that not all of their buffers fit into, the weights of these, and the room."""
     pools_of = {index: unit.pools for unit in units for index in unit.members}
     crowds = crowds_of(problem, sorted(pools_of))
@@ -96,6 +99,9 @@ def _rows_of(problem: Problem, units: Sequence[Unit], height: int) -> dict[Row, 
     entries = 0
     for number in range(len(problem.pools)):
         for mine in sorted({tuple(i for i in crowd if number in pools_of[i]) for crowd in crowds} - {()}):
+            budget.count(len(mine))
+            if budget.spent:
+                return rows
             cells, room = measured(problem, Row(number, 1, mine), height)
             for divisor in sorted(
                 {gcd(*cells), *(room // share + 1 for share in range(2, _MOST_SHARES + 1))}
@@ -171,7 +177,7 @@ class PlacementProof:
 
     def _add_rows(self) -> None:
         unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
-        for row, (weights, room) in _rows_of(self._problem, self._units, self._height).items():
+        for row, (weights, room) in _rows_of(self._problem, self._units, self._height, self._budget).items():
             units = [unit_of[index] for index in row.buffers]
             places = [self._units[unit].pools.index(row.pool) for unit in units]
             parts = [
@@ -185,7 +191,8 @@ class PlacementProof:
         if depth > _DEEPEST:
             return False
         while True:
-            if self._budget.spent or self._kept > _MOST_KEPT:
+            is_large = self._kept > _MOST_KEPT or len(self._tree) > _MOST_ENTRIES
+            if self._budget.spent or is_large:
                 return False
             self._program.solve(target, self._budget)
             mark = len(self._tree)
@@ -265,6 +272,8 @@ class PlacementProof:
                 self._add_crowd(pool, units, steps)
                 return True
             if has_layout:
+                if len(self._fitting) == _MOST_FITTING:
+                    self._fitting.clear()
                 self._fitting.add(key)
             else:
                 is_known = False

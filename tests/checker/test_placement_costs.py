@@ -1,7 +1,6 @@
 """Proofs that placement costs are least: what both checkers verify is true; each rule has its conditions."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -17,14 +16,11 @@ from memstow.planner.proofs.walk import walk_of
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker.checkers import (
-    SANITIZERS,
     VERIFIED,
     WEAKER,
     WRONG,
     Batch,
     Files,
-    batch,
-    build,
     compilers,
     document_of,
     second,
@@ -32,16 +28,9 @@ from tests.checker.checkers import (
 )
 from tests.checker.mutations import campaign, is_true
 from tests.checker.test_checker import by_hand
+from tests.planner.verify.test_windows import ABOVE_LIVE
 
 pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ or clang++")
-
-
-@pytest.fixture(scope="module")
-def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
-    folder = tmp_path_factory.mktemp("checker")
-    build(Path(__file__).parent / "batch.cpp", folder / "batch", compilers()[0], *SANITIZERS)
-    with batch(folder / "batch", folder) as running:
-        yield running
 
 
 END: Final = 1 << 62
@@ -231,6 +220,25 @@ def test_rules_outside_of_their_conditions(
     assert second(files, tmp_path).code == WRONG
 
 
+def test_twins_are_within_the_same_pools(checker: Batch, tmp_path: Path) -> None:
+    pools = [{"id": name, "capacity": 4, "cost": cost} for cost, name in enumerate(("fast", "mid", "slow"))]
+    buffers: list[dict[str, Any]] = [{"id": name, "size": 4, "lifetime": [0, 1]} for name in "abc"]
+    buffers[2] |= {"pool": "fast", "offset": 0}
+    problem = {"version": 1, "pools": pools, "buffers": buffers}
+    answer = placed("slow", "mid", "fast", offsets=(0, 0, 0))
+    # Of `a` and `b`, which is not below the other in an address: if `a` is, it is where `c` is.
+    lemma = (1, 3, 0, 0, 16, 0, 0, 16, 0, 0, 16, 4, 0, 1, 1, 2, 2, 3, END, 4, 1)
+    limit = (7, END, 2, 0, 2, 0, 1, 0, 2, 0, 1, *lemma)
+    # Both may be in `fast` and `slow`, where `c` leaves room for one of them.
+    assert checker.check(by_hand(problem, answer, *limit, 0, 3)).code == WEAKER
+    # Were they twins where only `b` may be in `mid`, the layout of the plan would not be one.
+    limit = (7, END, 2, 0, 2, 0, 1, 0, 3, 0, 0, 0, *lemma)
+    files = by_hand(problem, answer, *limit, 0, 3)
+    verdict = checker.check(files)
+    assert (verdict.code, "twins that are not alike" in verdict.words) == (WRONG, True), verdict
+    assert second(files, tmp_path).code == WRONG
+
+
 def test_of_one_pool_there_are_no_such_steps(checker: Batch, tmp_path: Path) -> None:
     one = MEMORIES | {"pools": [{"id": "fast", "cost": 3}]}
     answer = placed("fast", "fast", "fast", offsets=(0, 4, 9))
@@ -330,23 +338,18 @@ def test_limits_are_walked_through(tmp_path: Path) -> None:
 
 
 def test_what_needs_a_search_in_a_pool_is_shown_by_it(checker: Batch, tmp_path: Path) -> None:
-    # Live bytes fit into the fast pool, and more often than not there is a layout.
-    rng, shown = Random(5), 0
-    for _ in range(40):
-        lives = [(begin, begin + rng.randint(1, 3)) for begin in (rng.randint(0, 5) for _ in range(9))]
-        buffers = [Buffer(id=f"b{i}", size=rng.randint(1, 3), lifetime=life) for i, life in enumerate(lives)]
-        most = max(
-            sum(b.size for b, life in zip(buffers, lives, strict=True) if life[0] <= t < life[1])
-            for t in range(8)
-        )
-        pools = [Pool(id="fast", capacity=most), Pool(id="slow", cost=1)]
-        problem, path = Problem(buffers=buffers, pools=pools), tmp_path / "plan.proof"
-        answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
-        assert answer.objective[0].value == answer.objective[0].bound
-        assert prove_within(problem, answer, document, str(path), Budget(-1.0, 20_000_000)) is not None
-        files = (document, write_plan(problem, answer), path.read_bytes())
-        assert checker.check(files).code == VERIFIED
-        assert second(files, tmp_path).code == VERIFIED
-        walk = walk_of(problem, path)
-        shown += walk is not None and any("lacks one of these" in step.text for step in walk.steps)
-    assert shown > 1
+    # Live bytes fit into the fast pool, but there is no layout: the smallest cost the least elsewhere.
+    buffers = [
+        Buffer(id=f"b{i}", size=size, lifetime=(begin, end))
+        for i, (size, begin, end) in enumerate(ABOVE_LIVE)
+    ]
+    pools = [Pool(id="fast", capacity=15), Pool(id="slow", cost=1)]
+    problem, path = Problem(buffers=buffers, pools=pools), tmp_path / "plan.proof"
+    answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
+    assert answer.objective[0].value == answer.objective[0].bound == 1
+    assert prove_within(problem, answer, document, str(path), Budget(-1.0, 20_000_000)) is not None
+    files = (document, write_plan(problem, answer), path.read_bytes())
+    assert both(checker, tmp_path, files) == "verified: placement cost 1 is least"
+    walk = walk_of(problem, path)
+    assert walk is not None
+    assert any("lacks one of these" in step.text for step in walk.steps)

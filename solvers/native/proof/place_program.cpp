@@ -13,7 +13,8 @@ constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr int kMostPivots = 2'000;  // of one solution: what takes more has to do with what is known then
 constexpr int kRebuildAfter = 500;
 constexpr int kMostRounds = 50;
-constexpr std::size_t kMostNew = 20;  // rows of a round
+constexpr std::size_t kMostNew = 20;              // rows of a round
+constexpr std::size_t kMostAmounts = 16'000'000;  // of all rows, which are 128 MB
 constexpr Bytes kMostSum = Bytes{1} << 62, kOver = kMostSum + 1;
 constexpr Bytes kScales[] = {1, 1 << 4, 1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 26, Bytes{1} << 32};
 
@@ -137,14 +138,17 @@ void PlaceProgram::keep_whole(Index unit) {
 
 // Rows that the solution breaks, the worst first.
 bool PlaceProgram::add_violated() {
+    const auto is_full = [&] {
+        return (rows_.size() + kMostNew) * (columns_.size() + kMostNew) > kMostAmounts;
+    };
     bool any = false;
-    for (Index u = 0; u < count_of(costs_); ++u) {
+    for (Index u = 0; u < count_of(costs_) && !is_full(); ++u) {
         if (whole_[u] >= 0 || costs_[u].size() < 3 || share(u, base_[u]) > -kTolerance) continue;
         keep_whole(u);
         any = true;
     }
     std::vector<std::pair<double, Index>> broken;
-    for (Index k = 0; k < count_of(limits_); ++k) {
+    for (Index k = 0; k < count_of(limits_) && !is_full(); ++k) {
         if (limits_[k].is_active) continue;
         double taken = 0, norm = 1;
         for (const Part& part : limits_[k].parts) {
@@ -173,8 +177,9 @@ void PlaceProgram::find_values() {
     }
 }
 
-// The same basis from the rows as they were, without the errors of all steps since.
-void PlaceProgram::rebuild() {
+// The same basis from the rows as they were, without the errors of all steps since; or as much of it as can
+// be had.
+void PlaceProgram::rebuild(Budget& budget) {
     std::vector<Index> basis;
     for (const Row& row : rows_) basis.push_back(row.basic);
     for (Column& column : columns_) column.row = -1;
@@ -193,6 +198,8 @@ void PlaceProgram::rebuild() {
     for (std::size_t r = 0; r < rows_.size(); ++r) is_taken[r] = is_wanted[rows_[r].basic];
     for (const Index at : basis) {
         if (columns_[at].row >= 0) continue;
+        budget.count(1 + count_of(rows_) * std::int64_t{count_of(columns_)} / 8);
+        if (budget.spent()) break;
         Index best = -1;
         for (Index r = 0; r < count_of(rows_); ++r) {
             if (is_taken[r] != 0) continue;
@@ -280,7 +287,7 @@ PlaceProgram::End PlaceProgram::improve(double target, Budget& budget) {
     for (int pivots = 0; pivots < kMostPivots; ++pivots) {
         budget.count(1 + count_of(rows_) * std::int64_t{count_of(columns_)} / 8);
         if (budget.spent()) return End::open;
-        if (pivots_ > kRebuildAfter) rebuild();
+        if (pivots_ > kRebuildAfter) rebuild(budget);
         Index worst = -1;
         double most = kTolerance;
         bool rises = false;

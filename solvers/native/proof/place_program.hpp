@@ -73,7 +73,7 @@ class PlaceProgram {
     bool add_violated();
     void set_bounds(Index column, double low, double high);
     void find_values();
-    void rebuild();
+    void rebuild(Budget& budget);
     End improve(double target, Budget& budget);
     bool step(Index row, bool rises);
     void pivot(Index row, Index entering);
