@@ -123,15 +123,15 @@ def walk_in(problem: Problem, data: bytes) -> Walk | None:
         steps.append(Step(f"No plan has a peak below {height + 1:,}: {words.why(case)}.", case.crowd))
         waiting.append(case)
     used = sorted({number for cost in reader.costs for number in cost.cores})
-    steps += [words.core(number) for number in used[: MOST_STEPS - len(steps)]]
-    waiting += [reader.cores[number].case for number in reversed(used)]
     limits = sorted({number for cost in reader.placements for number in cost.limits})
+    count, seen = len(steps) + len(used) + len(limits), set[int]()
+    steps += [words.core(number) for number in used[: max(MOST_STEPS - len(steps), 0)]]
+    waiting += [reader.cores[number].case for number in reversed(used)]
     steps += [words.limit(number) for number in limits[: max(MOST_STEPS - len(steps), 0)]]
     cases = [reader.limits[number].case for number in reversed(limits)]
     waiting += [case for case in cases if case is not None]
     if not steps:
         return None
-    count, seen = len(steps) + max(len(used) + len(limits) - MOST_STEPS, 0), set[int]()
     while waiting:
         case = waiting.pop()
         if case.closer != _BY_LEMMA or case.lemma in seen:
