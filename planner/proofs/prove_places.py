@@ -8,6 +8,7 @@ what limits give room for that no layout is cheaper.
 from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, lcm
+from operator import itemgetter
 from typing import Final
 
 from memstow.planner.model.problem import (
@@ -27,11 +28,14 @@ PLACEMENT_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE)
 _DEEPEST: Final = 300
 _MOST_UNITS: Final = 4096
 _MOST_ENTRIES: Final = 2_000_000
-"""Of rows, and of a tree."""
-_MOST_SHARES: Final = 4
-"""A row may count buffers that are larger than a half, a third or a fourth of the room."""
+"""Of a tree."""
+_BYTES_OF_AN_ENTRY: Final = 64
+"""Of a row, here and in the program."""
 _FIRST_EFFORT: Final = 200_000
 """Work of a search for a layout; later ones may take more."""
+_COVER_EFFORT: Final = 10_000
+_ROOT_ROUNDS, _ROUNDS = 6, 2
+"""In which covers may gain nothing."""
 _MOST_KEPT: Final = 256 << 20
 _MOST_FITTING: Final = 1_000
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
@@ -89,37 +93,6 @@ def _costs_of(problem: Problem, index: int, term: str, number_of: dict[str, int]
     return {number: buffer.size * place for place, number in enumerate(numbers)}
 
 
-def _rows_of(
-    problem: Problem, units: Sequence[Unit], height: int, budget: Budget
-) -> dict[Row, tuple[list[int], int]]:
-    """Rows that not all of their buffers fit into, the weights of these, and the room."""
-    pools_of = {index: unit.pools for unit in units for index in unit.members}
-    crowds = crowds_of(problem, sorted(pools_of))
-    rows = dict[Row, tuple[list[int], int]]()
-    entries = 0
-    for number in range(len(problem.pools)):
-        for mine in sorted({tuple(i for i in crowd if number in pools_of[i]) for crowd in crowds} - {()}):
-            budget.count(len(mine))
-            if budget.spent:
-                return rows
-            cells, room = measured(problem, Row(number, 1, mine), height)
-            for divisor in sorted(
-                {gcd(*cells), *(room // share + 1 for share in range(2, _MOST_SHARES + 1))}
-            ):
-                row = Row(number, divisor, mine)
-                weights, rest = measured(problem, row, height)
-                while 0 in weights:  # Of fewer buffers the cells may be others.
-                    kept = [i for i, weight in zip(row.buffers, weights, strict=True) if weight]
-                    row = replace(row, buffers=tuple(kept))
-                    weights, rest = measured(problem, row, height) if kept else ([], 0)
-                if row not in rows and sum(weights) > rest:
-                    entries += len(weights)
-                    if entries > _MOST_ENTRIES:
-                        return rows
-                    rows[row] = weights, rest
-    return rows
-
-
 def measured(problem: Problem, row: Row, height: int) -> tuple[list[int], int]:
     """The weights of the buffers of a row, and its room, in layouts up to a height."""
     pool = problem.pools[row.pool]
@@ -140,13 +113,17 @@ class PlacementProof:
     def __init__(self, problem: Problem, term: str, height: int, budget: Budget) -> None:
         self._problem, self._term, self._height, self._budget = problem, term, height, budget
         self._units = units_of(problem, term)
+        self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
         self._limits = list[Row | _Crowd]()
+        self._rows = set[Row]()
         self._program = PlaceProgram([list(unit.costs) for unit in self._units])
         self._allowed = [list(range(len(unit.pools))) for unit in self._units]
         self._fitting = set[tuple[int, tuple[int, ...]]]()
         self._effort = _FIRST_EFFORT
         self._kept = 0
         self._tree = list[int | tuple[int, int]]()
+        self._root: tuple[int, list[int | tuple[int, int]]] = 0, []
+        """The best that a leaf shows of all, and that leaf."""
         self.floor = sum(min(unit.costs, default=0) for unit in self._units)
         steps = (cost - unit.costs[0] for unit in self._units for cost in unit.costs)
         self._step = gcd(*steps)
@@ -156,12 +133,18 @@ class PlacementProof:
         is_large = len(self._units) > _MOST_UNITS
         if wanted <= self.floor or not self._step or len(self._problem.pools) < 2 or is_large:
             return min(self.floor, wanted)
-        self._add_rows()
+        pools_of = {index: unit.pools for unit in self._units for index in unit.members}
+        crowds = crowds_of(self._problem, sorted(pools_of))
+        for pool in range(len(self._problem.pools)):
+            for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
+                self._budget.count(len(mine))
+                if not self._budget.spent and self._kept <= _MOST_KEPT:
+                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._height)
+                    self._add_row(Row(pool, gcd(*cells), mine))
         wanted = self._rounded(wanted)
         # Any more than the value before it is this one.
         if not self._node(wanted - self._step + 1, 1):
-            self._tree = []
-            bound = self._leaf(wanted)
+            bound, self._tree = self._root
             if bound <= self.floor:
                 return self.floor
             wanted = min(wanted, self._rounded(bound))
@@ -175,32 +158,49 @@ class PlacementProof:
     def _rounded(self, bound: int) -> int:
         return bound + (self.floor - bound) % self._step
 
-    def _add_rows(self) -> None:
-        unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
-        for row, (weights, room) in _rows_of(self._problem, self._units, self._height, self._budget).items():
-            units = [unit_of[index] for index in row.buffers]
-            places = [self._units[unit].pools.index(row.pool) for unit in units]
-            parts = [
-                (unit, [place], weight) for unit, place, weight in zip(units, places, weights, strict=True)
-            ]
-            self._program.add(parts, room)
-            self._limits.append(row)
+    def _add_row(self, row: Row) -> bool:
+        """Keep a row, without buffers that weigh nothing there; whether it is a new one."""
+        weights, room = measured(self._problem, row, self._height)
+        while 0 in weights:  # Of fewer buffers the cells may be others.
+            row = replace(
+                row, buffers=tuple(i for i, weight in zip(row.buffers, weights, strict=True) if weight)
+            )
+            weights, room = measured(self._problem, row, self._height) if row.buffers else ([], 0)
+        if row in self._rows or sum(weights) <= room:
+            return False
+        self._rows.add(row)
+        self._kept += _BYTES_OF_AN_ENTRY * len(weights)
+        units = [self._unit_of[index] for index in row.buffers]
+        places = [self._units[unit].pools.index(row.pool) for unit in units]
+        parts = [(unit, [place], weight) for unit, place, weight in zip(units, places, weights, strict=True)]
+        self._program.add(parts, room)
+        self._limits.append(row)
+        return True
 
     def _node(self, target: int, depth: int) -> bool:
         """Write a tree below the node at hand that shows the target; whether there is one."""
         if depth > _DEEPEST:
             return False
+        rounds, before = _ROOT_ROUNDS if depth == 1 else _ROUNDS, -1
         while True:
             is_large = self._kept > _MOST_KEPT or len(self._tree) > _MOST_ENTRIES
             if self._budget.spent or is_large:
                 return False
             self._program.solve(target, self._budget)
             mark = len(self._tree)
-            if self._leaf(target) >= target:
+            bound = self._leaf(target)
+            if bound >= target:
                 return True
+            if depth == 1:
+                self._root = max(self._root, (bound, self._tree[mark:]), key=itemgetter(0))
             del self._tree[mark:]
             divided = self._program.divided()
             if divided is not None:
+                # What covers gain is worth some more rounds.
+                rounds = rounds - 1 if bound <= before else rounds
+                before = max(before, bound)
+                if rounds and self._add_covers():
+                    continue
                 return self._branch(*divided, target, depth)
             answer = self._find_crowd()
             if answer is None:
@@ -299,6 +299,23 @@ class PlacementProof:
         self._budget.count(within.work)
         return answer
 
+    def _add_covers(self) -> bool:
+        """Keep limits that the solution breaks, though not the rows they come from; whether there are any."""
+        any_new = False
+        for number, divisor in self._program.divisors():
+            row = self._limits[number]
+            if isinstance(row, Row):
+                any_new = self._add_row(replace(row, divisor=row.divisor * divisor)) or any_new
+        for number, units in self._program.covers():
+            row = self._limits[number]
+            if not isinstance(row, Row) or self._budget.spent:
+                continue
+            steps = self._refuted(row.pool, units, _COVER_EFFORT)[0]
+            if steps is not None:
+                self._keep(row.pool, units, steps)
+                any_new = True
+        return any_new
+
     def _add_crowd(self, pool: int, units: list[int], steps: ProofSteps) -> None:
         """Keep that these have no layout, without those that it does not take."""
         chunk, until = (len(units) + 1) // 2, self._budget.work + 8 * _FIRST_EFFORT
@@ -312,6 +329,9 @@ class PlacementProof:
                 else:
                     units, steps = fewer, shown
             chunk = 0 if chunk == 1 else (chunk + 1) // 2
+        self._keep(pool, units, steps)
+
+    def _keep(self, pool: int, units: Sequence[int], steps: ProofSteps) -> None:
         self._kept += steps.size
         self._limits.append(_Crowd(pool, tuple(units), steps))
         parts = [(unit, [self._units[unit].pools.index(pool)], 1) for unit in units]

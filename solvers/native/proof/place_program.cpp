@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 namespace memstow::proof {
 namespace {
@@ -12,6 +14,8 @@ constexpr double kTiny = 1e-9, kTolerance = 1e-7;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr int kMostPivots = 2'000;  // of one solution: what takes more has to do with what is known then
 constexpr int kRebuildAfter = 500;
+constexpr Bytes kMostShares = 40;
+constexpr double kMostMissing = 0.999;  // of a cover, else there is little to gain
 constexpr int kMostRounds = 50;
 constexpr std::size_t kMostNew = 20;              // rows of a round
 constexpr std::size_t kMostAmounts = 16'000'000;  // of all rows, which are 128 MB
@@ -55,6 +59,12 @@ double PlaceProgram::share(Index unit, Index place) const {
         if (other != place) rest -= value(columns_[column_of(unit, other)]);
     }
     return rest;
+}
+
+double PlaceProgram::share(const Part& part) const {
+    double there = 0;
+    for (const Index place : part.places) there += share(part.unit, place);
+    return there;
 }
 
 void PlaceProgram::set_bounds(Index at, double low, double high) {
@@ -154,7 +164,7 @@ bool PlaceProgram::add_violated() {
         for (const Part& part : limits_[k].parts) {
             const auto weight = static_cast<double>(part.weight);
             norm += weight;
-            for (const Index place : part.places) taken += weight * share(part.unit, place);
+            taken += weight * share(part);
         }
         const double over = (taken - static_cast<double>(limits_[k].room)) / norm;
         if (over > kTolerance) broken.emplace_back(-over, k);
@@ -376,6 +386,86 @@ Bytes PlaceProgram::shown(Bytes scale, const std::vector<std::pair<Index, Bytes>
     }
     if (total > kMostSum || rooms > kMostSum || total <= rooms) return 0;
     return (total - rooms - 1) / scale + 1;
+}
+
+std::vector<std::pair<Index, std::vector<Index>>> PlaceProgram::covers() const {
+    struct Member {
+        double missing;
+        Bytes weight;
+        Index unit;
+    };
+    std::vector<std::tuple<double, Index, std::vector<Index>>> broken;
+    std::set<std::vector<Index>> known;
+    std::vector<Member> members;
+    for (Index k = 0; k < count_of(limits_); ++k) {
+        members.clear();
+        for (const Part& part : limits_[k].parts) {
+            if (part.weight > 0) members.push_back({std::max(1 - share(part), 0.0), part.weight, part.unit});
+        }
+        std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+            return a.missing * static_cast<double>(b.weight) < b.missing * static_cast<double>(a.weight);
+        });
+        Bytes sum = 0;
+        std::size_t count = 0;
+        while (count < members.size() && sum <= limits_[k].room) sum = plus(sum, members[count++].weight);
+        if (sum <= limits_[k].room || sum > kMostSum) continue;
+        members.resize(count);
+        // Without those that it does not take, beginning with what is missing most.
+        std::stable_sort(members.begin(), members.end(),
+                         [](const Member& a, const Member& b) { return a.missing > b.missing; });
+        std::vector<Index> units;
+        double missing = 0;
+        for (const Member& one : members) {
+            if (sum - one.weight > limits_[k].room) {
+                sum -= one.weight;
+            } else {
+                units.push_back(one.unit);
+                missing += one.missing;
+            }
+        }
+        std::sort(units.begin(), units.end());
+        if (missing < kMostMissing && known.insert(units).second) broken.emplace_back(missing, k, units);
+    }
+    std::sort(broken.begin(), broken.end());
+    std::vector<std::pair<Index, std::vector<Index>>> worst;
+    for (auto& [missing, k, units] : broken) {
+        if (worst.size() < kMostNew) worst.emplace_back(k, std::move(units));
+    }
+    return worst;
+}
+
+std::vector<std::pair<Index, Bytes>> PlaceProgram::divisors() const {
+    std::vector<std::tuple<double, Index, Bytes>> broken;
+    std::vector<std::pair<Bytes, double>>
+        there;  // of each part that the solution has, its weight and how much
+    std::set<Bytes> some;
+    for (Index k = 0; k < count_of(limits_); ++k) {
+        there.clear();
+        some.clear();
+        for (const Part& part : limits_[k].parts) {
+            if (const double taken = share(part); taken > kTolerance) there.emplace_back(part.weight, taken);
+        }
+        for (const auto& [weight, taken] : there) some.insert(weight);
+        for (Bytes parts = 2; parts <= kMostShares; ++parts) some.insert(limits_[k].room / parts + 1);
+        std::tuple<double, Index, Bytes> best{0, k, 1};
+        for (const Bytes by : some) {
+            if (by < 2) continue;
+            double over = -static_cast<double>(limits_[k].room / by), norm = 1e-9;
+            for (const auto& [weight, taken] : there) {
+                const auto whole = static_cast<double>(weight / by);
+                over += whole * taken;
+                norm += whole * whole;
+            }
+            best = std::min(best, {-over / std::sqrt(norm), k, by});
+        }
+        if (std::get<0>(best) < -kTolerance * 1'000) broken.push_back(best);
+    }
+    std::sort(broken.begin(), broken.end());
+    std::vector<std::pair<Index, Bytes>> worst;
+    for (const auto& [over, k, by] : broken) {
+        if (worst.size() < kMostNew) worst.emplace_back(k, by);
+    }
+    return worst;
 }
 
 std::optional<std::pair<Index, Index>> PlaceProgram::divided() const {

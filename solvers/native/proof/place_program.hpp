@@ -37,6 +37,12 @@ class PlaceProgram {
     void solve(Bytes target, Budget& budget);
     // Prices that show the target, or else as much as is known.
     Leaf leaf(Bytes target) const;
+    // Units that are together more than a limit leaves room for, though the solution has all of them but for
+    // less than one: the limits with them, those first that it breaks most.
+    std::vector<std::pair<Index, std::vector<Index>>> covers() const;
+    // Limits, and by what weights and room can be divided and rounded down so that the solution breaks that;
+    // those first that it breaks most.
+    std::vector<std::pair<Index, Bytes>> divisors() const;
     // A unit of which a part is in this one of its pools, and another part elsewhere.
     std::optional<std::pair<Index, Index>> divided() const;
     // Where each unit is if none is divided; may be unlike the limits only where there is no solution.
@@ -66,6 +72,7 @@ class PlaceProgram {
 
     Index column_of(Index unit, Index place) const { return first_[unit] + place; }
     double share(Index unit, Index place) const;
+    double share(const Part& part) const;
     double value(const Column& column) const;
     void add_row(const std::vector<std::pair<Index, double>>& entries, double room, double high, Index limit);
     void activate(Limit& limit, Index number);
