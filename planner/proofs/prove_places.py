@@ -116,6 +116,8 @@ class PlacementProof:
         self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
         self._limits = list[Row | _Crowd]()
         self._rows = set[Row]()
+        self._first = list[Row]()
+        """The first of the limits, from which others follow."""
         self._program = PlaceProgram([list(unit.costs) for unit in self._units])
         self._allowed = [list(range(len(unit.pools))) for unit in self._units]
         self._fitting = set[tuple[int, tuple[int, ...]]]()
@@ -133,14 +135,7 @@ class PlacementProof:
         is_large = len(self._units) > _MOST_UNITS
         if wanted <= self.floor or not self._step or len(self._problem.pools) < 2 or is_large:
             return min(self.floor, wanted)
-        pools_of = {index: unit.pools for unit in self._units for index in unit.members}
-        crowds = crowds_of(self._problem, sorted(pools_of))
-        for pool in range(len(self._problem.pools)):
-            for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
-                self._budget.count(len(mine))
-                if not self._budget.spent and self._kept <= _MOST_KEPT:
-                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._height)
-                    self._add_row(Row(pool, gcd(*cells), mine))
+        self._add_first_rows()
         wanted = self._rounded(wanted)
         # Any more than the value before it is this one.
         if not self._node(wanted - self._step + 1, 1):
@@ -157,6 +152,18 @@ class PlacementProof:
 
     def _rounded(self, bound: int) -> int:
         return bound + (self.floor - bound) % self._step
+
+    def _add_first_rows(self) -> None:
+        pools_of = {index: unit.pools for unit in self._units for index in unit.members}
+        crowds = crowds_of(self._problem, sorted(pools_of))
+        for pool in range(len(self._problem.pools)):
+            for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
+                self._budget.count(len(mine))
+                if not self._budget.spent and self._kept <= _MOST_KEPT:
+                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._height)
+                    row = Row(pool, gcd(*cells), mine)
+                    if self._add_row(row):
+                        self._first.append(row)
 
     def _add_row(self, row: Row) -> bool:
         """Keep a row, without buffers that weigh nothing there; whether it is a new one."""
@@ -300,19 +307,17 @@ class PlacementProof:
         return answer
 
     def _add_covers(self) -> bool:
-        """Keep limits that the solution breaks, though not the rows they come from; whether there are any."""
+        """Keep limits that follow from one row each, and that the solution breaks; whether there are any."""
         any_new = False
-        for number, divisor in self._program.divisors():
-            row = self._limits[number]
-            if isinstance(row, Row):
-                any_new = self._add_row(replace(row, divisor=row.divisor * divisor)) or any_new
-        for number, units in self._program.covers():
-            row = self._limits[number]
-            if not isinstance(row, Row) or self._budget.spent:
-                continue
-            steps = self._refuted(row.pool, units, _COVER_EFFORT)[0]
+        for number, divisor in self._program.divisors(len(self._first)):
+            row = self._first[number]
+            any_new = self._add_row(replace(row, divisor=row.divisor * divisor)) or any_new
+        for number, units in self._program.covers(len(self._first)):
+            steps = None
+            if not self._budget.spent:
+                steps = self._refuted(self._first[number].pool, units, _COVER_EFFORT)[0]
             if steps is not None:
-                self._keep(row.pool, units, steps)
+                self._keep(self._first[number].pool, units, steps)
                 any_new = True
         return any_new
 

@@ -134,11 +134,13 @@ class Space:
             *(buffer.offset for buffer in sized if buffer.offset is not None),
             *(place for group in groups_of(problem) for _, place in group),
         )
+        # One of each kind, as far as alignments go.
+        kinds = list({(one.alignment, one.pools, one.pool): one for one in sized}.values())
         if len(problem.pools) > 1:
-            taken = self._place(sized, grid)
+            taken = self._place(kinds, grid)
         self.reserved = merged(taken)
         self._grid = gcd(grid, *(end for _, end in self.reserved))
-        grains = {self._grain(buffer) for buffer in sized}
+        grains = {self._grain(buffer) for buffer in kinds}
         before = None
         while before != self._grid:
             before = self._grid
@@ -146,12 +148,12 @@ class Space:
                 if not self._is_free(grain):
                     self._grid = gcd(self._grid, grain, self._base)
 
-    def _place(self, sized: Sequence[Buffer], grid: int) -> list[Range]:
+    def _place(self, kinds: Sequence[Buffer], grid: int) -> list[Range]:
         """Put several pools one after the other; what no buffer may touch."""
         ends = (one.offset + one.size for pool in self._pools for one in pool.reserved)
         grid = gcd(grid, *ends, *(pool.base or 0 for pool in self._pools)) or 1
         step = lcm(
-            grid, *(lcm(b.alignment, self._pools[k].alignment) for b in sized for k in self.pools_of(b))
+            grid, *(lcm(b.alignment, self._pools[k].alignment) for b in kinds for k in self.pools_of(b))
         )
         self._starts, self._base, self.end = [], 0, -1
         taken = list[Range]()

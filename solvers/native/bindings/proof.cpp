@@ -159,11 +159,11 @@ void bind_proof(nb::module_& m) {
              nb::call_guard<nb::gil_scoped_release>(),
              "Find prices that show the target, or as much as prices can.")
         .def("leaf", &leaf_of, nb::arg("target"), "What prices show, their scale, and those of limits.")
-        .def("covers", &proof::PlaceProgram::covers,
-             "Units that are more than a limit leaves room for, though nearly all are there: the limits, and "
-             "them.")
-        .def("divisors", &proof::PlaceProgram::divisors,
-             "Limits, and what to divide them by so that the solution breaks what is left.")
+        .def("covers", &proof::PlaceProgram::covers, nb::arg("limits"),
+             "Units that are more than one of the first limits leaves room for, though nearly all are there: "
+             "the limits, and them.")
+        .def("divisors", &proof::PlaceProgram::divisors, nb::arg("limits"),
+             "Some of the first limits, and what to divide them by so that the solution breaks what is left.")
         .def("divided", &proof::PlaceProgram::divided,
              "A unit that is in one of its pools in part; None if each is in one pool.")
         .def("places", &proof::PlaceProgram::places, "The pool of each unit.");

@@ -14,6 +14,7 @@ constexpr double kTiny = 1e-9, kTolerance = 1e-7;
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr int kMostPivots = 2'000;  // of one solution: what takes more has to do with what is known then
 constexpr int kRebuildAfter = 500;
+constexpr int kMostIdle = 40;  // rows
 constexpr Bytes kMostShares = 40;
 constexpr double kMostMissing = 0.999;  // of a cover, else there is little to gain
 constexpr int kMostRounds = 50;
@@ -175,6 +176,49 @@ bool PlaceProgram::add_violated() {
     return any || !broken.empty();
 }
 
+// Rows of limits that are kept with room to spare, where that is most of them.
+void PlaceProgram::drop_idle() {
+    const auto is_idle = [&](Index at) {
+        const Column& column = columns_[at];
+        return column.unit < 0 && column.place >= 0 && column.row >= 0;
+    };
+    const auto idle = std::count_if(slacks_.begin(), slacks_.end(), is_idle);
+    if (idle < kMostIdle || 2 * static_cast<std::size_t>(idle) < rows_.size()) return;
+    std::vector<Index> becomes(columns_.size(), -1);
+    Index kept = 0;
+    for (Index at = 0; at < count_of(columns_); ++at) {
+        if (is_idle(at)) {
+            limits_[columns_[at].place].is_active = false;
+            continue;
+        }
+        columns_[kept] = columns_[at];
+        reduced_[kept] = reduced_[at];
+        becomes[at] = kept++;
+    }
+    columns_.resize(static_cast<std::size_t>(kept));
+    reduced_.resize(columns_.size());
+    std::erase_if(rows_, [&](const Row& row) { return becomes[row.basic] < 0; });
+    for (Index r = 0; r < count_of(rows_); ++r) {
+        Row& row = rows_[r];
+        for (Index at = 0; at < count_of(row.amounts); ++at) {
+            if (becomes[at] >= 0) row.amounts[becomes[at]] = row.amounts[at];
+        }
+        row.amounts.resize(columns_.size());
+        row.basic = becomes[row.basic];
+        columns_[row.basic].row = r;
+    }
+    Index rest = 0;
+    for (Index k = 0; k < count_of(slacks_); ++k) {
+        if (becomes[slacks_[k]] < 0) continue;
+        slacks_[rest] = becomes[slacks_[k]];
+        if (rest != k) originals_[rest] = std::move(originals_[k]);
+        ++rest;
+    }
+    slacks_.resize(static_cast<std::size_t>(rest));
+    originals_.resize(slacks_.size());
+    for (Index& at : whole_) at = at < 0 ? at : becomes[at];
+}
+
 void PlaceProgram::find_values() {
     std::vector<std::pair<Index, double>> set;
     for (Index at = 0; at < count_of(columns_); ++at) {
@@ -321,6 +365,7 @@ PlaceProgram::End PlaceProgram::improve(double target, Budget& budget) {
 }
 
 void PlaceProgram::solve(Bytes target, Budget& budget) {
+    drop_idle();
     const double wanted = static_cast<double>(target) * (1 + 1e-9) + 0.1;
     for (int round = 0; round < kMostRounds; ++round) {
         end_ = improve(wanted, budget);
@@ -388,7 +433,7 @@ Bytes PlaceProgram::shown(Bytes scale, const std::vector<std::pair<Index, Bytes>
     return (total - rooms - 1) / scale + 1;
 }
 
-std::vector<std::pair<Index, std::vector<Index>>> PlaceProgram::covers() const {
+std::vector<std::pair<Index, std::vector<Index>>> PlaceProgram::covers(Index limits) const {
     struct Member {
         double missing;
         Bytes weight;
@@ -397,7 +442,7 @@ std::vector<std::pair<Index, std::vector<Index>>> PlaceProgram::covers() const {
     std::vector<std::tuple<double, Index, std::vector<Index>>> broken;
     std::set<std::vector<Index>> known;
     std::vector<Member> members;
-    for (Index k = 0; k < count_of(limits_); ++k) {
+    for (Index k = 0; k < limits; ++k) {
         members.clear();
         for (const Part& part : limits_[k].parts) {
             if (part.weight > 0) members.push_back({std::max(1 - share(part), 0.0), part.weight, part.unit});
@@ -434,22 +479,25 @@ std::vector<std::pair<Index, std::vector<Index>>> PlaceProgram::covers() const {
     return worst;
 }
 
-std::vector<std::pair<Index, Bytes>> PlaceProgram::divisors() const {
+std::vector<std::pair<Index, Bytes>> PlaceProgram::divisors(Index limits) const {
     std::vector<std::tuple<double, Index, Bytes>> broken;
     std::vector<std::pair<Bytes, double>>
         there;  // of each part that the solution has, its weight and how much
     std::set<Bytes> some;
-    for (Index k = 0; k < count_of(limits_); ++k) {
+    for (Index k = 0; k < limits; ++k) {
         there.clear();
         some.clear();
+        double all = 0;
         for (const Part& part : limits_[k].parts) {
             if (const double taken = share(part); taken > kTolerance) there.emplace_back(part.weight, taken);
+            all += static_cast<double>(part.weight) * share(part);
         }
         for (const auto& [weight, taken] : there) some.insert(weight);
         for (Bytes parts = 2; parts <= kMostShares; ++parts) some.insert(limits_[k].room / parts + 1);
         std::tuple<double, Index, Bytes> best{0, k, 1};
         for (const Bytes by : some) {
-            if (by < 2) continue;
+            // Else it cannot be broken, even if only the room were rounded.
+            if (by < 2 || all <= static_cast<double>(limits_[k].room / by * by)) continue;
             double over = -static_cast<double>(limits_[k].room / by), norm = 1e-9;
             for (const auto& [weight, taken] : there) {
                 const auto whole = static_cast<double>(weight / by);

