@@ -139,7 +139,7 @@ def _change_costs(rng: Random, problem: dict[str, Any]) -> None:
         entry["cost"] = max(entry["cost"] + rng.choice((-1, 1, 2)), 0)
     elif kind == 1:
         costs.remove(entry)
-    elif kind == 2 or "reuse_cost" not in problem["objective"]:
+    elif kind == 2 or "reuse_cost" not in problem.get("objective", []):
         costs.append(json.loads(json.dumps(entry)))
     else:
         problem["objective"] = rng.sample(("peak", "reuse_cost", "max_peak"), rng.randint(1, 2))

@@ -233,8 +233,8 @@ def test_twins_are_within_the_same_pools(checker: Batch, tmp_path: Path) -> None
     # Both may be in `fast` and `slow`, where `c` leaves room for one of them.
     assert checker.check(by_hand(problem, answer, *limit, 0, 3)).code == WEAKER
     # Were they twins where only `b` may be in `mid`, the layout of the plan would not be one.
-    limit = (7, END, 2, 0, 2, 0, 1, 0, 3, 0, 0, 0, *lemma)
-    files = by_hand(problem, answer, *limit, 0, 3)
+    fewer = (7, END, 2, 0, 2, 0, 1, 0, 3, 0, 0, 0, *lemma)
+    files = by_hand(problem, answer, *fewer, 0, 3)
     verdict = checker.check(files)
     assert (verdict.code, "twins that are not alike" in verdict.words) == (WRONG, True), verdict
     assert second(files, tmp_path).code == WRONG
@@ -357,3 +357,25 @@ def test_what_needs_a_search_in_a_pool_is_shown_by_it(checker: Batch, tmp_path: 
     walk = walk_of(problem, path)
     assert walk is not None
     assert any("lacks one of these" in step.text for step in walk.steps)
+
+
+def test_what_rows_alone_show_too_little_of_is_shown_by_what_follows_from_them(
+    checker: Batch, tmp_path: Path
+) -> None:
+    rng, spans = Random(0), list[tuple[int, int, int]]()
+    for _ in range(60):
+        begin = rng.randrange(60)
+        spans.append((rng.randint(10, 60), begin, begin + rng.randint(1, 15)))
+    buffers = [
+        Buffer(id=f"b{i}", size=size, lifetime=(begin, end)) for i, (size, begin, end) in enumerate(spans)
+    ]
+    most = max(sum(size for size, begin, end in spans if begin <= time < end) for time in range(60))
+    pools = [Pool(id="fast", capacity=most * 3 // 5), Pool(id="slow", cost=1)]
+    problem, path = Problem(buffers=buffers, pools=pools), tmp_path / "plan.proof"
+    answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
+    cost, peak = answer.objective
+    answer = replace(answer, objective=(replace(cost, bound=463), peak))
+    proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 5_000_000))
+    assert proof is not None
+    assert proof.bounds == (463,)
+    assert "463" in both(checker, tmp_path, (document, write_plan(problem, answer), path.read_bytes()))
