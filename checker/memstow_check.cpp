@@ -1233,12 +1233,11 @@ class Proof {
         if (number > 1) fail("an unknown kind of cost");
         const auto term = static_cast<Term>(number);
         const Bytes height = file_.amount();
-        at_node_.clear();
-        for (const auto& unit : problem_.units) {
-            at_node_.emplace_back(unit.pools.size());
+        for (Index unit = static_cast<Index>(at_node_.size()); unit < problem_.units.size(); ++unit) {
+            at_node_.emplace_back(problem_.units[unit].pools.size());
             std::iota(at_node_.back().begin(), at_node_.back().end(), Index{0});
         }
-        const auto [floor, step] = problem_.floor_and_step(term);
+        const auto [floor, step] = floors_[number];
         Bytes least = std::max(least_placement(number, height, floor, 1), floor);
         if (step > 0) least += (step - (least - floor) % step) % step;
         shown_.all.push_back({term, height, least});
@@ -1414,15 +1413,17 @@ class Proof {
     std::unordered_map<Number, Ranges> lemmas_;
     Number made_ = 0;
     std::optional<Bytes> height_;
+    const std::pair<Bytes, Bytes> floors_[2] = {problem_.floor_and_step(Term::placement),
+                                                problem_.floor_and_step(Term::preference)};
     Shown shown_{{{Term::reuse, kLimit, problem_.fixed_cost},
-                  {Term::placement, kLimit, problem_.floor_and_step(Term::placement).first},
-                  {Term::preference, kLimit, problem_.floor_and_step(Term::preference).first}}};
+                  {Term::placement, kLimit, floors_[0].first},
+                  {Term::preference, kLimit, floors_[1].first}}};
     std::shared_ptr<const std::vector<Index>> apart_;
     std::vector<Core> cores_;
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
     Parts within_;
     std::vector<Limit> limits_;
-    std::vector<std::vector<Index>> at_node_;  // by unit: which of its pools it may be in
+    std::vector<std::vector<Index>> at_node_;  // by unit: which of its pools it may be in; at the root, all
 };
 
 // ---------------------------------------------------------------------------------------------------------------
