@@ -20,13 +20,15 @@ from memstow.planner.model.problem import (
     merged,
 )
 from memstow.planner.model.records import record
-from memstow.planner.proofs.questions import crowds_of, groups_of, pose
+from memstow.planner.proofs.questions import crowds_of, groups_of, pose, size_of_moments
 from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
 
 PLACEMENT_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE)
 """As proofs number them."""
 _DEEPEST: Final = 300
 _MOST_UNITS: Final = 4096
+_MOST_MEMBERS: Final = 1_000_000
+"""Of all sets of buffers that are live at one time: they are not made within a limit."""
 _MOST_ENTRIES: Final = 2_000_000
 """Of a tree."""
 _BYTES_OF_AN_ENTRY: Final = 64
@@ -132,7 +134,7 @@ class PlacementProof:
 
     def write(self, wanted: int, file: ProofFile) -> int:
         """Write that layouts cost so much, or as much as can be shown; what they cost at least."""
-        is_large = len(self._units) > _MOST_UNITS
+        is_large = len(self._units) > _MOST_UNITS or size_of_moments(self._problem.buffers) > _MOST_MEMBERS
         if wanted <= self.floor or not self._step or len(self._problem.pools) < 2 or is_large:
             return min(self.floor, wanted)
         self._add_first_rows()

@@ -209,6 +209,11 @@ def moments_of(buffers: Sequence[Buffer]) -> list[list[int]]:
     return [sorted(live) for live, _ in _live_sets(buffers)]
 
 
+def size_of_moments(buffers: Sequence[Buffer]) -> int:
+    """How many members these sets have in all."""
+    return sum(len(live) for live, _ in _live_sets(buffers))
+
+
 def _live_sets(buffers: Sequence[Buffer]) -> Iterator[tuple[set[int], int]]:
     """These sets and their bytes, by time. A set is the same object each time, since all may be too many."""
     always = [i for i, buffer in enumerate(buffers) if buffer.lifetime == ALWAYS]
