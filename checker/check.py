@@ -109,6 +109,31 @@ class Buffer:
     barred: list[tuple[int, int]] = field(default_factory=list)
     group: int = -1
     place: int = 0
+    unit: int = -1
+    costs: dict[str, dict[int, int]] = field(default_factory=dict)
+    in_proof: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Unit:
+    """Buffers that are in one pool, the pools where they may be, and by term what they cost there."""
+
+    members: list[int]
+    pools: list[int]
+    costs: dict[str, dict[int, int]]
+
+
+@dataclass
+class Limit:
+    """Weights of units in some of their pools, for which there is so much room in layouts up to a height."""
+
+    parts: list[tuple[int, list[int], int]]
+    room: int
+    height: int
+
+
+COSTS = {"placement_cost": "placement cost", "preference": "preference", "reuse_cost": "reuse cost"}
+PLACEMENT = ["placement cost", "preference"]
 
 
 @dataclass
@@ -120,6 +145,7 @@ class Pool:
     alignment: int
     base: int
     reserved: list[tuple[int, int]]
+    cost: int = 0
     start: int = 0
 
     def length(self, height: int) -> int:
@@ -153,6 +179,11 @@ class Problem:
         self.pools = [self._pool(one) for one in pools]
         self.pool = {one.name: k for k, one in enumerate(self.pools)}
         know(len(self.pool) == len(pools), "two pools with one id")
+        default = "peak" if len(pools) == 1 else "placement_cost"
+        terms = [default] if root.get("objective") is None else items(root["objective"])
+        peaks = ["max_peak"] if len(pools) > 1 else ["peak", "max_peak", f"peak:{self.pools[0].name}"]
+        known = takewhile(lambda term: term in [*peaks, *COSTS], map(text, terms))
+        self.terms = [COSTS.get(term, "peak") for term in known]
         self.buffers = [self._buffer(one) for one in items(root.get("buffers"))]
         self.index = {one.name: i for i, one in enumerate(self.buffers)}
         know(len(self.index) == len(self.buffers), "two buffers with one id")
@@ -163,11 +194,7 @@ class Problem:
         self.groups: list[list[int]] = []
         self._relative([fields(one, "buffer base offset") for one in items(root.get("relative", []))])
         self._costs([fields(one, "buffers cost") for one in items(root.get("reuse_costs", []))])
-        default = ["peak"] if len(pools) == 1 else []
-        terms = default if root.get("objective") is None else items(root["objective"])
-        peaks = ["max_peak"] if len(pools) > 1 else ["peak", "max_peak", f"peak:{self.pools[0].name}"]
-        known = takewhile(lambda term: term in [*peaks, "reuse_cost"], map(text, terms))
-        self.terms = ["reuse cost" if term == "reuse_cost" else "peak" for term in known]
+        self._units()
         self.base, self.end, self.reserved = self.pools[0].base, self.pools[0].end, self.pools[0].reserved
         if len(pools) == 1:
             self.lay_space(LIMIT)
@@ -180,17 +207,20 @@ class Problem:
         ranges = [(number(one.get("offset")), number(one.get("size"), 1)) for one in known]
         know(all(begin + size <= end for begin, size in ranges), "a reserved range beyond the pool")
         reserved = union((begin, begin + size) for begin, size in ranges)
-        return Pool(text(pool.get("id")), end, number(pool.get("alignment", 1), 1), base, reserved)
+        alignment, cost = number(pool.get("alignment", 1), 1), number(pool.get("cost", 0))
+        return Pool(text(pool.get("id")), end, alignment, base, reserved, cost)
 
-    def lay_space(self, height: int) -> None:
-        """All pools one after the other, each up to this height."""
+    def lay_space(self, height: int, within: dict[int, list[int]] | None = None) -> None:
+        """All pools one after the other, each up to this height; some units may be in these pools alone."""
+        for one in self.buffers:
+            one.in_proof = (within or {}).get(one.unit, one.pools)
         if len(self.pools) > 1:
             self._place(height)
         for one in self.buffers:
-            one.grain = gcd(*(lcm(one.alignment, self.pools[k].alignment) for k in one.pools))
-            one.pin = None if one.offset is None else self.pools[one.pools[0]].start + one.offset
+            one.grain = gcd(*(lcm(one.alignment, self.pools[k].alignment) for k in one.in_proof))
+            one.pin = None if one.offset is None else self.pools[one.in_proof[0]].start + one.offset
             know(one.size == 0 or (one.pin or 0) <= LIMIT, "more than 2^62 addresses")
-            others = [pool for k, pool in enumerate(self.pools) if k not in one.pools]
+            others = [pool for k, pool in enumerate(self.pools) if k not in one.in_proof]
             lengths = ((pool.start, pool.start + pool.length(height)) for pool in others)
             one.barred = union([*self.reserved, *lengths])
         self._grid()
@@ -202,7 +232,7 @@ class Problem:
         ends = (end for pool in self.pools for _, end in pool.reserved)
         bases = (pool.base for pool in self.pools)
         step = gcd(*(one.size for one in sized), *pins, *distances, *ends, *bases) or 1
-        step = lcm(step, *(lcm(b.alignment, self.pools[k].alignment) for b in sized for k in b.pools))
+        step = lcm(step, *(lcm(b.alignment, self.pools[k].alignment) for b in sized for k in b.in_proof))
         know(step <= LIMIT, "alignments beyond 2^62")
         self.base, self.end, self.reserved = 0, -1, []
         for pool in self.pools:
@@ -225,6 +255,7 @@ class Problem:
         names = list(self.pool) if one.get("pools") is None else [text(name) for name in items(one["pools"])]
         know(bool(names) and len({*names}) == len(names), "no pools, or one twice")
         know(all(name in self.pool for name in names), "an unknown pool")
+        before = {} if one.get("pool") is not None else {self.pool[name]: k for k, name in enumerate(names)}
         if one.get("pool") is not None:
             know(text(one["pool"]) in names, "a pool that is none of its pools")
             names = [text(one["pool"])]
@@ -233,6 +264,13 @@ class Problem:
         offset = None if one.get("offset") is None else number(one["offset"])
         know(offset is None or one.get("pool") is not None, "an offset without a pool")
         buffer = Buffer(text(one.get("id")), number(one.get("size")), alignment, pools, offset)
+        accesses = buffer.size if one.get("accesses") is None else number(one["accesses"])
+        accesses = accesses if buffer.size else 0
+        buffer.costs["placement cost"] = {k: accesses * self.pools[k].cost for k in pools}
+        buffer.costs["preference"] = {k: buffer.size * before.get(k, 0) for k in pools}
+        for term in PLACEMENT:
+            if term not in self.terms:
+                buffer.costs[term] = dict.fromkeys(pools, 0)
         if life == "always":
             buffer.always = True
             return buffer
@@ -300,6 +338,21 @@ class Problem:
         self.open = sorted(pair for pair in costs if pair not in tied)
         self.prices = [costs[pair] for pair in self.open]
         self.apart: set[frozenset[int]] = set()
+
+    def _units(self) -> None:
+        self.units: list[Unit] = []
+        for term in PLACEMENT:
+            know(sum(max(one.costs[term].values()) for one in self.buffers) <= LIMIT, "costs beyond 2^62")
+        for i, one in enumerate(self.buffers):
+            members = self.group_of(i)
+            if one.size == 0 or members[0] != i:
+                continue
+            others = [self.buffers[k] for k in members]
+            pools = [k for k in one.pools if all(k in other.pools for other in others)]
+            costs = {term: {k: sum(o.costs[term][k] for o in others) for k in pools} for term in PLACEMENT}
+            for other in others:
+                other.unit = len(self.units)
+            self.units.append(Unit(members, pools, costs))
 
     def overlap(self, i: int, j: int, by: int) -> bool:
         """Whether they share bytes at this distance."""
@@ -390,7 +443,7 @@ class Problem:
 
 
 def values_of(problem: Problem, document: object) -> dict[str, int] | None:
-    """The peak and the reuse cost of a plan that is right; None if it says infeasible."""
+    """The values of the terms of a plan that is right; None if it says infeasible."""
     if not isinstance(document, dict):
         raise NotCheckedError("no plan")
     if text(document.get("status")) == "infeasible":
@@ -428,7 +481,10 @@ def values_of(problem: Problem, document: object) -> dict[str, int] | None:
             require(offsets[i] == offsets[j] and frozenset((i, j)) in problem.ties, "two overlap")
     ends = (at + problem.buffers[i].size for i, at in offsets.items() if problem.buffers[i].size)
     paid = (cost for pair, cost in zip(problem.open, problem.prices, strict=True) if share(*pair))
-    return {"peak": max(ends, default=0), "reuse cost": problem.fixed + sum(paid)}
+    values = {"peak": max(ends, default=0), "reuse cost": problem.fixed + sum(paid)}
+    for term in PLACEMENT:
+        values[term] = sum(problem.buffers[i].costs[term][problem.pools.index(pools[i])] for i in offsets)
+    return values
 
 
 class Context:
@@ -501,7 +557,12 @@ class Proof:
         self.apart: list[int] = []
         self.cores: list[tuple[list[int], int]] = []
         self.refuted = -1
-        self.costs: list[tuple[int, float]] = [(LIMIT, problem.fixed)]
+        self.within: dict[int, list[int]] = {}
+        self.parts: list[tuple[int, list[int], int]] = []
+        self.limits: list[Limit] = []
+        self.costs: list[tuple[str, int, float]] = [("reuse cost", LIMIT, problem.fixed)]
+        for term in PLACEMENT:
+            self.costs.append((term, LIMIT, self.cheapest(term, self.root())))
 
     def number(self, limit: int = 1 << 64) -> int:
         """The next number, which is below the limit."""
@@ -553,23 +614,34 @@ class Proof:
         laid: int | None = None
         while kind := self.number():
             steps += 1
-            require(kind == 4 or laid is not None or not several, "the height comes first")
+            require(kind in (4, 7) or laid is not None or not several, "the height comes first")
             if kind == 1:
                 self.lemma()
             elif kind == 2:
                 del self.lemmas[self.back()]
-            elif kind == 4 and several:
+            elif kind in (4, 7) and several:
+                require(kind == 4 or not self.apart, "pools where pairs are apart")
                 self.lemmas.clear()
                 laid = self.amount()
-                self.problem.lay_space(laid)
+                self.within = self.read_within() if kind == 7 else {}
+                self.parts = [(unit, pools, 1) for unit, pools in self.within.items()]
+                self.problem.lay_space(laid, self.within)
+            elif kind == 8 and several and laid is not None:
+                require(not self.apart, "a row where pairs are apart")
+                self.limits.append(self.row(laid))
+            elif kind == 9 and several:
+                term, height = self.number(), self.amount()
+                require(term < len(PLACEMENT), "no such term")
+                self.placement(PLACEMENT[term], height)
             elif kind == 5:
+                require(not self.within, "pairs apart where pools are left out")
                 self.lemmas.clear()
                 self.apart = []
                 self.ascending(self.apart.append, len(self.problem.open))
                 self.problem.apart = {frozenset(self.problem.open[k]) for k in self.apart}
             elif kind == 6:
                 height = self.amount()
-                self.costs.append((height, self.least_cost(height, set(), set(), 1)))
+                self.costs.append(("reuse cost", height, self.least_cost(height, set(), set(), 1)))
             else:
                 require(kind == 3, "an unknown step")
                 self.conclusion(laid)
@@ -581,13 +653,107 @@ class Proof:
         require(laid in (None, height), "a conclusion for another height")
         end = min(height, self.problem.end) if laid is None else self.problem.end
         out = {k for k, pool in enumerate(self.problem.pools) if laid == pool.end == LIMIT}
-        listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.pools))
+        listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.in_proof))
         sized = ((i, one.size) for i, one in listed if one.size)
         self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
-        if self.apart:
+        if self.within:
+            self.limits.append(Limit(self.parts, len(self.parts) - 1, height))
+        elif self.apart:
             self.cores.append((self.apart, height))
         else:
             self.refuted = max(self.refuted, height)
+
+    def unit(self, i: int, pool: int | None = None) -> int:
+        """The unit of a buffer, which may be in the pool."""
+        require(i < len(self.problem.buffers) and self.problem.buffers[i].size > 0, "a buffer without bytes")
+        unit = self.problem.buffers[i].unit
+        require(pool is None or pool in self.problem.units[unit].pools, "it may not be there")
+        return unit
+
+    def read_within(self) -> dict[int, list[int]]:
+        """Some units, and the pools where they may be."""
+        within: dict[int, list[int]] = {}
+
+        def read(i: int) -> None:
+            pools: list[int] = []
+            self.ascending(pools.append, len(self.problem.pools))
+            for pool in pools:
+                self.unit(i, pool)
+            require(self.unit(i) not in within, "two of one unit")
+            within[self.unit(i)] = pools
+
+        self.ascending(read)
+        return within
+
+    def row(self, height: int) -> Limit:
+        """How many cells a pool has, and how many of them buffers take."""
+        number, divisor = self.number(), self.amount()
+        some: list[int] = []
+        self.ascending(some.append)
+        units = [self.unit(i, number) for i in some]
+        require(divisor > 0, "a divisor of 0")
+        require(all(self.problem.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
+        pool, buffers = self.problem.pools[number], [self.problem.buffers[i] for i in some]
+        grid = gcd(*(lcm(one.alignment, pool.alignment) for one in buffers))
+
+        def below(end: int) -> int:
+            """The multiples of the grid from the base on, below an end."""
+            return -(-(pool.base + end) // grid) - -(-pool.base // grid)
+
+        top = min(height, pool.end)
+        taken = sum(below(min(end, top)) - below(min(begin, top)) for begin, end in pool.reserved)
+        parts = [(u, [number], -(-b.size // grid) // divisor) for u, b in zip(units, buffers, strict=True)]
+        return Limit(parts, (below(top) - taken) // divisor, height)
+
+    def root(self) -> dict[int, list[int]]:
+        """Each unit with all of its pools."""
+        return {number: unit.pools for number, unit in enumerate(self.problem.units)}
+
+    def cheapest(self, term: str, node: dict[int, list[int]]) -> int:
+        """What all units cost at least that are in these pools."""
+        units = self.problem.units
+        return sum(min((units[u].costs[term][k] for k in pools), default=0) for u, pools in node.items())
+
+    def placement(self, term: str, height: int) -> None:
+        """What layouts cost at least."""
+        costs = [unit.costs[term].values() for unit in self.problem.units]
+        step = gcd(*(one - other for some in costs for one in some for other in some))
+        cheapest = self.cheapest(term, self.root())
+        least = max(self.least_placement(term, height, self.root(), 1), cheapest)
+        self.costs.append((term, height, least + ((cheapest - least) % step if step else 0)))
+
+    def least_placement(self, term: str, height: int, node: dict[int, list[int]], depth: int) -> int:
+        """The same of those of a node."""
+        require(depth <= 500, "a tree too deep")
+        kind = self.number()
+        if kind == 0:
+            return self.cheapest(term, node)
+        if kind == 1:
+            i, pool = self.number(), self.number()
+            unit = self.unit(i, pool)
+            rest = [k for k in node[unit] if k != pool]
+            require(pool in node[unit] and bool(rest), "no branch")
+            least = self.least_placement(term, height, {**node, unit: [pool]}, depth + 1)
+            return min(least, self.least_placement(term, height, {**node, unit: rest}, depth + 1))
+        require(kind == 2, "an unknown node")
+        scale = self.amount()
+        require(scale > 0, "a scale of 0")
+        prices: list[tuple[Limit, int]] = []
+        self.ascending(lambda k: prices.append((self.limits[k], self.amount())), len(self.limits))
+        require(all(limit.height >= height for limit, _ in prices), "a limit that does not hold so high")
+        more = Counter[tuple[int, int]]()
+        for limit, price in prices:
+            for unit, pools, weight in limit.parts:
+                for pool in pools:
+                    more[unit, pool] += price * weight
+        units = {unit for unit, _ in more}
+        total = scale * self.cheapest(term, {u: pools for u, pools in node.items() if u not in units})
+        for unit in units:
+            costs = self.problem.units[unit].costs[term]
+            total += min(scale * costs[pool] + more[unit, pool] for pool in node[unit])
+        rooms = sum(price * limit.room for limit, price in prices)
+        require(max(total, rooms) <= LIMIT, "a sum beyond 2^62")
+        return max(-(-(total - rooms) // scale), 0)
 
     def least_cost(self, height: int, paid: set[int], excluded: set[int], depth: int) -> float:
         """What layouts cost at least that pay the ones and not the others: a node of the tree."""
@@ -699,7 +865,7 @@ class Proof:
         alike = (one.size, one.modulus, one.residue) == (other.size, other.modulus, other.residue)
         require(alike and one.pin is None and other.pin is None, "no twins")
         require(one.group < 0 and other.group < 0, "twins of a group")
-        require(one.pools == other.pools, "twins in other pools")
+        require(one.in_proof == other.in_proof, "twins in other pools")
         require(context.ranges[i] == context.ranges[j], "no twins here")
         for k in context.ranges:
             same = self.problem.conflict(i, k) == self.problem.conflict(j, k)
@@ -756,28 +922,34 @@ def run(problem_path: str, plan_path: str, proof_path: str) -> int:
     plan = values_of(problem, read_json(Path(plan_path).read_bytes()))
     proof = Proof(problem, Path(proof_path).read_bytes())
     proof.check(sha256(data).digest())
-    refuted = max([proof.refuted, *(height for height, cost in proof.costs if cost == inf)])
+    refuted = max([proof.refuted, *(height for _, height, cost in proof.costs if cost == inf)])
     highest = max(pool.end for pool in problem.pools)
     if plan is None:
         require(refuted >= highest, "the proof does not show that nothing fits")
         several = len(problem.pools) > 1
         print(f"verified: no layout fits into {'the pools' if several else f'{highest} bytes'}")
         return 0
-    peak, cost = plan["peak"], plan["reuse cost"]
-    contradicted = any(height >= peak and least > cost for height, least in proof.costs)
-    require(refuted < peak and not contradicted, "the proof contradicts the plan")
+    contradicted = any(height >= plan["peak"] and least > plan[term] for term, height, least in proof.costs)
+    require(refuted < plan["peak"] and not contradicted, "the proof contradicts the plan")
     # What each term is at least, among layouts that are no worse in the terms before it.
     bounds: dict[str, float] = {}
     for term in problem.terms:
-        if term == "peak" and term not in bounds:
-            heights = (height for height, least in proof.costs if "reuse cost" in bounds and least > cost)
+        if term in bounds:
+            continue
+        if term == "peak":
+            heights = (height for of, height, least in proof.costs if of in bounds and least > plan[of])
             bounds[term] = max(refuted, *heights, -1) + 1
-        elif term not in bounds:
-            within = peak if "peak" in bounds else highest
-            bounds[term] = max(least for height, least in proof.costs if height >= within)
+        else:
+            within = plan["peak"] if "peak" in bounds else highest
+            bounds[term] = max(
+                least
+                for of, height, least in proof.costs
+                if height >= within and (of == term or least == inf)
+            )
     first, *others = bounds
     if bounds[first] == plan[first]:
-        then = "".join(f", then {term} {plan[term]}" for term in others if bounds[term] == plan[term])
+        shown = takewhile(lambda term: bounds[term] == plan[term], others)
+        then = "".join(f", then {term} {plan[term]}" for term in shown)
         print(f"verified: {first} {plan[first]} is least{then}")
         return 0
     print(

@@ -1,15 +1,16 @@
-// memstow-check: reads a problem, a plan and a proof, and says whether the plan is right and its peak, or its
-// reuse cost, the least.
+// memstow-check: reads a problem, a plan and a proof, and says whether the plan is right and its peak, or
+// what it costs, the least.
 //
 // Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
 //
 // Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. What it does not
-// know in a problem it refuses. It keeps the problem, the cores of a proof and those lemmas that it has not
-// forgotten, nothing else.
+// know in a problem it refuses. It keeps the problem, the cores and limits of a proof and those lemmas that
+// it has not forgotten, nothing else.
 #include <bit>
 #include <iostream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -42,7 +43,7 @@ constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_lim
 
 struct Pool {
     std::string id = "memory";
-    Bytes end = kLimit, alignment = 1, base = 0;
+    Bytes end = kLimit, alignment = 1, base = 0, cost = 0;
     std::vector<Range> reserved;  // sorted, disjoint
     Bytes start = 0;              // in the space
 
@@ -55,6 +56,8 @@ struct Buffer {
     Bytes size = 0;
     Bytes alignment = 1;
     std::vector<Index> pools;         // where it may be, ascending
+    std::vector<Index> in_proof;      // the same in the space at hand
+    std::vector<Bytes> costs[2];      // of each of the pools, for the two sorts of placement costs
     std::optional<Bytes> pin_offset;  // in its pool, which is the only one then
     std::vector<Range> lives;         // of one that lives always as long as there are numbers
     // Where it may be in proofs, by "The grid" of the page: addresses that leave `residue` when divided by
@@ -68,6 +71,15 @@ struct Buffer {
     Bytes place = 0;  // in the group: the distance from a to b is the difference of their places
 };
 
+// What the objective may begin with: the (largest) peak, and costs.
+enum class Term : std::uint8_t { placement, preference, reuse, peak };
+constexpr std::string_view kTermNames[] = {"placement cost ", "preference ", "reuse cost ", "peak "};
+
+// The sum and the product of two of at most 2^62 and one; more than 2^62 is always 2^62 and one.
+constexpr Bytes kOver = kLimit + 1;
+constexpr Bytes plus(Bytes a, Bytes b) { return a > kLimit - b ? kOver : a + b; }
+constexpr Bytes times(Bytes a, Bytes b) { return b != 0 && a > kLimit / b ? kOver : a * b; }
+
 class Problem {
   public:
     explicit Problem(const Json& document) {
@@ -76,6 +88,7 @@ class Problem {
                       "reuse_costs", "objective"});
         if (bytes_or(1, document.find("version"), "the version") != 1) not_checked("the version is not 1");
         read_pools(given(document, "pools", false));
+        read_objective(given(document, "objective", true));
         for (const Json& one : list_of(needed(document, "buffers", "the problem"), "buffers"))
             read_buffer(one);
         for (const Json& one : list_in(document, "conflicts"))
@@ -86,7 +99,7 @@ class Problem {
             in_place_.insert(pair_of(all_fields(one, "in_place", {"input", "output"}), "in_place"));
         read_relative(document);
         read_costs(document);
-        read_objective(given(document, "objective", true));
+        find_units();
         if (pools.size() == 1) lay_space(kLimit);
         forget_conflicts();
     }
@@ -94,9 +107,36 @@ class Problem {
 
     std::vector<Pool> pools;
     std::vector<Buffer> buffers;
-    std::vector<bool> terms;  // what the objective begins with: the (largest) peak, or not: the reuse cost
+    std::vector<Term> terms;      // what the objective begins with
     std::vector<Range> reserved;  // of all addresses, sorted and disjoint
     Bytes end = 0;                // of all addresses
+
+    // A group, or a buffer with bytes that is in none: all of it is in one pool.
+    struct Unit {
+        std::vector<Index> members, pools;
+        std::vector<Bytes> costs[2];  // of each of the pools
+    };
+    std::vector<Unit> units;
+    std::vector<Index> unit_of;  // by buffer
+
+    // Which of the pools of the unit this one is, if it is one.
+    std::optional<Index> place_of(Index unit, Number pool) const {
+        const auto& all = units[unit].pools;
+        const auto place = std::ranges::find(all, pool);
+        return place == all.end() ? std::nullopt : std::optional(static_cast<Index>(place - all.begin()));
+    }
+
+    // What all units cost at least, and what divides the differences of their costs.
+    std::pair<Bytes, Bytes> floor_and_step(Term term) const {
+        Bytes least = 0, step = 0;
+        for (const Unit& one : units) {
+            const auto& costs = one.costs[static_cast<std::size_t>(term)];
+            if (costs.empty()) continue;
+            least += *std::ranges::min_element(costs);
+            for (const Bytes cost : costs) step = std::gcd(step, cost - costs[0]);
+        }
+        return {least, step};
+    }
 
     // Pairs that pay or not, by the layout, ascending; and what others pay in each.
     struct Pair {
@@ -122,13 +162,20 @@ class Problem {
 
     // Whether the buffer may be in a pool without a capacity.
     bool may_leave_the_capacities(Index i) const {
-        const auto& allowed = buffers[i].pools;
+        const auto& allowed = buffers[i].in_proof;
         return std::any_of(allowed.begin(), allowed.end(), [&](Index k) { return pools[k].end == kLimit; });
     }
 
-    // "The space" of the page: all pools one after the other, each up to this height.
-    void lay_space(Bytes height) {
+    // "The space" of the page: all pools one after the other, each up to this height. Some units may be in
+    // these pools alone.
+    void lay_space(Bytes height, const std::map<Index, std::vector<Index>>& within = {}) {
         barred_.clear();
+        for (Buffer& one : buffers) one.in_proof = one.pools;
+        for (const auto& [unit, places] : within) {
+            std::vector<Index> allowed;
+            for (const Index place : places) allowed.push_back(units[unit].pools[place]);
+            for (const Index i : units[unit].members) buffers[i].in_proof = allowed;
+        }
         base_ = pools[0].base;
         reserved = pools[0].reserved;
         end = pools[0].end;
@@ -137,14 +184,14 @@ class Problem {
         for (Buffer& one : buffers) {
             if (one.size == 0) continue;
             one.grain = 0;
-            for (const Index k : one.pools) one.grain = std::gcd(one.grain, alignment_in(one, k));
-            if (one.pin) *one.pin = sum(*one.pin, pools[one.pools[0]].start);
-            auto& ranges = barred_[one.pools];
+            for (const Index k : one.in_proof) one.grain = std::gcd(one.grain, alignment_in(one, k));
+            if (one.pin) *one.pin = sum(*one.pin, pools[one.in_proof[0]].start);
+            auto& ranges = barred_[one.in_proof];
             one.barred = &ranges;  // which stays where it is
             if (!ranges.empty()) continue;
             ranges = reserved;
-            for (Index k = 0; k < pools.size() && one.pools.size() < pools.size(); ++k) {
-                if (std::find(one.pools.begin(), one.pools.end(), k) != one.pools.end()) continue;
+            for (Index k = 0; k < pools.size() && one.in_proof.size() < pools.size(); ++k) {
+                if (std::find(one.in_proof.begin(), one.in_proof.end(), k) != one.in_proof.end()) continue;
                 ranges.push_back({pools[k].start, pools[k].start + pools[k].length(height)});
             }
             merge(ranges);
@@ -302,7 +349,7 @@ class Problem {
         }
         step = std::max(common_divisor(step), Bytes{1});
         for (const Buffer& one : buffers) {
-            for (const Index k : one.size == 0 ? std::vector<Index>{} : one.pools) {
+            for (const Index k : one.size == 0 ? std::vector<Index>{} : one.in_proof) {
                 const Bytes alignment = alignment_in(one, k), part = alignment / std::gcd(step, alignment);
                 if (step > kLimit / part) not_checked("the alignments of the pools are beyond 2^62");
                 step *= part;
@@ -360,6 +407,7 @@ class Problem {
             one.end = bytes_or(kLimit, given(value, "capacity", true), "the capacity");
             one.alignment = bytes_or(1, given(value, "alignment", false), "the alignment", 1);
             one.base = bytes_or(0, given(value, "base", true), "the base");
+            one.cost = bytes_or(0, given(value, "cost", false), "the cost");
             for (const Json& range : list_in(value, "reserved")) read_reserved(one, range);
             merge(one.reserved);
             pools.push_back(std::move(one));
@@ -404,9 +452,11 @@ class Problem {
         const Json *allowed = given(one, "pools", true), *pin = given(one, "pool", true);
         const Json* offset = given(one, "offset", true);
         std::set<Index> may;
-        for (Index k = 0; k < pools.size() && allowed == nullptr; ++k) may.insert(k);
+        std::map<Index, Bytes> before;  // by pool: those that are preferred
+        for (Index k = 0; k < pools.size() && allowed == nullptr; ++k) may.insert(k), before.emplace(k, k);
         for (const Json& value :
              allowed == nullptr ? std::vector<Json>{} : list_of(*allowed, "the pools" + of)) {
+            before.emplace(named(value, "the pools" + of, pool_numbers), static_cast<Bytes>(may.size()));
             if (!may.insert(named(value, "the pools" + of, pool_numbers)).second)
                 not_checked("one of the pools" + of + " is named twice");
         }
@@ -418,7 +468,14 @@ class Problem {
         if (offset != nullptr && pin == nullptr)
             not_checked("'" + buffer.id + "' has an offset without a pool");
         if (offset != nullptr) buffer.pin_offset = bytes(*offset, "the offset" + of);
-        for (const Index k : buffer.pools) alignment_in(buffer, k);
+        const Bytes accesses = bytes_or(buffer.size, given(one, "accesses", true), "the accesses" + of);
+        for (const Index k : buffer.pools) {
+            alignment_in(buffer, k);
+            buffer.costs[0].push_back(
+                counts(Term::placement) && buffer.size > 0 ? times(accesses, pools[k].cost) : 0);
+            buffer.costs[1].push_back(
+                counts(Term::preference) && pin == nullptr ? times(buffer.size, before[k]) : 0);
+        }
         if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
         if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
@@ -504,14 +561,57 @@ class Problem {
     }
 
     void read_objective(const Json* objective) {
-        if (objective == nullptr && pools.size() == 1) terms = {true};
+        if (objective == nullptr) terms = {pools.size() == 1 ? Term::peak : Term::placement};
         for (const Json& one :
              objective == nullptr ? std::vector<Json>{} : list_of(*objective, "objective")) {
             const std::string& name = text_of(one, "the objective");
             const bool of_one = pools.size() == 1 && (name == "peak" || name == "peak:" + pools[0].id);
-            if (name != "reuse_cost" && name != "max_peak" && !of_one) break;
-            terms.push_back(name != "reuse_cost");
+            if (name == "max_peak" || of_one) {
+                terms.push_back(Term::peak);
+            } else if (name == "reuse_cost") {
+                terms.push_back(Term::reuse);
+            } else if (name == "placement_cost" || name == "preference") {
+                terms.push_back(name == "preference" ? Term::preference : Term::placement);
+            } else {
+                break;
+            }
         }
+    }
+
+    // Nothing costs anything for another term.
+    bool counts(Term term) const { return std::ranges::find(terms, term) != terms.end(); }
+
+    // Their pools are those of all members, and they cost what these do.
+    void find_units() {
+        Bytes most[2] = {0, 0};
+        unit_of.resize(buffers.size());
+        for (Index i = 0; i < buffers.size(); ++i) {
+            for (std::size_t sort = 0; sort < 2 && !buffers[i].costs[sort].empty(); ++sort)
+                most[sort] = plus(most[sort], *std::ranges::max_element(buffers[i].costs[sort]));
+            const auto& group = group_of(i);
+            unit_of[i] =
+                group.empty() || group[0] == i ? static_cast<Index>(units.size()) : unit_of[group[0]];
+            if (buffers[i].size == 0 || unit_of[i] < units.size()) continue;
+            Unit unit{group.empty() ? std::vector<Index>{i} : group, {}, {}};
+            for (const Index k : buffers[i].pools) {
+                Bytes costs[2] = {0, 0};
+                const bool common = std::ranges::all_of(unit.members, [&](Index member) {
+                    const auto& all = buffers[member].pools;
+                    const auto place = std::ranges::find(all, k);
+                    if (place == all.end()) return false;
+                    for (std::size_t sort = 0; sort < 2; ++sort)
+                        costs[sort] =
+                            plus(costs[sort],
+                                 buffers[member].costs[sort][static_cast<std::size_t>(place - all.begin())]);
+                    return true;
+                });
+                if (!common) continue;
+                unit.pools.push_back(k);
+                for (std::size_t sort = 0; sort < 2; ++sort) unit.costs[sort].push_back(costs[sort]);
+            }
+            units.push_back(std::move(unit));
+        }
+        if (std::max(most[0], most[1]) > kLimit) not_checked("the costs are beyond 2^62");
     }
 
     // Of this, and of all sizes, distances and pins.
@@ -556,7 +656,8 @@ class Problem {
 
 struct Plan {
     bool infeasible = false;
-    Bytes peak = 0, cost = 0;
+    Bytes values[4] = {0, 0, 0, 0};  // by term
+    Bytes value(Term term) const { return values[static_cast<std::size_t>(term)]; }
 };
 
 Plan checked_plan(const Problem& problem, const Json& document, ProofFile& file) {
@@ -565,8 +666,9 @@ Plan checked_plan(const Problem& problem, const Json& document, ProofFile& file)
     if (state == "infeasible") return {.infeasible = true};
     if (state != "optimal" && state != "feasible")
         not_checked("the status is '" + state + "': there is no plan");
-    if (problem.terms.empty()) not_checked("the objective begins with neither the peak nor the reuse cost");
+    if (problem.terms.empty()) not_checked("the objective begins with nothing that proofs are about");
     Plan plan;
+    Bytes &cost = plan.values[static_cast<std::size_t>(Term::reuse)], &peak = plan.values[3];
     const std::size_t count = problem.buffers.size();
     std::vector<std::optional<Bytes>> offsets(count);
     std::vector<Index> pools(count);
@@ -594,7 +696,10 @@ Plan checked_plan(const Problem& problem, const Json& document, ProofFile& file)
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
         if (Problem::within(pool.reserved, one, at)) wrong("'" + one.id + "' is in a reserved range");
-        if (one.size != 0) plan.peak = std::max(plan.peak, at + one.size);
+        if (one.size != 0) peak = std::max(peak, at + one.size);
+        const auto place = std::ranges::find(one.pools, pools[i]) - one.pools.begin();
+        for (std::size_t sort = 0; sort < 2; ++sort)
+            plan.values[sort] += one.costs[sort][static_cast<std::size_t>(place)];
         const auto& group = problem.group_of(static_cast<Index>(i));
         if (!group.empty() && (pools[i] != pools[group[0]] ||
                                at - *offsets[group[0]] != problem.distance(group[0], static_cast<Index>(i))))
@@ -618,8 +723,8 @@ Plan checked_plan(const Problem& problem, const Json& document, ProofFile& file)
                   "' overlap");
         }
     }
-    plan.cost = problem.fixed_cost;
-    for (const auto& [i, j, cost] : problem.open_pairs) plan.cost += share(i, j) ? cost : 0;
+    cost = problem.fixed_cost;
+    for (const auto& pair : problem.open_pairs) cost += share(pair.first, pair.second) ? pair.cost : 0;
     return plan;
 }
 
@@ -697,23 +802,32 @@ class Context {
     Ranges changes_;
 };
 
-// What is proven of layouts: those with a peak of at most the first cost at least the second.
+// What is proven of layouts: those with a peak of at most `height` cost at least so much.
 struct Shown {
     static constexpr Bytes kNone = std::numeric_limits<Bytes>::max();  // there are no such layouts
+    struct Least {
+        Term term;
+        Bytes height, cost;
+    };
+    std::vector<Least> all;
 
-    std::vector<std::pair<Bytes, Bytes>> costs;
-
-    Bytes cost_within(Bytes peak) const {
+    Bytes cost_within(Term term, Bytes peak) const {
         Bytes least = 0;
-        for (const auto& [height, cost] : costs) least = height < peak ? least : std::max(least, cost);
+        for (const Least& one : all) {
+            if (one.height >= peak && (one.term == term || one.cost == kNone))
+                least = std::max(least, one.cost);
+        }
         return least;
     }
-    Bytes peak_within(Bytes most) const {
+    // Of layouts whose costs are at most these, by term.
+    Bytes peak_within(const std::array<Bytes, 3>& most) const {
         Bytes least = 0;
-        for (const auto& [height, cost] : costs) least = cost <= most ? least : std::max(least, height + 1);
+        for (const Least& one : all) {
+            if (one.cost > most[static_cast<std::size_t>(one.term)]) least = std::max(least, one.height + 1);
+        }
         return least;
     }
-    Bytes peak() const { return peak_within(kNone - 1); }
+    Bytes peak() const { return peak_within({kNone - 1, kNone - 1, kNone - 1}); }
 };
 
 class Proof {
@@ -726,7 +840,8 @@ class Proof {
 
     Shown checked() {
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
-            if (kind != 4 && problem_.pools.size() > 1 && !height_) fail("the height comes first");
+            if (kind != 4 && kind != 7 && problem_.pools.size() > 1 && !height_)
+                fail("the height comes first");
             if (kind == 1) {
                 lemma();
             } else if (kind == 2) {
@@ -741,6 +856,12 @@ class Proof {
                 keep_apart();
             } else if (kind == 6) {
                 cost();
+            } else if (kind == 7 && problem_.pools.size() > 1) {
+                keep_within();
+            } else if (kind == 8 && problem_.pools.size() > 1) {
+                row();
+            } else if (kind == 9 && problem_.pools.size() > 1) {
+                placement();
             } else {
                 fail("an unknown kind of step, " + std::to_string(kind));
             }
@@ -751,10 +872,22 @@ class Proof {
 
   private:
     struct Core {
-        std::size_t list;  // every layout pays one of its pairs
-        Bytes height;      // with a peak of at most this
+        std::shared_ptr<const std::vector<Index>> pairs;  // every layout pays one of them
+        Bytes height;                                     // with a peak of at most this
     };
     enum class Mark : std::uint8_t { open, paid, excluded };
+    // Units within some pools have a weight each; no layout with a peak of at most the height has more of
+    // that in all than there is room.
+    struct Part {
+        Index unit;
+        std::vector<Index> places;  // of its pools
+        Bytes weight;
+    };
+    using Parts = std::shared_ptr<const std::vector<Part>>;  // many limits may have the same
+    struct Limit {
+        Parts parts;
+        Bytes room, height;
+    };
 
     [[noreturn]] void fail(const std::string& why) const { file_.fail(why); }
 
@@ -1021,20 +1154,172 @@ class Proof {
     // Of several pools: what is proven is about this height, and about addresses that it determines.
     void lay_space() {
         lemmas_.clear();
+        within_.reset();
         height_ = file_.amount();
         file_.work(problem_.buffers.size() * problem_.pools.size());
         problem_.lay_space(*height_);
         say("addresses of all pools end at ", problem_.end, '\n');
     }
 
+    // The same, where some units may be in some of their pools alone.
+    void keep_within() {
+        if (apart_) fail("pools after pairs that are apart");
+        lemmas_.clear();
+        height_ = file_.amount();
+        std::map<Index, std::vector<Index>> within;
+        std::vector<Part> parts;
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
+            const Index unit = unit_of(one);
+            std::vector<Index> places;
+            file_.ascending(problem_.pools.size(), "pool",
+                            [&](Number pool) { places.push_back(place_of(unit, pool)); });
+            say(id(static_cast<Index>(one)), " is within");
+            for (const Index place : places) say(' ', pool_at(unit, place));
+            say('\n');
+            if (!within.emplace(unit, places).second) fail("two of one group");
+            parts.push_back({unit, std::move(places), 1});
+        });
+        file_.work(problem_.buffers.size() * problem_.pools.size());
+        problem_.lay_space(*height_, within);
+        within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
+    }
+
+    // The number of the unit of a buffer with bytes.
+    Index unit_of(Number buffer) const {
+        if (buffer >= problem_.buffers.size() || size(static_cast<Index>(buffer)) == 0)
+            fail("a buffer without bytes");
+        return problem_.unit_of[buffer];
+    }
+    Index place_of(Index unit, Number pool) const {
+        const auto place = problem_.place_of(unit, pool);
+        if (!place) fail("a pool where a buffer may not be");
+        return *place;
+    }
+    std::string pool_at(Index unit, Index place) const {
+        return printable(problem_.pools[problem_.units[unit].pools[place]].id);
+    }
+
+    // What fits into the cells of a pool.
+    void row() {
+        if (apart_) fail("a row after pairs that are apart");
+        const Number number = file_.number();
+        const Bytes divisor = file_.amount();
+        if (divisor == 0) fail("a divisor of 0");
+        std::vector<Index> some;
+        std::vector<Part> parts;
+        Bytes grid = 0;
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
+            const Index unit = unit_of(one);
+            parts.push_back({unit, {place_of(unit, number)}, 0});
+            some.push_back(static_cast<Index>(one));
+            grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
+        });
+        if (!problem_.all_conflict(some, file_)) fail("two that do not conflict are in one row");
+        const Pool& pool = problem_.pools[number];
+        const Bytes end = std::min(*height_, pool.end), first = (grid - pool.base % grid) % grid;
+        const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };
+        Bytes cells = cells_below(end);
+        for (const Range& range : pool.reserved)
+            cells -= cells_below(std::min(range.end, end)) - cells_below(std::min(range.begin, end));
+        const Bytes room = cells / divisor;
+        say("limit ", limits_.size(), ": ", printable(pool.id), " has room for ", room, ", of which take");
+        for (std::size_t k = 0; k < some.size(); ++k) {
+            parts[k].weight = ((size(some[k]) - 1) / grid + 1) / divisor;
+            say(' ', id(some[k]), ' ', parts[k].weight);
+        }
+        say('\n');
+        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *height_});
+    }
+
+    // What all layouts up to a height cost at least, by where buffers are.
+    void placement() {
+        const Number number = file_.number();
+        if (number > 1) fail("an unknown kind of cost");
+        const auto term = static_cast<Term>(number);
+        const Bytes height = file_.amount();
+        for (Index unit = static_cast<Index>(at_node_.size()); unit < problem_.units.size(); ++unit) {
+            at_node_.emplace_back(problem_.units[unit].pools.size());
+            std::iota(at_node_.back().begin(), at_node_.back().end(), Index{0});
+        }
+        const auto [floor, step] = floors_[number];
+        Bytes least = std::max(least_placement(number, height, floor, 1), floor);
+        if (step > 0) least += (step - (least - floor) % step) % step;
+        shown_.all.push_back({term, height, least});
+        say("no layout has a peak of at most ", height, " and a ", kTermNames[number], "below ", least, '\n');
+    }
+
+    // Of layouts within the node, where units cost at least `floor` in all by themselves.
+    Bytes least_placement(std::size_t sort, Bytes height, Bytes floor, std::size_t depth) {
+        if (depth > 500) fail("a tree too deep");
+        const Number kind = file_.number();
+        if (kind == 0) return floor;
+        if (kind == 2) return weighed(sort, height, floor);
+        if (kind != 1) fail("an unknown kind of node, " + std::to_string(kind));
+        const Number buffer = file_.number();
+        const Index unit = unit_of(buffer), place = place_of(unit, file_.number());
+        const std::vector<Index> all = at_node_[unit];
+        std::vector<Index> rest = all;
+        if (std::erase(rest, place) == 0 || rest.empty()) fail("a branch that is none");
+        floor -= cheapest(sort, unit);
+        Bytes least = Shown::kNone;
+        for (const bool is_in : {true, false}) {
+            at_node_[unit] = is_in ? std::vector<Index>{place} : rest;
+            say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
+            say(is_in ? "" : "not ", "in ", pool_at(unit, place), '\n');
+            least = std::min(least, least_placement(sort, height, floor + cheapest(sort, unit), depth + 1));
+        }
+        at_node_[unit] = all;
+        return least;
+    }
+
+    Bytes cheapest(std::size_t sort, Index unit) const {
+        Bytes least = kOver;
+        for (const Index place : at_node_[unit])
+            least = std::min(least, problem_.units[unit].costs[sort][place]);
+        return least;
+    }
+
+    // The same with a price for what limits give room for.
+    Bytes weighed(std::size_t sort, Bytes height, Bytes floor) {
+        const Bytes scale = file_.amount();
+        if (scale == 0) fail("a scale of 0");
+        std::map<Index, std::vector<Bytes>> dearer;  // by unit, in each of its pools
+        Bytes given_back = 0, total = 0;
+        file_.ascending(limits_.size(), "limit", [&](Number number) {
+            const Limit& limit = limits_[number];
+            const Bytes price = file_.amount();
+            if (height > limit.height) fail("a limit that does not hold so high");
+            given_back = plus(given_back, times(price, limit.room));
+            for (const Part& part : *limit.parts) {
+                auto& by = dearer[part.unit];
+                by.resize(problem_.units[part.unit].pools.size());
+                for (const Index place : part.places) by[place] = plus(by[place], times(price, part.weight));
+            }
+        });
+        for (const auto& [unit, by] : dearer) {
+            floor -= cheapest(sort, unit);
+            Bytes least = kOver;
+            for (const Index place : at_node_[unit]) {
+                const Bytes cost = times(scale, problem_.units[unit].costs[sort][place]);
+                least = std::min(least, plus(cost, by[place]));
+            }
+            total = plus(total, least);
+        }
+        total = plus(total, times(scale, floor));
+        if (total > kLimit || given_back > kLimit) fail("a sum beyond 2^62");
+        return total <= given_back ? 0 : (total - given_back - 1) / scale + 1;
+    }
+
     // Conflicts that some layouts lack, which pay for that.
     void keep_apart() {
+        if (within_) fail("pairs that are apart within pools");
         lemmas_.clear();
-        std::vector<Index>& list = lists_.emplace_back();
-        file_.ascending(marks_.size(), "pair", [&](Number one) { list.push_back(static_cast<Index>(one)); });
-        problem_.keep_apart(list);
+        std::vector<Index> apart;
+        file_.ascending(marks_.size(), "pair", [&](Number one) { apart.push_back(static_cast<Index>(one)); });
+        problem_.keep_apart(apart);
         file_.work(problem_.buffers.size());
-        for (const Index k : list) say("from here on apart: ", words_of(k), '\n');
+        for (const Index k : apart) say("from here on apart: ", words_of(k), '\n');
+        apart_ = std::make_shared<const std::vector<Index>>(std::move(apart));
     }
 
     std::string words_of(Index pair) const {
@@ -1044,7 +1329,7 @@ class Proof {
     // What all layouts up to a height cost at least.
     void cost() {
         const Bytes height = file_.amount(), least = least_cost(height, problem_.fixed_cost, 1);
-        shown_.costs.emplace_back(height, least);
+        shown_.all.push_back({Term::reuse, height, least});
         say("no layout has a peak of at most ", height);
         say(least < Shown::kNone ? " and costs less than " + std::to_string(least) : "", '\n');
     }
@@ -1056,7 +1341,7 @@ class Proof {
         if (kind == 0) return paid;
         if (kind == 2) return weighted(height, paid);
         if (kind != 1) fail("an unknown kind of node, " + std::to_string(kind));
-        std::vector<Index> rest = core(file_.number(), height);
+        std::vector<Index> rest = *core(file_.number(), height).pairs;
         std::erase_if(rest, [&](Index k) { return marks_[k] == Mark::excluded; });
         const std::vector<Index> all = rest;
         Bytes least = Shown::kNone;
@@ -1080,7 +1365,7 @@ class Proof {
         file_.ascending(cores_.size(), "core", [&](Number number) {
             const Bytes weight = file_.amount();
             bool counts = false;
-            for (const Index k : core(number, height)) {
+            for (const Index k : *core(number, height).pairs) {
                 if (marks_[k] == Mark::excluded) continue;
                 Bytes& rest = left.try_emplace(k, problem_.open_pairs[k].cost).first->second;
                 if (rest < weight) fail("more than a pair costs");
@@ -1094,14 +1379,14 @@ class Proof {
     }
 
     // One that holds up to this height, and of which nothing is paid.
-    const std::vector<Index>& core(Number number, Bytes height) {
+    const Core& core(Number number, Bytes height) {
         if (number >= cores_.size()) fail("there is no such core");
-        if (height > cores_[number].height) fail("a core that does not hold so high");
-        const std::vector<Index>& pairs = lists_[cores_[number].list];
-        file_.work(pairs.size());
+        const Core& one = cores_[number];
+        if (height > one.height) fail("a core that does not hold so high");
+        file_.work(one.pairs->size());
         const auto is_paid = [&](Index k) { return marks_[k] == Mark::paid; };
-        if (std::any_of(pairs.begin(), pairs.end(), is_paid)) fail("a core of which a pair is paid");
-        return pairs;
+        if (std::ranges::any_of(*one.pairs, is_paid)) fail("a core of which a pair is paid");
+        return one;
     }
 
     void conclusion() {
@@ -1109,7 +1394,8 @@ class Proof {
         if (height_ && height != *height_) fail("a conclusion for another height");
         file_.work(problem_.buffers.size());
         const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
-        if (!lists_.empty()) say("core ", cores_.size(), ": ");
+        if (apart_) say("core ", cores_.size(), ": ");
+        if (within_) say("limit ", limits_.size(), ": ", within_->size() - 1, " of these: ");
         say("no layout has a peak of at most ", height, "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
@@ -1117,10 +1403,12 @@ class Proof {
             if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
         }
         derive();
-        if (lists_.empty()) {
-            shown_.costs.emplace_back(height, Shown::kNone);
+        if (within_) {
+            limits_.push_back({within_, static_cast<Bytes>(within_->size()) - 1, height});
+        } else if (!apart_) {
+            shown_.all.push_back({Term::reuse, height, Shown::kNone});
         } else {
-            cores_.push_back({lists_.size() - 1, height});
+            cores_.push_back({apart_, height});
         }
     }
 
@@ -1131,10 +1419,17 @@ class Proof {
     std::unordered_map<Number, Ranges> lemmas_;
     Number made_ = 0;
     std::optional<Bytes> height_;
-    Shown shown_{{{kLimit, problem_.fixed_cost}}};
-    std::vector<std::vector<Index>> lists_;  // of pairs; the last one are apart now
+    const std::pair<Bytes, Bytes> floors_[2] = {problem_.floor_and_step(Term::placement),
+                                                problem_.floor_and_step(Term::preference)};
+    Shown shown_{{{Term::reuse, kLimit, problem_.fixed_cost},
+                  {Term::placement, kLimit, floors_[0].first},
+                  {Term::preference, kLimit, floors_[1].first}}};
+    std::shared_ptr<const std::vector<Index>> apart_;
     std::vector<Core> cores_;
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
+    Parts within_;
+    std::vector<Limit> limits_;
+    std::vector<std::vector<Index>> at_node_;  // by unit: which of its pools it may be in; at the root, all
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -1156,25 +1451,32 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
             problem.pools.size() > 1 ? "the pools" : std::to_string(problem.highest()) + " bytes";
         return {verified, "verified: no layout fits into " + room, shown.peak()};
     }
-    if (shown.cost_within(plan->peak) > plan->cost) wrong("the proof contradicts the plan");
+    for (const Term term : {Term::placement, Term::preference, Term::reuse}) {
+        if (shown.cost_within(term, plan->value(Term::peak)) > plan->value(term))
+            wrong("the proof contradicts the plan");
+    }
     Verdict verdict{verified, "", shown.peak()};
-    Bytes most_peak = problem.highest(), most_cost = Shown::kNone - 1;
-    for (const bool of_peak : problem.terms) {  // among plans that are no worse in those before
-        const Bytes value = of_peak ? plan->peak : plan->cost;
-        const Bytes bound = of_peak ? shown.peak_within(most_cost) : shown.cost_within(most_peak);
-        const std::string name = (of_peak ? "peak " : "reuse cost ") + std::to_string(value);
+    bool shows_all = true;
+    Bytes most_peak = problem.highest();
+    std::array<Bytes, 3> most_costs{Shown::kNone - 1, Shown::kNone - 1, Shown::kNone - 1};
+    for (const Term term : problem.terms) {  // among plans that are no worse in those before
+        const Bytes value = plan->value(term);
+        const bool of_peak = term == Term::peak;
+        const Bytes bound = of_peak ? shown.peak_within(most_costs) : shown.cost_within(term, most_peak);
+        const std::string name =
+            std::string(kTermNames[static_cast<std::size_t>(term)]) + std::to_string(value);
         if (verdict.bounds.empty() && bound == value) {
             verdict.words = "verified: " + name + " is least";
         } else if (verdict.bounds.empty()) {
             verdict.code = weaker;
             verdict.words = "the plan is right, but its " + name + " is not proven least: only that none is ";
             verdict.words += "below " + std::to_string(bound);
-        } else if (verdict.code == verified && bound == value &&
-                   verdict.words.find(name) == std::string::npos) {
+        } else if (shows_all && bound == value && verdict.words.find(name) == std::string::npos) {
             verdict.words += ", then " + name;
         }
+        shows_all = shows_all && bound == value;
         verdict.bounds.push_back(bound);
-        (of_peak ? most_peak : most_cost) = value;
+        (of_peak ? most_peak : most_costs[static_cast<std::size_t>(term)]) = value;
     }
     return verdict;
 }

@@ -249,9 +249,11 @@ def _shown(
         return []
     if plan.status is Status.INFEASIBLE:
         return [f"{path} proves that nothing fits ({size})"]
+    from memstow.planner.proofs.prove import COSTS
+
     shown = list[str]()
     for value, bound in zip(plan.objective, bounds, strict=False):
-        what = "reuse cost" if value.term == "reuse_cost" else "peak"
+        what = value.term.replace("_", " ") if value.term in COSTS else "peak"
         text = f"no plan {'as good in that ' if shown else ''}has a {what} below "
         if bound < value.value:
             print_error(f"{path} proves only that {text}{bound:,}, not {value.value:,}")

@@ -6,13 +6,11 @@ certificate names: they are tried before all.
 """
 
 import os
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from hashlib import sha256
-from itertools import combinations, product, takewhile
-from math import gcd, lcm
+from itertools import product, takewhile
+from math import lcm
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats import read_problem
@@ -21,18 +19,24 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
 from memstow.planner.model.problem import (
-    ALWAYS,
     LIMIT,
     Buffer,
+    Kind,
     Pool,
     Problem,
-    Range,
     end_of,
-    merged,
-    rigid_groups,
 )
 from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
-from memstow.solvers.core import Budget, CostProof, ProofFile, ProofQuestion
+from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, PlacementProof
+from memstow.planner.proofs.questions import (
+    costs_of,
+    fullest_of,
+    groups_of,
+    lives_of,
+    may_leave_the_capacities,
+    pose,
+)
+from memstow.solvers.core import Budget, CostProof, ProofFile
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -42,7 +46,8 @@ MOST_BUFFERS: Final = 4096
 MOST_COSTS: Final = 100_000
 """Of more pairs no least cost is looked for."""
 _LATEST: Final = LIMIT  # The checker reads no later times.
-_COST: Final = "reuse_cost"
+COSTS: Final = (*PLACEMENT_TERMS, Kind.REUSE_COST)
+_COST_NAMES: Final = "a cost (`placement_cost`, `preference`, `reuse_cost`)"
 _WITHOUT_CORES: Final = 1_000_000
 """Steps in which a height may be refuted before it is tried with costs."""
 _KNOWN: Final = frozenset(
@@ -98,14 +103,14 @@ def _without_a_rule(problem: Problem) -> str | None:
             return f"it has buffers with `{name}`"
     if not terms_with_proofs(problem) and all(pool.capacity is None for pool in problem.pools):
         more = "" if len(problem.pools) == 1 else ", and no pool has a capacity"
-        return f"its objective does not begin with {_peak_of(problem)} or `reuse_cost`{more}"
-    lives = (time for buffer in problem.buffers for life in _lives(buffer) for time in life)
+        return f"its objective does not begin with {_peak_of(problem)} or {_COST_NAMES}{more}"
+    lives = (time for buffer in problem.buffers for life in lives_of(buffer) for time in life)
     if any(not -_LATEST <= time <= _LATEST for time in lives):
         return "its times are beyond 2^62"
     together = product(problem.buffers, problem.pools)
     if any(lcm(buffer.alignment, pool.alignment) > LIMIT for buffer, pool in together):
         return "an alignment is beyond 2^62"
-    if any(place > LIMIT // 2 for places in _groups(problem) for _, place in places):
+    if any(place > LIMIT // 2 for places in groups_of(problem) for _, place in places):
         return "buffers of a rigid group are further apart than 2^61"
     return None
 
@@ -116,7 +121,7 @@ def terms_with_proofs(problem: "Problem | Graph") -> tuple[str, ...]:
         from memstow.planner.proofs.prove_order import is_about_peak
 
         return problem.terms()[:1] if is_about_peak(problem) else ()
-    return tuple(takewhile(lambda term: term == _COST or _is_peak(problem, term), problem.terms()))
+    return tuple(takewhile(lambda term: term in COSTS or _is_peak(problem, term), problem.terms()))
 
 
 def not_about(problem: "Problem | Graph") -> str | None:
@@ -124,14 +129,14 @@ def not_about(problem: "Problem | Graph") -> str | None:
     if terms_with_proofs(problem):
         return None
     several = "of several pools " if len(problem.pools) > 1 else ""
-    costs = " or `reuse_cost`" if isinstance(problem, Problem) else ""
+    costs = f" or {_COST_NAMES}" if isinstance(problem, Problem) else ""
     about = f"{several}proofs are about {_peak_of(problem)}{costs}"
     return f"{about} as the first term, or that nothing fits"
 
 
 def begins_with_peak(problem: "Problem | Graph") -> bool:
     """Whether the first term of the objective is the peak that proofs are about."""
-    return terms_with_proofs(problem)[:1] not in ((), (_COST,))
+    return any(term not in COSTS for term in terms_with_proofs(problem)[:1])
 
 
 def _is_peak(problem: Problem, term: str) -> bool:
@@ -234,15 +239,9 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
     if isinstance(certificate, LiveBytes | ExhaustedWindow):
         yield first.bound - 1, sorted(index_of[name] for name in certificate.buffers)
     yield first.bound - 1, everything
-    fullest = _fullest(problem)
+    fullest = fullest_of(problem)
     if fullest:
         yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
-
-
-def may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
-    """Whether a buffer may be in a pool that has none."""
-    names = buffer.pools if buffer.pool is None else (buffer.pool,)
-    return any(end_of(pool) == LIMIT for pool in problem.pools if names is None or pool.id in names)
 
 
 class _Writer:
@@ -257,7 +256,7 @@ class _Writer:
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
         terms = terms_with_proofs(self._problem) if self._plan.status in PLANNED else ()
-        if terms[:1] == (_COST,):
+        if terms and terms[0] in COSTS:
             return self._costs_first(terms)
         for number, (height, buffers) in enumerate(_claims(self._problem, self._plan)):
             if number and self._budget.spent and len(self._problem.buffers) > MOST_BUFFERS:
@@ -265,19 +264,24 @@ class _Writer:
             file = self._refuted(height, buffers)
             if file is None:
                 continue
-            bounds = [height + 1 if term != _COST else 0 for term in terms]
-            if _COST in terms:
-                peak, cost = self._plan.objective[0], self._plan.objective[terms.index(_COST)]
-                (bounds[terms.index(_COST)],) = self._costs(file, [(peak.value, cost.bound)])
+            objective = self._plan.objective
+            costs = [
+                (term, objective[0].value, objective[k].bound)
+                for k, term in enumerate(terms)
+                if term in COSTS
+            ]
+            known = iter(self._bounds(file, costs))
+            bounds = [next(known) if term in COSTS else height + 1 for term in terms]
             return height + 1, _finished(file), tuple(bounds)
         return None
 
     def _costs_first(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
         """Of all layouts that fit, the cost; then the peak of those that cost no more."""
-        cost = self._plan.objective[0]
+        objective = self._plan.objective
+        cost = objective[0]
         most = max(map(end_of, self._problem.pools))
-        last = next((k for k, term in enumerate(terms) if term != _COST), None)
-        height = -1 if last is None else self._plan.objective[last].bound - 1
+        last = next((k for k, term in enumerate(terms) if term not in COSTS), len(terms))
+        height = -1 if last == len(terms) else objective[last].bound - 1
         file: ProofFile | None = None
         if height >= 0:
             within = self._budget.share(0.5, _WITHOUT_CORES)
@@ -285,40 +289,31 @@ class _Writer:
             self._budget.count(within.work)
         proven = file is not None
         file = ProofFile(self._path, self._digest) if file is None else file
-        wanted = [(most, cost.bound)]
+        wanted = [
+            (term, most if k < last else objective[last].value, objective[k].bound)
+            for k, term in enumerate(terms)
+            if term in COSTS
+        ]
         if height >= 0 and not proven:
-            wanted.append((height, cost.value + 1))
-        shown = self._costs(file, wanted)
-        bounds = [shown[0] for _ in terms]
-        if last is not None:
-            proven = proven or shown[-1] > cost.value
-            bounds = [shown[0] if term == _COST else (height + 1 if proven else 0) for term in terms]
+            wanted.append((terms[0], height, cost.value + 1))
+        shown = self._bounds(file, wanted)
+        proven = proven or shown[-1] > cost.value
+        known = iter(shown)
+        bounds = [next(known) if term in COSTS else (height + 1 if proven else 0) for term in terms]
         return (shown[0], _finished(file), tuple(bounds)) if any(bounds) or cost.value == 0 else None
 
-    def _question(self, height: int, kept: Sequence[int]) -> "tuple[ProofQuestion, int] | None":
-        """These buffers up to a height, and the end of all addresses."""
-        space, problem = Space(self._problem, max(height, 0)), self._problem
-        has_room = height == LIMIT and self._several
-        if has_room and any(may_leave_the_capacities(problem, problem.buffers[index]) for index in kept):
-            return None
-        if space.end > LIMIT:
-            return None
-        number_of = dict[tuple[int, ...], int]()
-        items = list[tuple[int, int, int, int, int, int]]()
-        for index in kept:
-            buffer = problem.buffers[index]
-            ranges = number_of.setdefault(space.pools_of(buffer), len(number_of))
-            items.append((index, buffer.size, *space.place(buffer), ranges))
-        buffers = [problem.buffers[index] for index in kept]
-        question = ProofQuestion(
-            items,
-            space.reserved,
-            [space.barred(pools) for pools in number_of],
-            moments_of(buffers),
-            *_special_pairs(problem, buffers),
-            _groups_among(problem, kept),
-        )
-        return question, space.end
+    def _bounds(self, file: "ProofFile", wanted: "Sequence[tuple[str, int, int]]") -> list[int]:
+        """Write that layouts up to each height cost so much in a term, or what of that can be shown."""
+        shown = [0 for _ in wanted]
+        # Pairs that are apart stay so: what is shown with them comes last.
+        pairs = [k for k, (term, _, _) in enumerate(wanted) if term == Kind.REUSE_COST]
+        for k, (term, height, cost) in enumerate(wanted):
+            if term != Kind.REUSE_COST:
+                shown[k] = PlacementProof(self._problem, term, height, self._budget).write(cost, file)
+        costs = self._costs(file, [wanted[k][1:] for k in pairs]) if pairs else []
+        for k, cost in zip(pairs, costs, strict=True):
+            shown[k] = cost
+        return shown
 
     def _refuted(
         self, height: int, chosen: Sequence[int], budget: Budget | None = None
@@ -329,7 +324,7 @@ class _Writer:
             return None
         if len(kept) > MOST_BUFFERS and len(kept) == len(self._sized):
             return None
-        posed = self._question(height, kept)
+        posed = pose(self._problem, height, kept)
         if posed is None:
             return None
         question, end = posed
@@ -353,7 +348,7 @@ class _Writer:
             known = fixed
             is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
             if cost > fixed and open_pairs and is_small:
-                posed = self._question(height, self._sized)
+                posed = pose(self._problem, height, self._sized)
                 if posed is not None:
                     question, end = posed
                     end = end if self._several else min(height, end)
@@ -367,196 +362,3 @@ def _finished(file: "ProofFile") -> int:
     """The steps of a proof, once it is on the disk."""
     file.finish()
     return file.steps
-
-
-def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
-    """What every layout pays, and the pairs that pay or not, as a proof numbers them, with their cost."""
-    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    costs = Counter[tuple[int, int]]()
-    for entry in problem.reuse_costs:
-        i, j = sorted(index_of[name] for name in entry.buffers)
-        costs[i, j] += entry.cost
-    places = {i: (number, place) for number, group in enumerate(_groups(problem)) for i, place in group}
-    fixed, pairs = 0, list[tuple[int, int, int]]()
-    for (i, j), cost in sorted(costs.items()):
-        if i in places and j in places and places[i][0] == places[j][0]:
-            by = places[j][1] - places[i][1]
-            fixed += cost if -problem.buffers[j].size < by < problem.buffers[i].size else 0
-        else:
-            pairs.append((i, j, cost))
-    return fixed, pairs
-
-
-_Pairs = list[tuple[int, int]]
-_Places = list[tuple[int, int]]
-"""Of a rigid group: its buffers with bytes by their indices, and how far each is from the lowest."""
-
-
-def _groups(problem: Problem) -> list[_Places]:
-    if not problem.relative:
-        return []
-    index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
-    return [list(zip(group.members, group.deltas, strict=True)) for group in rigid_groups(problem, index_of)]
-
-
-def _groups_among(problem: Problem, kept: Sequence[int]) -> list[_Places]:
-    """The groups among these buffers, by their places in that list."""
-    at = {index: number for number, index in enumerate(kept)}
-    among = ([(at[i], place) for i, place in group if i in at] for group in _groups(problem))
-    return [group for group in among if len(group) > 1]
-
-
-def _special_pairs(problem: Problem, buffers: Sequence[Buffer]) -> tuple[_Pairs, _Pairs]:
-    """Pairs of these buffers that do not conflict when they live together, and those that do in any case."""
-    at = {buffer.id: number for number, buffer in enumerate(buffers)}
-    ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
-    listed = {frozenset(pair) for pair in problem.conflicts} - ties
-    exempt = ({frozenset(pair) for pair in problem.exclusive} | ties) - listed
-
-    def numbers(pairs: Iterable[frozenset[str]]) -> _Pairs:
-        known = (sorted(at[name] for name in pair) for pair in pairs if all(name in at for name in pair))
-        return sorted((one, other) for one, other in known)
-
-    return numbers(exempt), numbers(listed)
-
-
-def conflicts_of(problem: Problem, buffers: Sequence[Buffer]) -> _Pairs:
-    """The pairs of these buffers that conflict, each and all ascending."""
-    exempt, listed = _special_pairs(problem, buffers)
-    together = {pair for moment in moments_of(buffers) for pair in combinations(moment, 2)}
-    return sorted(together.difference(exempt).union(listed))
-
-
-class Space:
-    """The addresses of a pool up to a height; of several pools they lie one after the other.
-
-    Pools begin where alignments and the grid are the same in all. What is between them is reserved.
-    """
-
-    def __init__(self, problem: Problem, height: int) -> None:
-        self._pools = problem.pools
-        # Of several those without an end are left out.
-        lengths = (min(end_of(pool), height) for pool in problem.pools)
-        several = len(problem.pools) > 1
-        self._lengths = [0 if several and length == LIMIT else length for length in lengths]
-        self._starts = [0]
-        self._base = problem.pools[0].base or 0
-        self.end = self._lengths[0]
-        sized = [buffer for buffer in problem.buffers if buffer.size]
-        taken = [(one.offset, one.offset + one.size) for one in problem.pools[0].reserved]
-        pinned = [buffer for buffer in sized if buffer.offset is not None]
-        grid = gcd(
-            *(buffer.size for buffer in sized),
-            *(place for group in _groups(problem) for _, place in group),
-        )
-        if len(problem.pools) > 1:
-            taken = self._place(sized, gcd(grid, *(buffer.offset or 0 for buffer in pinned)))
-        self.reserved = merged(taken)
-        self._grid = gcd(grid, *(self._pin(buffer) for buffer in pinned), *(end for _, end in self.reserved))
-        grains = {self._grain(buffer) for buffer in sized}
-        before = None
-        while before != self._grid:
-            before = self._grid
-            for grain in grains:
-                if not self._is_free(grain):
-                    self._grid = gcd(self._grid, grain, self._base)
-
-    def _place(self, sized: Sequence[Buffer], grid: int) -> list[Range]:
-        """Put several pools one after the other; what no buffer may touch."""
-        ends = (one.offset + one.size for pool in self._pools for one in pool.reserved)
-        grid = gcd(grid, *ends, *(pool.base or 0 for pool in self._pools)) or 1
-        step = lcm(
-            grid, *(lcm(b.alignment, self._pools[k].alignment) for b in sized for k in self.pools_of(b))
-        )
-        self._starts, self._base, self.end = [], 0, -1
-        taken = list[Range]()
-        for pool, length in zip(self._pools, self._lengths, strict=True):
-            start = (pool.base or 0) % step
-            start += max(-(-(self.end + 1 - start) // step), 0) * step
-            taken.append((max(self.end, 0), start))
-            for one in pool.reserved:
-                end = one.offset + one.size
-                if one.offset < length:
-                    is_last = pool is self._pools[-1]
-                    taken.append((start + one.offset, start + (end if is_last else min(end, length))))
-            self._starts.append(start)
-            self.end = start + length
-        return [(begin, end) for begin, end in taken if begin < end]
-
-    def pools_of(self, buffer: Buffer) -> tuple[int, ...]:
-        """The pools where the buffer may be, by their places."""
-        names = buffer.pools if buffer.pool is None else (buffer.pool,)
-        return tuple(k for k, pool in enumerate(self._pools) if names is None or pool.id in names)
-
-    def pool_at(self, offset: int) -> int:
-        """The pool that an address is in, by its place."""
-        return bisect_right(self._starts, offset) - 1
-
-    def _grain(self, buffer: Buffer) -> int:
-        """Its alignment in any of its pools."""
-        return gcd(*(lcm(buffer.alignment, self._pools[k].alignment) for k in self.pools_of(buffer)))
-
-    def _is_free(self, grain: int) -> bool:
-        return self._grid % grain == 0 and self._base % grain == 0
-
-    def place(self, buffer: Buffer) -> tuple[int, int, int]:
-        """Modulus and residue of the addresses that it may have without loss, and its pin or -1."""
-        grain = self._grain(buffer)
-        if self._is_free(grain):
-            return self._grid, 0, self._pin(buffer)
-        return grain, -self._base % grain, self._pin(buffer)
-
-    def _pin(self, buffer: Buffer) -> int:
-        return -1 if buffer.offset is None else self._starts[self.pools_of(buffer)[0]] + buffer.offset
-
-    def barred(self, pools: tuple[int, ...]) -> list[Range]:
-        """What a buffer may not touch that may be in these pools."""
-        others = (k for k in range(len(self._pools)) if k not in pools)
-        lengths = ((self._starts[k], self._starts[k] + self._lengths[k]) for k in others)
-        return merged([*self.reserved, *(one for one in lengths if one[0] < one[1])])
-
-
-def _lives(buffer: Buffer) -> Sequence[Range]:
-    if buffer.lifetimes is not None:
-        return buffer.lifetimes
-    return () if buffer.lifetime is None or buffer.lifetime == ALWAYS else (buffer.lifetime,)
-
-
-def moments_of(buffers: Sequence[Buffer]) -> list[list[int]]:
-    """The greatest sets of buffers that are live at one time, each ascending."""
-    return [sorted(live) for live, _ in _live_sets(buffers)]
-
-
-def _live_sets(buffers: Sequence[Buffer]) -> Iterator[tuple[set[int], int]]:
-    """These sets and their bytes, by time. A set is the same object each time, since all may be too many."""
-    always = [i for i, buffer in enumerate(buffers) if buffer.lifetime == ALWAYS]
-    begins, ends = dict[int, list[int]](), dict[int, list[int]]()
-    for i, buffer in enumerate(buffers):
-        for begin, end in merged(_lives(buffer)):
-            begins.setdefault(begin, []).append(i)
-            ends.setdefault(end, []).append(i)
-    live, grown, size = set(always), bool(always), sum(buffers[i].size for i in always)
-    for time in sorted(begins.keys() | ends.keys()):
-        if time in ends:
-            if grown:
-                yield live, size
-            live.difference_update(ends[time])
-            size -= sum(buffers[i].size for i in ends[time])
-            grown = False
-        if time in begins:
-            live.update(begins[time])
-            size += sum(buffers[i].size for i in begins[time])
-            grown = True
-    if always and not ends:
-        yield live, size
-
-
-def _fullest(problem: Problem) -> list[int]:
-    """The buffers with the most bytes that are live at one time, where no pair is exempt."""
-    exempt = {name for pair in problem.exclusive for name in pair}
-    exempt |= {name for pair in problem.in_place for name in (pair.input, pair.output)}
-    exempt |= {problem.buffers[i].id for group in _groups(problem) for i, _ in group}
-    kept = [i for i, buffer in enumerate(problem.buffers) if buffer.id not in exempt]
-    buffers = [problem.buffers[i] for i in kept]
-    most = max((size for _, size in _live_sets(buffers)), default=0)
-    return next((sorted(kept[i] for i in live) for live, size in _live_sets(buffers) if size == most), [])

@@ -19,14 +19,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import LIMIT, Problem, Range, end_of, rigid_groups
 from memstow.planner.proofs.proof_file import draft_of
-from memstow.planner.proofs.prove import (
-    Space,
-    begins_with_peak,
-    conflicts_of,
-    may_leave_the_capacities,
-    moments_of,
-    read_provable,
-)
+from memstow.planner.proofs.prove import begins_with_peak, read_provable
+from memstow.planner.proofs.questions import Space, conflicts_of, may_leave_the_capacities, moments_of
 from memstow.records import record
 from memstow.solvers.core import Budget
 

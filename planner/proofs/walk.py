@@ -4,17 +4,20 @@
 docs/proofs.md, for people who want to see why.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import gcd
 from typing import Final
 
 from memstow.planner.model.problem import Problem, end_of
-from memstow.planner.proofs.prove import costs_of
+from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, Row, measured, units_of
+from memstow.planner.proofs.questions import costs_of
 from memstow.records import record
 
 MOST_STEPS: Final = 300
 _MOST_NAMED: Final = 20
 _HEADER: Final = b"memstow proof 1\n"
-_LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST = range(1, 7)
+_LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST, _WITHIN, _ROW, _PLACEMENT = range(1, 10)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
 _PAID, _BRANCH, _WEIGHTS = range(3)
@@ -68,6 +71,26 @@ class _Core:
 
 
 @record
+class _Limit:
+    """Parts, each a buffer, some pools and a weight, and the room for them; of a row without a case."""
+
+    parts: tuple[tuple[int, tuple[int, ...], int], ...]
+    room: int
+    height: int
+    case: _Case | None = None
+
+
+@record
+class _Placement:
+    """What every layout within a height costs at least in a term, and the limits that show it."""
+
+    term: str
+    height: int
+    least: int
+    limits: tuple[int, ...]
+
+
+@record
 class _Cost:
     """What every layout within a height pays at least, and the cores that show it."""
 
@@ -82,17 +105,22 @@ def layout_walk(problem: Problem, data: bytes) -> Walk | None:
     reader = _Reader(problem, numbers_of(data))
     reader.read()
     words = _Words(problem, reader)
-    steps, waiting = [words.cost(cost) for cost in reader.costs], list[_Case]()
+    steps, waiting = [words.placement(cost) for cost in reader.placements], list[_Case]()
+    steps += [words.cost(cost) for cost in reader.costs]
     if reader.conclusion is not None:
         height, case = reader.conclusion
         steps.append(Step(f"No plan has a peak below {height + 1:,}: {words.why(case)}.", case.crowd))
         waiting.append(case)
     used = sorted({number for cost in reader.costs for number in cost.cores})
-    steps += [words.core(number) for number in used[: MOST_STEPS - len(steps)]]
+    limits = sorted({number for cost in reader.placements for number in cost.limits})
+    count, seen = len(steps) + len(used) + len(limits), set[int]()
+    steps += [words.core(number) for number in used[: max(MOST_STEPS - len(steps), 0)]]
     waiting += [reader.cores[number].case for number in reversed(used)]
+    steps += [words.limit(number) for number in limits[: max(MOST_STEPS - len(steps), 0)]]
+    cases = [reader.limits[number].case for number in reversed(limits)]
+    waiting += [case for case in cases if case is not None]
     if not steps:
         return None
-    count, seen = len(steps) + max(len(used) - MOST_STEPS, 0), set[int]()
     while waiting:
         case = waiting.pop()
         if case.closer != _BY_LEMMA or case.lemma in seen:
@@ -115,22 +143,41 @@ class _Reader:
         self.conclusion: tuple[int, _Case] | None = None
         self.cores = list[_Core]()
         self.costs = list[_Cost]()
+        self.limits = list[_Limit]()
+        self.placements = list[_Placement]()
+        self._problem = problem
 
     def read(self) -> None:
         """All steps."""
-        numbers, apart = self._numbers, tuple[int, ...]()
+        numbers, apart, height = self._numbers, tuple[int, ...](), 0
+        within = list[tuple[int, tuple[int, ...], int]]()
         for kind in numbers:
             if kind == _LEMMA:
                 self.lemmas.append(_lemma(numbers, len(self.lemmas)))
             elif kind == _CONCLUDE:
                 height = next(numbers)
                 case = _case(numbers, len(self.lemmas))
-                if apart:
+                if within:
+                    self.limits.append(_Limit(tuple(within), len(within) - 1, height, case))
+                elif apart:
                     self.cores.append(_Core(apart, height, case))
                 elif self.conclusion is None or height > self.conclusion[0]:
                     self.conclusion = height, case
-            elif kind in (_FORGET, _SPACE):
+            elif kind == _FORGET:
                 next(numbers)
+            elif kind in (_SPACE, _WITHIN):
+                height, within = next(numbers), []
+                for index in _lists(numbers) if kind == _WITHIN else ():
+                    within.append((index, tuple(ascending(numbers)), 1))
+            elif kind == _ROW:
+                pool, divisor, buffers = next(numbers), next(numbers), tuple(ascending(numbers))
+                weights, room = measured(self._problem, Row(pool, divisor, buffers), height)
+                parts = ((i, (pool,), weight) for i, weight in zip(buffers, weights, strict=True))
+                self.limits.append(_Limit(tuple(parts), room, height))
+            elif kind == _PLACEMENT:
+                term, most = PLACEMENT_TERMS[next(numbers)], next(numbers)
+                tree = _PlacementTree(self._problem, term, self.limits, numbers)
+                self.placements.append(_Placement(term, most, tree.least, tuple(sorted(tree.used))))
             elif kind == _APART:
                 apart = tuple(ascending(numbers))
             elif kind == _COST:
@@ -161,14 +208,71 @@ class _Reader:
         return min(known, default=None)
 
 
-def ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
-    """A list of gaps, and so many numbers after each."""
-    some, following = dict[int, list[int]](), 0
+class _PlacementTree:
+    """What a tree over the pools of buffers shows, and the limits that it uses."""
+
+    def __init__(self, problem: Problem, term: str, limits: Sequence[_Limit], numbers: Iterator[int]) -> None:
+        self._limits, self._numbers = limits, numbers
+        self.used = set[int]()
+        units = units_of(problem, term)
+        self._unit_of = {index: number for number, unit in enumerate(units) for index in unit.members}
+        self._costs = [dict(zip(unit.pools, unit.costs, strict=True)) for unit in units]
+        self._pools = [unit.pools for unit in units]
+        floor = sum(min(costs.values(), default=0) for costs in self._costs)
+        self._cheapest = floor
+        step = gcd(*(cost - unit.costs[0] for unit in units for cost in unit.costs))
+        least = max(self._node(), floor)
+        self.least = least + (floor - least) % step if step else least
+
+    def _node(self) -> int:
+        kind = next(self._numbers)
+        if kind != _BRANCH:
+            return self._leaf(kind == _WEIGHTS)
+        unit, pool = self._unit_of[next(self._numbers)], next(self._numbers)
+        before, least = self._pools[unit], list[int]()
+        for pools in ((pool,), tuple(one for one in before if one != pool)):
+            self._allow(unit, pools)
+            least.append(self._node())
+        self._allow(unit, before)
+        return min(least)
+
+    def _allow(self, unit: int, pools: tuple[int, ...]) -> None:
+        costs, before = self._costs[unit], self._pools[unit]
+        self._cheapest += min(costs[pool] for pool in pools) - min(costs[pool] for pool in before)
+        self._pools[unit] = pools
+
+    def _leaf(self, has_prices: bool) -> int:
+        if not has_prices:
+            return self._cheapest
+        scale, prices = next(self._numbers), ascending(self._numbers, 1)
+        more, rooms = Counter[tuple[int, int]](), 0
+        for number, (price,) in prices.items():
+            limit = self._limits[number]
+            rooms += price * limit.room
+            for index, pools, weight in limit.parts:
+                for pool in pools:
+                    more[self._unit_of[index], pool] += price * weight
+        self.used.update(prices)
+        total = scale * self._cheapest
+        for unit in {unit for unit, _ in more}:
+            costs, pools = self._costs[unit], self._pools[unit]
+            total += min(scale * costs[pool] + more[unit, pool] for pool in pools)
+            total -= scale * min(costs[pool] for pool in pools)
+        return -(-(total - rooms) // scale)
+
+
+def _lists(numbers: Iterator[int]) -> Iterator[int]:
+    """A list of gaps, after each of which something follows that has to be read before the next."""
+    following = 0
     for _ in range(next(numbers)):
         one = following + next(numbers)
-        some[one] = [next(numbers) for _ in range(more)]
+        yield one
         following = one + 1
-    return some
+
+
+def ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
+    """A list of gaps, and so many numbers after each."""
+    return {one: [next(numbers) for _ in range(more)] for one in _lists(numbers)}
 
 
 def numbers_of(data: bytes, header: bytes = _HEADER) -> Iterator[int]:
@@ -208,6 +312,7 @@ class _Words:
 
     def __init__(self, problem: Problem, reader: _Reader) -> None:
         self._buffers = problem.buffers
+        self._pools = problem.pools
         self._most = max(map(end_of, problem.pools))
         self._reader = reader
 
@@ -230,6 +335,33 @@ class _Words:
         paid = ", or ".join([*names, *more])
         text = f"Core {number:,}: each plan{self._within(core.height)} pays for {paid}."
         return Step(f"{text} If all are apart: {self.why(core.case)}.", self._members([core]))
+
+    def placement(self, cost: _Placement) -> Step:
+        """What a tree over pools shows."""
+        limits = [self._reader.limits[number] for number in cost.limits]
+        which = f"what {len(limits):,} limits leave" if len(limits) > 1 else "what a limit leaves"
+        where = f"the buffers are in the cheapest pools of {which}" if limits else "no pool is cheaper"
+        what = f"No plan{self._within(cost.height)} has a {cost.term.replace('_', ' ')} below {cost.least:,}"
+        return Step(
+            f"{what}: {where}.", tuple(sorted({index for limit in limits for index, _, _ in limit.parts}))
+        )
+
+    def limit(self, number: int) -> Step:
+        """How much of some buffers may be in some pools."""
+        limit = self._reader.limits[number]
+        shown = limit.parts[:_MOST_NAMED]
+        more = f" and {len(limit.parts) - len(shown):,} others" if len(limit.parts) > len(shown) else ""
+        buffers = tuple(index for index, _, _ in limit.parts)
+        begin = f"Limit {number:,}: each plan{self._within(limit.height)}"
+        if limit.case is None:
+            names = ", ".join(f"{self._buffers[index].id} {weight:,}" for index, _, weight in shown)
+            pool = self._pools[limit.parts[0][1][0]].id
+            return Step(f"{begin} has at most {limit.room:,} of these in {pool}: {names}{more}.", buffers)
+        names = ", ".join(
+            f"{self._buffers[index].id} in {' or '.join(self._pools[pool].id for pool in pools)}"
+            for index, pools, _ in shown
+        )
+        return Step(f"{begin} lacks one of these: {names}{more}. With all: {self.why(limit.case)}.", buffers)
 
     def _within(self, height: int) -> str:
         return "" if height >= self._most else f" with a peak of at most {height:,}"

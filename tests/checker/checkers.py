@@ -18,6 +18,7 @@ from typing import Final, Generic, TypeVar
 
 import pytest
 
+from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_document
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
@@ -197,6 +198,32 @@ def tiny_costs(rng: Random) -> Problem:
         terms = rng.choice((("reuse_cost",), ("reuse_cost", peak), (peak, "reuse_cost")))
         problem = replace(problem, objective=terms)
         if why_not(problem) is None:
+            return problem
+
+
+def tiny_placements(rng: Random) -> Problem:
+    """Tiny problems with little room in their pools, and costs of these or preferences first."""
+    while True:
+        problem = random_problem(rng, 6)
+        if len(problem.pools) == 1 and rng.random() < 0.9:
+            continue
+        terms = rng.choice(
+            (
+                None,
+                ("placement_cost",),
+                ("preference",),
+                ("placement_cost", "max_peak"),
+                ("max_peak", "preference"),
+                ("placement_cost", "reuse_cost", "max_peak"),
+            )
+        )
+        pools = [
+            pool if pool.capacity or rng.random() < 0.3 else replace(pool, capacity=rng.randint(3, 9))
+            for pool in problem.pools
+        ]
+        problem = replace(problem, pools=tuple(pools), objective=terms)
+        # A small capacity may contradict a pin or a reserved range.
+        if not find_issues(problem) and why_not(problem) is None:
             return problem
 
 

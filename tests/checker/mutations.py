@@ -1,7 +1,7 @@
 """Attacks on the checker: proofs, plans and problems that were changed, so that what they claim may be false.
 
-`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs` after it of problems with reuse
-costs. What the checker calls verified is compared with brute force.
+`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs` or `placements` after it of
+problems with reuse costs or with several pools. What the checker calls verified is compared with brute force.
 """
 
 import json
@@ -40,6 +40,7 @@ from tests.checker.checkers import (
     numbers_of,
     second,
     tiny_costs,
+    tiny_placements,
     tiny_problem,
 )
 from tests.referee import best, breaks, cost
@@ -95,7 +96,7 @@ def mutant(rng: Random, case: Case) -> Files:
 
 def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
     buffer = rng.choice(problem["buffers"])
-    kind = rng.randrange(10)
+    kind = rng.randrange(11)
     if problem.get("reuse_costs") and rng.random() < 0.2:
         _change_costs(rng, problem)
     elif kind == 0:
@@ -119,6 +120,9 @@ def _change_problem(rng: Random, problem: dict[str, Any]) -> None:
     elif kind == 8:
         names = [pool["id"] for pool in problem.get("pools", [])]
         buffer["pools"] = rng.sample(names, rng.randint(0, len(names)))
+    elif kind == 10:
+        rng.choice(problem.setdefault("pools", [{"id": "memory"}]))["cost"] = rng.randint(0, 4)
+        buffer["accesses"] = rng.randint(0, 6)
     elif kind == 7:
         names = [rng.choice(problem["buffers"])["id"] for _ in range(2)]
         tie = {"buffer": names[0], "base": names[1], "offset": rng.randint(-4, 4)}
@@ -135,7 +139,7 @@ def _change_costs(rng: Random, problem: dict[str, Any]) -> None:
         entry["cost"] = max(entry["cost"] + rng.choice((-1, 1, 2)), 0)
     elif kind == 1:
         costs.remove(entry)
-    elif kind == 2 or "reuse_cost" not in problem["objective"]:
+    elif kind == 2 or "reuse_cost" not in problem.get("objective", []):
         costs.append(json.loads(json.dumps(entry)))
     else:
         problem["objective"] = rng.sample(("peak", "reuse_cost", "max_peak"), rng.randint(1, 2))
@@ -177,8 +181,8 @@ def _least(document: bytes, terms: tuple[str, ...]) -> tuple[int, ...] | None:
 def is_true(files: Files, words: str = "peak 0") -> bool:
     """Whether the plan is right and none is better in the terms named, or nothing fits, by brute force."""
     document, answer = files[0], json.loads(files[1])
-    named = re.findall(r"(peak|reuse cost) \d+", words)
-    terms = tuple("max_peak" if name == "peak" else "reuse_cost" for name in named)
+    named = re.findall(r"(peak|reuse cost|placement cost|preference) \d+", words)
+    terms = tuple("max_peak" if name == "peak" else name.replace(" ", "_") for name in named)
     try:
         problem = read_problem(document, "json")
         least = _least(document, terms)
@@ -212,7 +216,8 @@ def campaign(
 
 def main(words: list[str]) -> int:
     """Make mutants, and print what became of them."""
-    count, seed, tiny = int(words[0]), int(words[1]), tiny_costs if words[2:] else tiny_problem
+    makers = {"costs": tiny_costs, "placements": tiny_placements}
+    count, seed, tiny = int(words[0]), int(words[1]), makers.get("".join(words[2:]), tiny_problem)
     with TemporaryDirectory() as name:
         folder = Path(name)
         with batch(build_batch(folder, *SANITIZERS), folder) as checker:

@@ -84,7 +84,7 @@ PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 1_720
+    assert len(source.splitlines()) <= 2_025
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 
@@ -491,7 +491,10 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
     [
         {"preferences": []},
         {"version": 2},
-        {"pools": [{"id": "memory"}, {"id": "more"}]},
+        {"pools": [{"id": "memory"}, {"id": "more"}], "objective": ["peak"]},
+        {"pools": [{"id": "memory", "cost": -1}]},
+        {"pools": [{"id": "memory", "cost": 1 << 60}], "objective": ["placement_cost"]},
+        {"buffers": [{"id": "a", "size": 4, "accesses": -1}]},
         {"pools": [{"id": "memory"}, {"id": "memory"}], "objective": ["max_peak"]},
         {"buffers": [{"id": "a", "size": 4, "pools": ["memory", "memory"]}]},
         {"buffers": [{"id": "a", "size": 4, "pools": []}]},
@@ -499,7 +502,7 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
         {"pools": []},
         {"pools": [{"id": "memory", "banks": 4}]},
         {"pools": [{"id": "other"}]},
-        {"objective": ["placement_cost", "peak"]},
+        {"objective": ["moves", "placement_cost"]},
         {"reuse_costs": [{"buffers": ["a", "a"], "cost": 1}]},
         {"reuse_costs": [{"buffers": ["a", "nobody"], "cost": 1}]},
         {"reuse_costs": [{"buffers": ["a", "b"]}]},

@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -14,6 +15,7 @@
 #include "bindings/convert.hpp"
 #include "bindings/proof_files.hpp"
 #include "proof/cost_proof.hpp"
+#include "proof/place_program.hpp"
 #include "proof/proof_search.hpp"
 
 namespace memstow::bindings {
@@ -22,6 +24,7 @@ namespace {
 using Pairs = std::vector<std::pair<Index, Index>>;
 
 using Ranges = std::vector<std::pair<Bytes, Bytes>>;
+using Numbers = std::vector<std::uint64_t>;
 
 std::vector<Range> converted(const Ranges& ranges) {
     std::vector<Range> all;
@@ -56,6 +59,22 @@ class NamedFile {
             return search.refute(end, height) == proof::Outcome::proven;
         });
     }
+    void lay(Bytes height) {
+        write_to(path_, [&] { file_->lay(height); });
+    }
+    void row(std::uint64_t pool, Bytes divisor, const Numbers& buffers) {
+        write_to(path_, [&] { file_->row(pool, divisor, buffers); });
+    }
+    void keep_within(Bytes height, const std::vector<std::pair<std::uint64_t, Numbers>>& pools,
+                     const proof::ProofFile& steps) {
+        write_to(path_, [&] {
+            file_->keep_within(height, pools);
+            file_->append(steps);
+        });
+    }
+    void placement(std::uint64_t term, Bytes height, const Numbers& tree) {
+        write_to(path_, [&] { file_->placement(term, height, tree); });
+    }
     Bytes cost(proof::CostProof& costs, Bytes height, Bytes cost) {
         return write_to(path_, [&] { return costs.write(height, cost, *file_); });
     }
@@ -73,6 +92,30 @@ class NamedFile {
     std::optional<proof::ProofFile> file_;  // none once it is finished
     std::uint64_t steps_ = 0;
 };
+
+// Steps that are kept, and whether there is a layout where they are none.
+std::pair<std::optional<proof::ProofFile>, bool> kept_steps(const proof::Question& question, Bytes end,
+                                                            Bytes height, Budget& budget) {
+    proof::ProofFile steps;
+    proof::ProofSearch search(question, steps, budget);
+    const proof::Outcome outcome = search.refute(end, height);
+    if (outcome != proof::Outcome::proven) return {std::nullopt, outcome == proof::Outcome::layout};
+    return {std::move(steps), false};
+}
+
+using Parts = std::vector<std::tuple<Index, std::vector<Index>, Bytes>>;
+
+void add_limit(proof::PlaceProgram& program, const Parts& parts, Bytes room) {
+    std::vector<proof::PlaceProgram::Part> all;
+    for (const auto& [unit, places, weight] : parts) all.push_back({unit, places, weight});
+    program.add(std::move(all), room);
+}
+
+std::tuple<Bytes, Bytes, std::vector<std::pair<Index, Bytes>>> leaf_of(const proof::PlaceProgram& program,
+                                                                       Bytes target) {
+    const proof::PlaceProgram::Leaf leaf = program.leaf(target);
+    return {leaf.bound, leaf.scale, leaf.prices};
+}
 
 proof::CostProof costs_of(const std::vector<std::tuple<Index, Index, Bytes, std::uint64_t>>& pairs,
                           Bytes fixed, bool lays) {
@@ -93,7 +136,37 @@ void bind_proof(nb::module_& m) {
         "group has items and their\n"
         "places, whose differences are their distances.")
         .def(nb::new_(&question_of), nb::arg("items"), nb::arg("reserved"), nb::arg("barred"),
-             nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("groups"));
+             nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("groups"))
+        .def_ro("rows", &proof::Question::rows, "Sets of items that conflict pairwise.")
+        .def(
+            "kept_steps", &kept_steps, nb::arg("end"), nb::arg("height"), nb::arg("budget"),
+            nb::call_guard<nb::gil_scoped_release>(),
+            "Steps of a proof that none of its layouts ends by `end`, which is what the height comes to; and "
+            "whether\n"
+            "there is none because there is a layout.");
+    nb::class_<proof::ProofFile>(m, "ProofSteps", "Steps of a proof that are not in a file.")
+        .def_prop_ro("size", [](const proof::ProofFile& steps) { return steps.kept_bytes(); });
+    nb::class_<proof::PlaceProgram>(
+        m, "PlaceProgram",
+        "What units cost, each in each of its pools, which are numbered from 0 for each; and limits.")
+        .def(nb::init<std::vector<std::vector<Bytes>>>(), nb::arg("costs"))
+        .def(
+            "add", &add_limit, nb::arg("parts"), nb::arg("room"),
+            "Another limit, numbered from 0. Its parts: a unit, some of its pools, and what it weighs there.")
+        .def("restrict_to", &proof::PlaceProgram::restrict_to, nb::arg("unit"), nb::arg("places"),
+             "Let a unit be in these of its pools alone, from now on.")
+        .def("solve", &proof::PlaceProgram::solve, nb::arg("target"), nb::arg("budget"),
+             nb::call_guard<nb::gil_scoped_release>(),
+             "Find prices that show the target, or as much as prices can.")
+        .def("leaf", &leaf_of, nb::arg("target"), "What prices show, their scale, and those of limits.")
+        .def("covers", &proof::PlaceProgram::covers, nb::arg("limits"),
+             "Units that are more than one of the first limits leaves room for, though nearly all are there: "
+             "the limits, and them.")
+        .def("divisors", &proof::PlaceProgram::divisors, nb::arg("limits"),
+             "Some of the first limits, and what to divide them by so that the solution breaks what is left.")
+        .def("divided", &proof::PlaceProgram::divided,
+             "A unit that is in one of its pools in part; None if each is in one pool.")
+        .def("places", &proof::PlaceProgram::places, "The pool of each unit.");
     nb::class_<proof::CostProof>(
         m, "CostProof",
         "What layouts pay for pairs of items that share memory: both items, the cost, and "
@@ -118,6 +191,14 @@ void bind_proof(nb::module_& m) {
              "long; "
              "returns\n"
              "how much.")
+        .def("lay", &NamedFile::lay, nb::arg("height"),
+             "Of several pools: what follows is about this height.")
+        .def("row", &NamedFile::row, nb::arg("pool"), nb::arg("divisor"), nb::arg("buffers"),
+             "A limit: what fits into a pool.")
+        .def("keep_within", &NamedFile::keep_within, nb::arg("height"), nb::arg("pools"), nb::arg("steps"),
+             "A limit: not all of these buffers are in the pools named, as the steps show.")
+        .def("placement", &NamedFile::placement, nb::arg("term"), nb::arg("height"), nb::arg("tree"),
+             "What layouts up to the height cost at least.")
         .def("finish", &NamedFile::finish, "Write the end.")
         .def_prop_ro("steps", &NamedFile::steps);
 }

@@ -10,7 +10,10 @@ enum Step : std::uint64_t {
     kConclude = 3,
     kLay = 4,
     kApart = 5,
-    kCost = 6
+    kCost = 6,
+    kWithin = 7,
+    kRow = 8,
+    kPlacement = 9
 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
@@ -55,9 +58,13 @@ void ProofFile::derive(const Derivation& derivation) {
     if (derivation.closer != Derivation::Closer::overfull) return;
     number_of(derivation.begin);
     number_of(derivation.end);
-    number(derivation.crowd.size());
+    list(derivation.crowd);
+}
+
+void ProofFile::list(const std::vector<std::uint64_t>& numbers) {
+    number(numbers.size());
     std::uint64_t next = 0;
-    for (const std::uint64_t name : derivation.crowd) ascending(name, next);
+    for (const std::uint64_t one : numbers) ascending(one, next);
 }
 
 void ProofFile::forget(std::uint64_t lemma) {
@@ -76,14 +83,41 @@ void ProofFile::conclude(Bytes height, const Derivation& derivation) {
 void ProofFile::keep_apart(const std::vector<std::uint64_t>& pairs) {
     ++steps_;
     number(kApart);
-    number(pairs.size());
-    std::uint64_t next = 0;
-    for (const std::uint64_t pair : pairs) ascending(pair, next);
+    list(pairs);
 }
 
 void ProofFile::cost(Bytes height, const std::vector<std::uint64_t>& tree) {
     ++steps_;
     number(kCost);
+    number_of(height);
+    for (const std::uint64_t one : tree) number(one);
+}
+
+void ProofFile::keep_within(Bytes height,
+                            const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools) {
+    ++steps_;
+    number(kWithin);
+    number_of(height);
+    number(pools.size());
+    std::uint64_t next = 0;
+    for (const auto& [item, allowed] : pools) {
+        ascending(item, next);
+        list(allowed);
+    }
+}
+
+void ProofFile::row(std::uint64_t pool, Bytes divisor, const std::vector<std::uint64_t>& items) {
+    ++steps_;
+    number(kRow);
+    number(pool);
+    number_of(divisor);
+    list(items);
+}
+
+void ProofFile::placement(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree) {
+    ++steps_;
+    number(kPlacement);
+    number(term);
     number_of(height);
     for (const std::uint64_t one : tree) number(one);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/instance.hpp"
@@ -49,6 +50,14 @@ class ProofFile : private NumberFile {
     void keep_apart(const std::vector<std::uint64_t>& pairs);
     // What layouts up to a height cost at least, by a tree as the page has it.
     void cost(Bytes height, const std::vector<std::uint64_t>& tree);
+    // Of several pools, as `lay`: what follows is about items of the problem that may be in these pools
+    // alone.
+    void keep_within(Bytes height,
+                     const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools);
+    // What fits into the cells of a pool, in units of the divisor.
+    void row(std::uint64_t pool, Bytes divisor, const std::vector<std::uint64_t>& items);
+    // What layouts up to a height cost at least in a term, by a tree as the page has it.
+    void placement(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree);
     // Steps that refer to no lemma before them.
     void append(const ProofFile& steps);
     void finish();
@@ -58,6 +67,7 @@ class ProofFile : private NumberFile {
 
   private:
     void derive(const Derivation& derivation);
+    void list(const std::vector<std::uint64_t>& ascending_numbers);
 
     std::uint64_t steps_ = 0, lemmas_ = 0;
 };

@@ -271,9 +271,13 @@ REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--fit-only",), {}, "just as its file says it"),
     (("--target", "stm32h743"), {}, "just as its file says it"),
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
-    ((), {"pools": [{"id": "one"}, {"id": "two"}]}, "its objective does not begin with `max_peak`"),
+    (
+        (),
+        {"pools": [{"id": "one"}, {"id": "two"}], "objective": ["peak"]},
+        "its objective does not begin with `max_peak`",
+    ),
     ((), {"pools": [{"id": "memory", "banks": [{"size": 64}]}]}, "banks"),
-    ((), {"objective": ["placement_cost"]}, "its objective does not begin with the peak or `reuse_cost`"),
+    ((), {"objective": ["moves"]}, "its objective does not begin with the peak or a cost"),
 ]
 
 
@@ -466,6 +470,7 @@ def test_several_pools_are_proven(cli: Cli, three: Path, tmp_path: Path, capacit
 def test_of_other_terms_of_several_pools_it_is_said_that_nothing_is_proven(cli: Cli, three: Path) -> None:
     problem = json.loads(three.read_bytes())
     problem["pools"] = [{"id": name, "capacity": 200} for name in ("one", "two")]
+    problem["objective"] = ["peak"]
     three.write_text(json.dumps(problem))
     code, out, err = solve_and_prove(cli, three)
     assert (code, "proves" in out) == (Exit.DONE, False)
@@ -494,11 +499,27 @@ def test_a_page_walks_through_a_proof(cli: Cli, three: Path, tmp_path: Path) -> 
 
 def test_of_another_term_of_one_pool_it_is_said_as_well(cli: Cli, three: Path) -> None:
     problem = json.loads(three.read_bytes())
-    problem |= {"pools": [{"id": "memory", "capacity": 200}], "objective": ["placement_cost"]}
+    problem |= {"pools": [{"id": "memory", "capacity": 200}], "objective": []}
     three.write_text(json.dumps(problem))
     code, out, err = solve_and_prove(cli, three)
     assert (code, "proves" in out) == (Exit.DONE, False)
-    assert "plan.proof is not written: proofs are about the peak or `reuse_cost` as the first term" in err
+    assert "plan.proof is not written: proofs are about the peak or a cost" in err
+
+
+def test_placement_costs_are_proven(cli: Cli, three: Path, tmp_path: Path) -> None:
+    problem = json.loads(three.read_bytes())
+    problem["pools"] = [{"id": "fast", "capacity": 100}, {"id": "slow", "cost": 3}]
+    three.write_text(json.dumps(problem))
+    code, out, err = solve_and_prove(cli, three)
+    assert (code, err) == (Exit.DONE, "")
+    least = json.loads((tmp_path / "plan.json").read_text())["objective"][0]["value"]
+    assert f"plan.proof proves that no plan has a placement cost below {least:,} (" in out
+    assert second(written(tmp_path), tmp_path).words == f"verified: placement cost {least} is least"
+    checked = cli("verify", three, tmp_path / "plan.json", "--proof", tmp_path / "plan.proof")
+    assert checked.code == Exit.DONE, checked.out
+    page = tmp_path / "plan.html"
+    view = ("view", tmp_path / "plan.json", "--problem", three, "--proof", tmp_path / "plan.proof")
+    assert cli(*view, "--output", page).code == Exit.DONE
 
 
 def tiles(*objective: str) -> dict[str, Any]:

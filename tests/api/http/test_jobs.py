@@ -542,7 +542,7 @@ def test_a_proof_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
     ("problem", "code", "why"),
     [
         (
-            {**PROBLEM, "pools": [{"id": "one"}, {"id": "two"}]},
+            {**PROBLEM, "pools": [{"id": "one"}, {"id": "two"}], "objective": ["peak"]},
             "no_proof",
             "its objective does not begin with `max_peak`",
         ),

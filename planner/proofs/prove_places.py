@@ -1,0 +1,345 @@
+"""A proof of what every plan costs by the pools that buffers are in.
+
+Limits say how much of some buffers may be in some pools: rows what fits into the cells of one at a time, and
+others which buffers have no layout there together. A tree over the pools of buffers shows with prices for
+what limits give room for that no layout is cheaper.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd, lcm
+from operator import itemgetter
+from typing import Final
+
+from memstow.planner.model.problem import (
+    Kind,
+    Problem,
+    access_count,
+    allowed_pools,
+    end_of,
+    merged,
+)
+from memstow.planner.proofs.questions import crowds_of, groups_of, pose, size_of_moments
+from memstow.records import record
+from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
+
+PLACEMENT_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE)
+"""As proofs number them."""
+_DEEPEST: Final = 300
+_MOST_UNITS: Final = 4096
+_MOST_MEMBERS: Final = 1_000_000
+"""Of all sets of buffers that are live at one time: they are not made within a limit."""
+_MOST_ENTRIES: Final = 2_000_000
+"""Of a tree."""
+_BYTES_OF_AN_ENTRY: Final = 64
+"""Of a row, here and in the program."""
+_FIRST_EFFORT: Final = 200_000
+"""Work of a search for a layout; later ones may take more."""
+_COVER_EFFORT: Final = 10_000
+_ROOT_ROUNDS, _ROUNDS = 6, 2
+"""In which covers may gain nothing."""
+_MOST_KEPT: Final = 256 << 20
+_MOST_FITTING: Final = 1_000
+_CHEAPEST, _BRANCH, _WEIGHED = range(3)
+
+
+@record
+class Unit:
+    """Buffers with bytes that are in one pool: their indices, the pools, and what they cost in each."""
+
+    members: tuple[int, ...]
+    pools: tuple[int, ...]
+    costs: tuple[int, ...]
+
+
+@record
+class Row:
+    """What fits into a pool."""
+
+    pool: int
+    divisor: int
+    buffers: tuple[int, ...]
+
+
+@record
+class _Crowd:
+    """Units that have no layout together in a pool, and the steps that show it."""
+
+    pool: int
+    units: tuple[int, ...]
+    steps: ProofSteps
+
+
+def units_of(problem: Problem, term: str) -> list[Unit]:
+    """The units of a problem, with what they cost in this term."""
+    tied = [tuple(sorted(index for index, _ in group)) for group in groups_of(problem)]
+    groups = {group[0]: group for group in tied}
+    others = {index for group in tied for index in group[1:]}
+    number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
+    units = list[Unit]()
+    for first, buffer in enumerate(problem.buffers):
+        if not buffer.size or first in others:
+            continue
+        members = groups.get(first, (first,))
+        costs = [_costs_of(problem, index, term, number_of) for index in members]
+        pools = sorted(set.intersection(*(set(mine) for mine in costs)))
+        units.append(Unit(members, tuple(pools), tuple(sum(mine[pool] for mine in costs) for pool in pools)))
+    return units
+
+
+def _costs_of(problem: Problem, index: int, term: str, number_of: dict[str, int]) -> dict[int, int]:
+    buffer = problem.buffers[index]
+    numbers = [number_of[name] for name in allowed_pools(problem, buffer)]
+    if term == Kind.PLACEMENT_COST:
+        return {number: access_count(buffer) * problem.pools[number].cost for number in numbers}
+    return {number: buffer.size * place for place, number in enumerate(numbers)}
+
+
+def measured(problem: Problem, row: Row, height: int) -> tuple[list[int], int]:
+    """The weights of the buffers of a row, and its room, in layouts up to a height."""
+    pool = problem.pools[row.pool]
+    end, base = min(height, end_of(pool)), pool.base or 0
+    grid = lcm(pool.alignment, gcd(*(problem.buffers[i].alignment for i in row.buffers)))
+
+    def below(offset: int) -> int:
+        return max(-(-(min(offset, end) - -base % grid) // grid), 0)
+
+    ranges = merged((one.offset, one.offset + one.size) for one in pool.reserved)
+    room = below(end) - sum(below(stop) - below(begin) for begin, stop in ranges)
+    return [-(-problem.buffers[i].size // grid) // row.divisor for i in row.buffers], room // row.divisor
+
+
+class PlacementProof:
+    """What layouts up to a height cost at least in a term: a tree, and the limits that it uses."""
+
+    def __init__(self, problem: Problem, term: str, height: int, budget: Budget) -> None:
+        self._problem, self._term, self._height, self._budget = problem, term, height, budget
+        self._units = units_of(problem, term)
+        self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
+        self._limits = list[Row | _Crowd]()
+        self._rows = set[Row]()
+        self._first = list[Row]()
+        """The first of the limits, from which others follow."""
+        self._program = PlaceProgram([list(unit.costs) for unit in self._units])
+        self._allowed = [list(range(len(unit.pools))) for unit in self._units]
+        self._fitting = set[tuple[int, tuple[int, ...]]]()
+        self._effort = _FIRST_EFFORT
+        self._kept = 0
+        self._tree = list[int | tuple[int, int]]()
+        self._root: tuple[int, list[int | tuple[int, int]]] = 0, []
+        """The best that a leaf shows of all, and that leaf."""
+        self.floor = sum(min(unit.costs, default=0) for unit in self._units)
+        steps = (cost - unit.costs[0] for unit in self._units for cost in unit.costs)
+        self._step = gcd(*steps)
+
+    def write(self, wanted: int, file: ProofFile) -> int:
+        """Write that layouts cost so much, or as much as can be shown; what they cost at least."""
+        is_large = len(self._units) > _MOST_UNITS or size_of_moments(self._problem.buffers) > _MOST_MEMBERS
+        if wanted <= self.floor or not self._step or len(self._problem.pools) < 2 or is_large:
+            return min(self.floor, wanted)
+        self._add_first_rows()
+        wanted = self._rounded(wanted)
+        # Any more than the value before it is this one.
+        if not self._node(wanted - self._step + 1, 1):
+            bound, self._tree = self._root
+            if bound <= self.floor:
+                return self.floor
+            wanted = min(wanted, self._rounded(bound))
+        used = sorted({entry[0] for entry in self._tree if isinstance(entry, tuple)})
+        file.lay(self._height)
+        for number in used:
+            self._write_limit(self._limits[number], file)
+        file.placement(PLACEMENT_TERMS.index(Kind(self._term)), self._height, self._numbers(used))
+        return wanted
+
+    def _rounded(self, bound: int) -> int:
+        return bound + (self.floor - bound) % self._step
+
+    def _add_first_rows(self) -> None:
+        pools_of = {index: unit.pools for unit in self._units for index in unit.members}
+        crowds = crowds_of(self._problem, sorted(pools_of))
+        for pool in range(len(self._problem.pools)):
+            for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
+                self._budget.count(len(mine))
+                if not self._budget.spent and self._kept <= _MOST_KEPT:
+                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._height)
+                    row = Row(pool, gcd(*cells), mine)
+                    if self._add_row(row):
+                        self._first.append(row)
+
+    def _add_row(self, row: Row) -> bool:
+        """Keep a row, without buffers that weigh nothing there; whether it is a new one."""
+        weights, room = measured(self._problem, row, self._height)
+        while 0 in weights:  # Of fewer buffers the cells may be others.
+            row = replace(
+                row, buffers=tuple(i for i, weight in zip(row.buffers, weights, strict=True) if weight)
+            )
+            weights, room = measured(self._problem, row, self._height) if row.buffers else ([], 0)
+        if row in self._rows or sum(weights) <= room:
+            return False
+        self._rows.add(row)
+        self._kept += _BYTES_OF_AN_ENTRY * len(weights)
+        units = [self._unit_of[index] for index in row.buffers]
+        places = [self._units[unit].pools.index(row.pool) for unit in units]
+        parts = [(unit, [place], weight) for unit, place, weight in zip(units, places, weights, strict=True)]
+        self._program.add(parts, room)
+        self._limits.append(row)
+        return True
+
+    def _node(self, target: int, depth: int) -> bool:
+        """Write a tree below the node at hand that shows the target; whether there is one."""
+        if depth > _DEEPEST:
+            return False
+        rounds, before = _ROOT_ROUNDS if depth == 1 else _ROUNDS, -1
+        while True:
+            is_large = self._kept > _MOST_KEPT or len(self._tree) > _MOST_ENTRIES
+            if self._budget.spent or is_large:
+                return False
+            self._program.solve(target, self._budget)
+            mark = len(self._tree)
+            bound = self._leaf(target)
+            if bound >= target:
+                return True
+            if depth == 1:
+                self._root = max(self._root, (bound, self._tree[mark:]), key=itemgetter(0))
+            del self._tree[mark:]
+            divided = self._program.divided()
+            if divided is not None:
+                # What covers gain is worth some more rounds.
+                rounds = rounds - 1 if bound <= before else rounds
+                before = max(before, bound)
+                if rounds and self._add_covers():
+                    continue
+                return self._branch(*divided, target, depth)
+            answer = self._find_crowd()
+            if answer is None:
+                return False
+            if not answer:
+                unit = next((u for u, places in enumerate(self._allowed) if len(places) > 1), None)
+                return unit is not None and self._branch(unit, self._allowed[unit][0], target, depth)
+
+    def _branch(self, unit: int, place: int, target: int, depth: int) -> bool:
+        before = self._allowed[unit]
+        self._tree += [_BRANCH, self._units[unit].members[0], self._units[unit].pools[place]]
+        for places in ([place], [one for one in before if one != place]):
+            self._allowed[unit] = places
+            self._program.restrict_to(unit, places)
+            shown = self._node(target, depth + 1)
+            if not shown:
+                break
+        self._allowed[unit] = before
+        self._program.restrict_to(unit, before)
+        return shown
+
+    def _leaf(self, target: int) -> int:
+        """Write a leaf; what it shows."""
+        bound, scale, prices = self._program.leaf(target)
+        if prices:
+            self._tree += [_WEIGHED, scale, len(prices), *prices]
+        else:
+            self._tree.append(_CHEAPEST)
+        return bound
+
+    def _numbers(self, used: Sequence[int]) -> list[int]:
+        """The tree, by the numbers of limits in the file."""
+        number_of = {limit: number for number, limit in enumerate(used)}
+        numbers, following = list[int](), 0
+        for entry in self._tree:
+            if isinstance(entry, int):
+                numbers.append(entry)
+                following = 0
+            else:
+                number = number_of[entry[0]]
+                numbers += [number - following, entry[1]]
+                following = number + 1
+        return numbers
+
+    def _write_limit(self, limit: Row | _Crowd, file: ProofFile) -> None:
+        if isinstance(limit, Row):
+            file.row(limit.pool, limit.divisor, list(limit.buffers))
+        else:
+            units = [self._units[unit].members[0] for unit in limit.units]
+            file.keep_within(self._height, [(index, [limit.pool]) for index in sorted(units)], limit.steps)
+
+    def _find_crowd(self) -> bool | None:
+        """Find limits that the solution at hand breaks; None if it has a layout, or one is not known."""
+        places = self._program.places()
+        by_pool = dict[int, list[int]]()
+        for number, (unit, place) in enumerate(zip(self._units, places, strict=True)):
+            if not unit.pools:
+                return None
+            if place not in self._allowed[number]:
+                return False
+            by_pool.setdefault(unit.pools[place], []).append(number)
+        is_known = True
+        for pool, units in sorted(by_pool.items()):
+            key = (pool, tuple(units))
+            if key in self._fitting or end_of(self._problem.pools[pool]) > self._height:
+                continue
+            steps, has_layout = self._refuted(pool, units, self._effort)
+            if steps is not None:
+                self._add_crowd(pool, units, steps)
+                return True
+            if has_layout:
+                if len(self._fitting) == _MOST_FITTING:
+                    self._fitting.clear()
+                self._fitting.add(key)
+            else:
+                is_known = False
+        if is_known:
+            return None
+        self._effort *= 4
+        return None if self._budget.spent or self._effort > 1 << 40 else self._find_crowd()
+
+    def _refuted(self, pool: int, units: Sequence[int], effort: int) -> tuple[ProofSteps | None, bool]:
+        """Steps that these have no layout in the pool, or whether they have one."""
+        name = (self._problem.pools[pool].id,)
+        members = sorted(index for unit in units for index in self._units[unit].members)
+        buffers = list(self._problem.buffers)
+        for index in members:
+            if buffers[index].pool is None:
+                buffers[index] = replace(buffers[index], pools=name)
+        posed = pose(replace(self._problem, buffers=tuple(buffers)), self._height, members)
+        if posed is None:
+            return None, False
+        question, end = posed
+        within = self._budget.share(0.5, effort)
+        answer = question.kept_steps(end, self._height, within)
+        self._budget.count(within.work)
+        return answer
+
+    def _add_covers(self) -> bool:
+        """Keep limits that follow from one row each, and that the solution breaks; whether there are any."""
+        any_new = False
+        for number, divisor in self._program.divisors(len(self._first)):
+            row = self._first[number]
+            any_new = self._add_row(replace(row, divisor=row.divisor * divisor)) or any_new
+        for number, units in self._program.covers(len(self._first)):
+            steps = None
+            if not self._budget.spent:
+                steps = self._refuted(self._first[number].pool, units, _COVER_EFFORT)[0]
+            if steps is not None:
+                self._keep(self._first[number].pool, units, steps)
+                any_new = True
+        return any_new
+
+    def _add_crowd(self, pool: int, units: list[int], steps: ProofSteps) -> None:
+        """Keep that these have no layout, without those that it does not take."""
+        chunk, until = (len(units) + 1) // 2, self._budget.work + 8 * _FIRST_EFFORT
+        while chunk and len(units) > 1:
+            begin = 0
+            while begin < len(units) and self._budget.work < until and not self._budget.spent:
+                fewer = units[:begin] + units[begin + chunk :]
+                shown = self._refuted(pool, fewer, _FIRST_EFFORT)[0] if fewer else None
+                if shown is None:
+                    begin += chunk
+                else:
+                    units, steps = fewer, shown
+            chunk = 0 if chunk == 1 else (chunk + 1) // 2
+        self._keep(pool, units, steps)
+
+    def _keep(self, pool: int, units: Sequence[int], steps: ProofSteps) -> None:
+        self._kept += steps.size
+        self._limits.append(_Crowd(pool, tuple(units), steps))
+        parts = [(unit, [self._units[unit].pools.index(pool)], 1) for unit in units]
+        self._program.add(parts, len(parts) - 1)
