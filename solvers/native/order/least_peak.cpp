@@ -29,9 +29,9 @@ enum class Kind { beam, lowest, middle, highest };
 
 // Shares of the work, and in 32nds of the memory for sets. What ends a run is most often the search just
 // below the best peak, and it meets the most sets.
-constexpr std::int64_t work_share(Kind kind) { return kind == Kind::highest ? 2 : 1; }
+constexpr std::int64_t work_share(Kind kind) { return kind == Kind::beam || kind == Kind::highest ? 2 : 1; }
 constexpr std::size_t memory_share(Kind kind) { return kind == Kind::highest ? 8 : 2; }
-// Forwards and backwards one search often ends in a second and the other never.
+// Forwards and backwards one of these often ends in a second and the other never.
 constexpr std::int64_t kMoreForAhead = 4;
 
 // One way to go on: a beam, or the search at one limit; forwards or backwards.
@@ -162,7 +162,8 @@ bool Engine::helps(const Way& way) const {
 
 std::int64_t Engine::share_of(const Way& way) const {
     const Way& other_direction = ways_[static_cast<std::size_t>(&way - ways_.data()) ^ 1];
-    return work_share(way.kind) * (way.explored > other_direction.explored ? kMoreForAhead : 1);
+    const bool is_ahead = way.kind == Kind::highest && way.explored > other_direction.explored;
+    return work_share(way.kind) * (is_ahead ? kMoreForAhead : 1);
 }
 
 // The way that has had the least of its share; null where the others are all at work.
