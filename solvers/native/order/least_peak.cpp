@@ -140,7 +140,8 @@ void Engine::begin(const std::vector<Index>& listed) {
 
 Bytes Engine::limit_of(Kind kind) const {
     const Bytes low = result_.bound, high = result_.peak - 1;
-    if (kind == Kind::lowest) return low;
+    // A little above the bound, or it would rise by one step's bytes at a time.
+    if (kind == Kind::lowest) return low + (high - low) / 64;
     return kind == Kind::highest ? high : low + (high - low) / 2;
 }
 

@@ -193,7 +193,7 @@ def wired_in_stages(nodes: int, seed: int) -> OrderInstance:
 
 
 def test_what_ends_after_hundreds_of_operators_is_committed_at_once() -> None:
-    # From behind, two stages of 640 operators come first, which no choice in the third one calls into question.
+    # From behind, two stages of 640 operators come first, which no choice in the third calls into question.
     outcome = solved(OrderTask(wired_in_stages(80, 1), deterministic=True), work=8_000_000)
     assert (outcome.peak, outcome.bound) == (108, 108)
 
