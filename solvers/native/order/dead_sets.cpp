@@ -10,8 +10,8 @@ constexpr std::size_t kFirstSlots = 1024;
 }  // namespace
 
 DeadSets::DeadSets(Index size, std::size_t most) : width_((size + 63) / 64), slots_(kFirstSlots) {
-    // At worst half of the slots are free, and all arrays have just been doubled.
-    const std::size_t each = 2 * (width_ + 1) * sizeof(Word) + 6 * sizeof(Slot);
+    // At worst the hashes and all slots have just been doubled, and three slots in four are free.
+    const std::size_t each = (width_ + 2) * sizeof(Word) + 6 * sizeof(Slot);
     most_ = std::min<std::size_t>(most / each, (std::size_t{1} << 31));
 }
 
@@ -22,9 +22,7 @@ std::size_t DeadSets::slot_of(std::span<const Word> set, Word hash) const {
         const Slot& slot = slots_[at];
         if (slot.number == 0) return at;
         if (slot.hash != hash >> 32) continue;
-        if (std::equal(set.begin(), set.end(), words_.begin() + (slot.number - 1) * width_)) {
-            return at;
-        }
+        if (std::ranges::equal(set, (*this)[slot.number - 1])) return at;
     }
 }
 
@@ -38,7 +36,8 @@ bool DeadSets::add(std::span<const Word> set, Word hash) {
     if (2 * count_ >= slots_.size()) grow();
     const std::size_t at = slot_of(set, hash);
     if (slots_[at].number != 0) return true;
-    words_.insert(words_.end(), set.begin(), set.end());
+    if (count_ % kInBlock == 0) blocks_.emplace_back().reserve(kInBlock * width_);
+    blocks_.back().insert(blocks_.back().end(), set.begin(), set.end());
     hashes_.push_back(hash);
     slots_[at] = {static_cast<std::uint32_t>(++count_), static_cast<std::uint32_t>(hash >> 32)};
     return true;
@@ -56,7 +55,7 @@ void DeadSets::grow() {
 
 void DeadSets::clear() {
     count_ = 0;
-    words_.clear();
+    blocks_.clear();
     hashes_.clear();
     slots_.assign(kFirstSlots, {});
 }

@@ -31,9 +31,13 @@ class DeadSets {
     bool add(std::span<const Word> set, Word hash);
     void clear();
     std::size_t count() const { return count_; }
-    std::span<const Word> operator[](std::size_t k) const { return {&words_[k * width_], width_}; }
+    bool half_full() const { return count_ >= most_ / 2; }
+    std::span<const Word> operator[](std::size_t k) const {
+        return {&blocks_[k / kInBlock][k % kInBlock * width_], width_};
+    }
 
   private:
+    static constexpr std::size_t kInBlock = 256;
     std::size_t slot_of(std::span<const Word> set, Word hash) const;
     void grow();
 
@@ -42,7 +46,7 @@ class DeadSets {
         std::uint32_t hash = 0;
     };
     std::size_t width_, most_, count_ = 0;
-    std::vector<Word> words_;
+    std::vector<std::vector<Word>> blocks_;  // of sets: one long array would be copied, and half empty
     std::vector<Word> hashes_;
     std::vector<Slot> slots_;
 };

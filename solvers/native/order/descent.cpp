@@ -1,14 +1,16 @@
 #include "order/descent.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/random.hpp"
 
 namespace memstow::order {
 namespace {
 
-// A commit from further back saves more and costs a larger cut.
-constexpr std::size_t kLongestCommit = 256;
+// A commit from further back saves more and costs a larger cut. Those of more operators take up to half of
+// the work: without them, what comes down after a long way is tried again and again.
+constexpr std::size_t kShortCommit = 256;
 // Between looks at the clock.
 constexpr std::int64_t kStepsAtOnce = 20'000;
 
@@ -65,19 +67,25 @@ void Descent::run_free() {
 bool Descent::commit() {
     std::size_t j = frames_.size();
     while (j > 0 && frames_[j - 1].live >= state_.live()) --j;
+    // A set with no choice left has none to save.
+    while (j < frames_.size() && frames_[j].choice == frames_[j].choices) ++j;
     if (j == frames_.size()) return false;
-    while (j + 1 < frames_.size() && state_.path().size() - frames_[j].steps > kLongestCommit) ++j;
+    const auto is_long = [&] { return state_.path().size() - frames_[j].steps > kShortCommit; };
+    while (j + 1 < frames_.size() && is_long() && long_steps_ > steps_ / 2) ++j;
     const std::size_t from = frames_[j].steps;
     const std::vector<Index> run_since(state_.path().begin() + from, state_.path().end());
+    for (const Index v : run_since) sides_[v] = Side::open;
+    const std::int64_t before = cut_.steps();
+    cut_.least({run_since, sides_}, kLimit, budget_);
+    const std::int64_t steps = (cut_.steps() - before) / 8;
+    steps_ += steps;
+    if (is_long()) long_steps_ += steps;
+    for (const Index v : run_since) sides_[v] = Side::inside;
+    if (late_ = budget_->out_of_time(); late_) return false;
+    std::vector<Index> best = cut_.largest();
     choices_.resize(frames_[j].choices);
     frames_[j].choice = frames_[j].choices;
     frames_.resize(j + 1);
-    for (const Index v : run_since) sides_[v] = Side::open;
-    const std::int64_t before = cut_.steps();
-    cut_.least({run_since, sides_});
-    std::vector<Index> best = cut_.largest();
-    steps_ += (cut_.steps() - before) / 8;
-    for (const Index v : run_since) sides_[v] = Side::inside;
     const bool changed = best.size() < run_since.size();
     if (changed) {
         undo_to(from);
@@ -108,7 +116,7 @@ void Descent::enter() {
 }
 
 void Descent::push() {
-    frames_.push_back({state_.path().size(), state_.live(), choices_.size(), choices_.size(), {}});
+    frames_.push_back({state_.path().size(), state_.live(), choices_.size(), choices_.size(), 0, {}});
     for (const Index v : state_.ready()) {
         const Step step = state_.step(v);
         ++steps_;
@@ -119,9 +127,28 @@ void Descent::push() {
             choices_.push_back({chance == 0 ? step.leaves : 0, chance == 0 ? step.needs : 0, chance, v});
         }
     }
+    // What is blocked at once is as soon seen again: room is for the others, unless all are kept.
+    if (choices_.size() == frames_.back().choices && !all_kept_ && dead_.half_full()) {
+        ++forgotten_;
+        frames_.pop_back();
+        return;
+    }
     const auto first = choices_.begin() + frames_.back().choices;
     std::sort(first, choices_.end(), std::greater<>());
     frames_.back().choice = choices_.size();
+    frames_.back().count = choices_.size() - frames_.back().choices;
+}
+
+// In powers of two, whose products are exact: the same on every machine.
+double Descent::explored() const {
+    double tried = 0, part = 1;
+    for (const Frame& frame : frames_) {
+        const std::size_t left = frame.choice - frame.choices;
+        if (left == 0) continue;
+        part /= static_cast<double>(std::bit_ceil(frame.count));
+        tried += part * static_cast<double>(frame.count - left - 1);
+    }
+    return tried;
 }
 
 // Takes the next choice of the last set that has one. False where there is none.

@@ -34,6 +34,9 @@ class Descent {
     // After none: no order needs less than this.
     Bytes least_blocked() const { return least_blocked_; }
     std::size_t dead_count() const { return dead_.count() + forgotten_; }
+    // The part of the tree that was tried, if all choices of a set were alike: 1e-30 next to 1e-3 says which
+    // of two searches ends first. Sets with no choice left are taken as if the tree began after them.
+    double explored() const;
     // The dead sets, each after those that it leads to; where they must lead to (`commit_of`), if
     // `all_kept`.
     const DeadSets& dead() const { return dead_; }
@@ -48,6 +51,7 @@ class Descent {
         std::size_t steps;  // of the path
         Bytes live;
         std::size_t choice, choices;  // the next, and the first, in `choices_`
+        std::size_t count;            // of choices at first
         std::vector<Word> commit;     // the set that it leads to, where that is the only one
     };
     struct Choice {
@@ -78,11 +82,11 @@ class Descent {
     std::vector<Choice> choices_;
     std::vector<Side> sides_;
     Bytes limit_ = -1, least_blocked_ = kLimit;
-    std::int64_t steps_ = 0;
-    const Budget* budget_ = nullptr;  // while it searches
-    std::int64_t next_look_ = 0;      // at the clock, in steps
-    bool late_ = false;               // ended in the middle of a step: there is no way to go on
-    std::size_t forgotten_ = 0;       // dead sets that had no room
+    std::int64_t steps_ = 0, long_steps_ = 0;  // of all work, and of that for long commits
+    const Budget* budget_ = nullptr;           // while it searches
+    std::int64_t next_look_ = 0;               // at the clock, in steps
+    bool late_ = false;                        // ended in the middle of a step: there is no way to go on
+    std::size_t forgotten_ = 0;                // dead sets that are not remembered
     bool all_kept_ = true;
     std::vector<std::uint32_t> commit_at_;  // by dead set: the number of its commit, from 1
     std::vector<Word> commits_;

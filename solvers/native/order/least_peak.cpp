@@ -27,6 +27,13 @@ constexpr std::size_t kMostInBeam = 1'000'000;
 
 enum class Kind { beam, lowest, middle, highest };
 
+// Shares of the work, and in 32nds of the memory for sets. What ends a run is most often the search just
+// below the best peak, and it meets the most sets.
+constexpr std::int64_t work_share(Kind kind) { return kind == Kind::beam || kind == Kind::highest ? 2 : 1; }
+constexpr std::size_t memory_share(Kind kind) { return kind == Kind::highest ? 8 : 2; }
+// Forwards and backwards one of these often ends in a second and the other never.
+constexpr std::int64_t kMoreForAhead = 4;
+
 // One way to go on: a beam, or the search at one limit; forwards or backwards.
 struct Way {
     Kind kind;
@@ -35,6 +42,7 @@ struct Way {
     std::int64_t spent = 0, turn = kFirstTurn;
     std::size_t width = kFirstWidth;
     Bytes limit = -1;
+    double explored = 0;
     std::unique_ptr<Descent> search = {};
 };
 
@@ -58,6 +66,7 @@ class Engine {
     void raise(Bytes bound);
     Bytes limit_of(Kind kind) const;
     bool helps(const Way& way) const;
+    std::int64_t share_of(const Way& way) const;
     Way* next();
     void work_guarded();
     void work();
@@ -131,7 +140,8 @@ void Engine::begin(const std::vector<Index>& listed) {
 
 Bytes Engine::limit_of(Kind kind) const {
     const Bytes low = result_.bound, high = result_.peak - 1;
-    if (kind == Kind::lowest) return low;
+    // A little above the bound, or it would rise by one step's bytes at a time.
+    if (kind == Kind::lowest) return low + (high - low) / 64;
     return kind == Kind::highest ? high : low + (high - low) / 2;
 }
 
@@ -151,12 +161,18 @@ bool Engine::helps(const Way& way) const {
     return false;
 }
 
-// The way that has had the least; null where the others are all at work.
+std::int64_t Engine::share_of(const Way& way) const {
+    const Way& other_direction = ways_[static_cast<std::size_t>(&way - ways_.data()) ^ 1];
+    const bool is_ahead = way.kind == Kind::highest && way.explored > other_direction.explored;
+    return work_share(way.kind) * (is_ahead ? kMoreForAhead : 1);
+}
+
+// The way that has had the least of its share; null where the others are all at work.
 Way* Engine::next() {
     Way* best = nullptr;
     for (Way& way : ways_) {
         if (way.busy || !helps(way)) continue;
-        if (best == nullptr || way.spent < best->spent) best = &way;
+        if (best == nullptr || way.spent / share_of(way) < best->spent / share_of(*best)) best = &way;
     }
     return best;
 }
@@ -201,17 +217,18 @@ void Engine::turn(Way& way, std::unique_lock<std::mutex>& lock) {
     const Bytes limit = way.limit;
     const std::int64_t steps = way.turn;
     if (way.search == nullptr) {
-        const std::size_t memory = options_.memory / ways_.size();
-        // Half of it for sets that may be handed out, which come with their commits.
-        const std::size_t each = 2 * (graph_of(way).extra.size() / 8 + 64);
-        const std::size_t kept = std::min(options_.most_kept, memory / 2 / each);
-        way.search = std::make_unique<Descent>(graph_of(way), Descent::Options{memory / 2, kept});
+        const std::size_t part = options_.memory / 32, each = 2 * (graph_of(way).extra.size() / 8 + 64);
+        // One part of each search for sets that may be handed out, which come with their commits.
+        const std::size_t kept = std::min(options_.most_kept, part / each);
+        const Descent::Options options{memory_share(way.kind) * part, kept};
+        way.search = std::make_unique<Descent>(graph_of(way), options);
     }
     lock.unlock();
     const Answer answer = way.search->search(limit, steps, budget_);
     lock.lock();
     way.spent += steps;
     way.turn = std::min(2 * way.turn, kLongestTurn);
+    way.explored = way.search->explored();
     take(way, answer);
 }
 

@@ -1,7 +1,7 @@
 """The search for the order with the least peak."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -160,6 +160,42 @@ def wired(count: int) -> OrderInstance:
             readers[it].append(v)
     storages = [(rng.randint(32, 96), [v], readers[v]) for v in range(count)]
     return instance_of(count, storages, outputs=[count - 1])
+
+
+def wired_in_stages(nodes: int, seed: int) -> OrderInstance:
+    """Three stages, each half as large, of nodes wired at random; a node is four operators in a row."""
+    rng = Random(seed)
+    storages: list[tuple[int, list[int], list[int]]] = []
+
+    def operator(size: int, sources: Iterable[int]) -> int:
+        number = len(storages)
+        for source in sources:
+            storages[source][2].append(number)
+        storages.append((size, [number], []))
+        return number
+
+    last: list[int] = []
+    for size in (4, 2, 1):
+        sources: list[set[int]] = [set() for _ in range(nodes)]
+        for node in range(nodes):
+            for step in (1, 2):
+                other = rng.randrange(nodes) if rng.random() < 0.75 else (node + step) % nodes
+                if other != node:
+                    sources[max(node, other)].add(min(node, other))
+        ends: list[int] = []
+        for node in range(nodes):
+            end = operator(size, [ends[k] for k in sorted(sources[node])] or last)
+            for _ in range(3):
+                end = operator(size, [end])
+            ends.append(end)
+        last = [operator(size, [end for end in ends if not storages[end][2]])]
+    return instance_of(len(storages), storages, outputs=last)
+
+
+def test_what_ends_after_hundreds_of_operators_is_committed_at_once() -> None:
+    # From behind, two stages of 640 operators come first, which no choice in the third calls into question.
+    outcome = solved(OrderTask(wired_in_stages(80, 1), deterministic=True), work=8_000_000)
+    assert (outcome.peak, outcome.bound) == (108, 108)
 
 
 def test_limited_by_work_two_runs_are_the_same() -> None:
