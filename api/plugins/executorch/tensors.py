@@ -1,8 +1,9 @@
 """A graph of ExecuTorch as a problem: its objects as we use them, frames, lives of tensors, places.
 
 ExecuTorch 1.5.1 comes without types of its own. A graph is frames: its tensors, and the frames of the
-branches that its nodes call. Branches are laid out in time; tensors with lives become a problem, and its plan
-places.
+branches that its nodes call. ExecuTorch plans each branch for itself, where another overwrites a result that
+is still to be read; here branches are laid out in time, with the graph around them. Tensors with lives become
+a problem, and its plan places.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
