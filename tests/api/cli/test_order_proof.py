@@ -10,6 +10,7 @@ import memstow
 from memstow.api.cli.terminal import Exit
 from memstow.planner.proofs.check import proof_about
 from tests.api.cli.conftest import Cli
+from tests.api.cli.test_build import held
 from tests.checker.checkers import VERIFIED
 from tests.checker.order_proofs import SECOND
 from tests.checker.test_order_checker import EXAMPLE
@@ -113,11 +114,15 @@ def test_a_wrong_proof_is_a_violation(cli: Cli, graph: Path, tmp_path: Path) -> 
     )
 
 
-def test_a_proof_is_not_walked_through(cli: Cli, graph: Path, tmp_path: Path) -> None:
+def test_a_page_walks_through_a_proof(cli: Cli, graph: Path, tmp_path: Path) -> None:
     assert solve(cli, graph)[0] == Exit.DONE
-    names = ("--problem", graph, "--proof", tmp_path / "plan.proof", "--output", tmp_path / "page.html")
+    page = tmp_path / "page.html"
+    names = ("--problem", graph, "--proof", tmp_path / "plan.proof", "--output", page)
     ran = cli("view", tmp_path / "plan.json", *names)
-    assert (ran.code, "not shown step by step" in ran.err) == (Exit.USAGE, True)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    walk = held(page)["verdict"]["walk"]
+    assert walk["says"] == "verified: peak 130 is least of all orders and layouts"
+    assert walk["steps"][0]["text"].startswith("No order needs less than 130 bytes: B needs them whenever")
 
 
 def test_the_library_proves_graphs(graph: Path, tmp_path: Path) -> None:

@@ -19,10 +19,8 @@ from memstow.api.cli.terminal import Exit
 from memstow.planner.model.plan import Plan
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
-from tests.api.cli.test_build import held
 from tests.checker.checkers import VERIFIED, WEAKER, second
 from tests.checker.pseudo_boolean import accepts
-from tests.checker.test_order_checker import EXAMPLE
 from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
 from tests.plugins import PROVING, plugins_in
 from tests.waiting import PATIENCE, wait_for
@@ -635,15 +633,3 @@ def test_a_false_proof_of_a_plug_in_is_told_and_not_written(
     assert "prover has a proof that does not count: " in err
     # memstow proves what it knows itself.
     assert second(written(tmp_path), tmp_path).code in (VERIFIED, WEAKER)
-
-
-def test_a_page_walks_through_a_proof_about_orders(cli: Cli, tmp_path: Path) -> None:
-    graph, plan, proof, page = (tmp_path / name for name in ("g.json", "plan.json", "g.proof", "plan.html"))
-    graph.write_text(json.dumps(EXAMPLE))
-    solved = cli("solve", graph, "--order", "free", "--proof", proof, "--output", plan)
-    assert (solved.code, solved.err) == (Exit.DONE, "")
-    shown = cli("view", plan, "--problem", graph, "--proof", proof, "--output", page)
-    assert (shown.code, shown.err) == (Exit.DONE, "")
-    walk = held(page)["verdict"]["walk"]
-    assert walk["says"] == "verified: peak 130 is least of all orders and layouts"
-    assert walk["steps"][0]["text"].startswith("No order needs less than 130 bytes: B needs them whenever")
