@@ -117,9 +117,6 @@ class Help(argparse.HelpFormatter):
         return "\n\n".join(filled)
 
 
-# It would look for translations of its words, of which there are none, and ours are English.
-vars(argparse)["_"] = str
-
 Commands = argparse._SubParsersAction  # argparse offers no public name for the type
 
 

@@ -99,3 +99,11 @@ def test_output_has_a_short_form(cli: Cli, three: Path, tmp_path: Path) -> None:
     assert (tmp_path / "plan.csv").read_text().startswith("id,")
     assert cli("generate", "random", "-o", tmp_path / "made.csv").code == Exit.DONE
     assert cli("convert", tmp_path / "made.csv", "-").code == Exit.DONE
+
+
+@pytest.mark.parametrize("command", ["", "generate", "library", "bench", "db", "keys"])
+def test_a_help_lists_what_there_is_and_no_empty_value(cli: Cli, command: str) -> None:
+    ran = cli(*command.split(), "--help")
+    assert ran.code == Exit.DONE
+    assert "usage: memstow" in ran.out
+    assert "None" not in ran.out
