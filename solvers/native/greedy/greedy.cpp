@@ -30,6 +30,7 @@ constexpr Pass kPasses[] = {
     {Order::life, Rule::best},
     {Order::size_degree, Rule::lowest},
     {Order::life, Rule::lowest},
+    {Order::common_life, Rule::lowest},
     {Order::size, Rule::best},
     {Order::area, Rule::lowest},
     {Order::size_life, Rule::lowest},

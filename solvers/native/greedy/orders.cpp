@@ -75,14 +75,21 @@ void Traits::look_at_rows(const Instance& instance) {
     std::partial_sum(ended.begin(), ended.end(), ended.begin());
     load.pop_back();
     const RangeMaximum busiest(load);
+    const double most = load.empty() ? 0 : *std::ranges::max_element(load);
+    std::vector<Index> fullest(row_count + 1, 0);  // rows before this one that have the most live bytes
+    for (Index row = 0; row < row_count; ++row) fullest[row + 1] = fullest[row] + (load[row] == most ? 1 : 0);
+    common.assign(n, false);
 
     for (Index item = 0; item < instance.item_count(); ++item) {
         const std::size_t i = item;
         for (Index part = instance.item_parts[i]; part < instance.item_parts[i + 1]; ++part) {
+            Index covered = 0;
             for (const RowRange& rows : instance.rows[part]) {
+                covered += fullest[rows.end] - fullest[rows.begin];
                 degree[i] += begun[rows.end] - ended[rows.begin] - 1;
                 pressure[i] = std::max(pressure[i], busiest(rows));
             }
+            if (covered == fullest.back()) common[i] = true;
         }
         const auto [cheap, dear] =
             std::minmax_element(instance.choices[item].begin(), instance.choices[item].end(),
@@ -99,6 +106,7 @@ bool is_of_rows(Order order) {
         case Order::pressure_life:
         case Order::size_degree:
         case Order::density:
+        case Order::common_life:
             return true;
         default:
             return false;
@@ -135,6 +143,8 @@ std::string_view name_of(Order order) {
             return "size-degree";
         case Order::density:
             return "density";
+        case Order::common_life:
+            return "common-life";
         case Order::input:
             return "input";
     }
@@ -174,6 +184,11 @@ std::vector<Index> arrange(const Traits& t, Order order) {
                 return {t.size[i] * t.degree[i], t.size[i]};
             case Order::density:
                 return {t.density[i], t.size[i]};
+            case Order::common_life:
+                // Where these are together, what is left of each of the fullest rows is in one piece, and
+                // what lives around one of them alone fills that as memory that is freed is used again.
+                return t.common[i] ? std::array{t.life[i], t.size[i]}
+                                   : std::array{-1 - t.end[i], -t.start[i]};
             case Order::input:
                 return {0, 0};
         }

@@ -23,6 +23,7 @@ struct Traits {
     std::vector<double> degree;    // parts met in its rows
     std::vector<double> pressure;  // live bytes at the busiest of its rows
     std::vector<double> density;   // what its dearest pool costs above its cheapest, by byte
+    std::vector<bool> common;      // live in every one of the rows with the most live bytes
 
   private:
     void look_at_rows(const Instance& instance);
@@ -43,6 +44,7 @@ enum class Order {
     size_life,
     size_degree,
     density,
+    common_life,
     input
 };
 
