@@ -1401,7 +1401,7 @@ Verdict compared(const std::string& graph_text, const std::string* plan_text, st
     const Graph graph(JsonReader(graph_text, "the graph").document());
     std::optional<Plan> plan;
     if (plan_text != nullptr) plan.emplace(graph, JsonReader(*plan_text, "the plan").document());
-    const auto digest = Sha256::of(graph_text);
+    const auto digest = sha256_of(graph_text);
     const std::optional<Bytes> refuted = Proof(graph, digest, file, plan_text == nullptr).checked();
     if (!plan) return {verified, ""};
     const Bytes shown = refuted.value_or(-1);

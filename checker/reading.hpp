@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
 #include <cstdint>
 #include <exception>
 #include <fstream>
@@ -25,43 +27,27 @@ using Number = std::uint64_t;  // as a proof has it
 
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 
-struct Wrong {  // the plan or the proof is not right
-    std::string why;
-};
-struct NotChecked {  // this program cannot say
-    std::string why;
+enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
+
+struct Verdict {
+    Exit code;
+    std::string words;
+    Bytes least_peak = 0;            // no layout has a lower one
+    std::vector<Bytes> bounds = {};  // by term of the objective: of plans that are no worse in those before
 };
 
-[[noreturn]] inline void wrong(std::string why) { throw Wrong{std::move(why)}; }
-[[noreturn]] inline void not_checked(std::string why) { throw NotChecked{std::move(why)}; }
+// The plan or the proof is not right; or this program cannot say.
+[[noreturn]] inline void wrong(const std::string& why) { throw Verdict{is_wrong, "wrong: " + why}; }
+[[noreturn]] inline void not_checked(const std::string& why) {
+    throw Verdict{unchecked, "not checked: " + why};
+}
 
 // ---------------------------------------------------------------------------------------------------------------
 // SHA-256 (FIPS 180-4)
 
-class Sha256 {
-  public:
-    static std::array<std::uint8_t, 32> of(std::string_view data) {
-        Sha256 hash;
-        std::string rest(data.substr(data.size() / 64 * 64));
-        rest.push_back(static_cast<char>(0x80));
-        while (rest.size() % 64 != 56) rest.push_back('\0');
-        const std::uint64_t bits = std::uint64_t{data.size()} * 8;
-        for (int shift = 56; shift >= 0; shift -= 8)
-            rest.push_back(static_cast<char>((bits >> shift) & 0xff));
-        for (std::size_t at = 0; at + 64 <= data.size(); at += 64) hash.take(data.substr(at, 64));
-        for (std::size_t at = 0; at < rest.size(); at += 64) hash.take(std::string_view(rest).substr(at, 64));
-        std::array<std::uint8_t, 32> digest{};
-        for (std::size_t i = 0; i < 32; ++i) {
-            digest[i] = static_cast<std::uint8_t>((hash.state_[i / 4] >> (24 - 8 * (i % 4))) & 0xff);
-        }
-        return digest;
-    }
-
-  private:
-    static std::uint32_t turn(std::uint32_t word, int by) { return (word >> by) | (word << (32 - by)); }
-
-    // The first 32 bits of the fractional parts of the cube roots of the first primes.
-    static constexpr std::array<std::uint32_t, 64> kRoots{
+inline std::array<std::uint8_t, 32> sha256_of(std::string_view data) {
+    // The first 32 bits of the fractional parts of the cube roots of the first primes, and of square roots.
+    constexpr std::array<std::uint32_t, 64> kRoots{
         0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
         0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
         0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -71,34 +57,41 @@ class Sha256 {
         0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
         0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-    void take(std::string_view block) {
+    std::array<std::uint32_t, 8> state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    // After the data a bit, zeros, and in the last eight bytes of the last block how many bits there were.
+    const std::size_t end = (data.size() + 8) / 64 * 64 + 64;
+    const auto byte = [&](std::size_t at) -> std::uint8_t {
+        if (at < data.size()) return static_cast<std::uint8_t>(data[at]);
+        if (at == data.size()) return 0x80;
+        if (at + 8 < end) return 0;
+        return static_cast<std::uint8_t>(std::uint64_t{data.size()} * 8 >> (8 * (end - 1 - at)));
+    };
+    for (std::size_t block = 0; block < end; block += 64) {
         std::array<std::uint32_t, 64> words{};
+        auto s = state;
         for (std::size_t i = 0; i < 64; ++i) {
             if (i < 16) {
-                for (std::size_t k = 0; k < 4; ++k) {
-                    words[i] = (words[i] << 8) | static_cast<std::uint8_t>(block[i * 4 + k]);
-                }
+                for (std::size_t k = 0; k < 4; ++k) words[i] = (words[i] << 8) | byte(block + i * 4 + k);
             } else {
                 const std::uint32_t a = words[i - 15], b = words[i - 2];
-                words[i] = words[i - 16] + words[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ (a >> 3)) +
-                           (turn(b, 17) ^ turn(b, 19) ^ (b >> 10));
+                words[i] = words[i - 16] + words[i - 7] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ (a >> 3)) +
+                           (std::rotr(b, 17) ^ std::rotr(b, 19) ^ (b >> 10));
             }
-        }
-        auto s = state_;
-        for (std::size_t i = 0; i < 64; ++i) {
-            const std::uint32_t first = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) +
+            const std::uint32_t first = s[7] +
+                                        (std::rotr(s[4], 6) ^ std::rotr(s[4], 11) ^ std::rotr(s[4], 25)) +
                                         ((s[4] & s[5]) ^ (~s[4] & s[6])) + kRoots[i] + words[i];
-            const std::uint32_t second = (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) +
+            const std::uint32_t second = (std::rotr(s[0], 2) ^ std::rotr(s[0], 13) ^ std::rotr(s[0], 22)) +
                                          ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
             s = {first + second, s[0], s[1], s[2], s[3] + first, s[4], s[5], s[6]};
         }
-        for (std::size_t i = 0; i < 8; ++i) state_[i] += s[i];
+        for (std::size_t i = 0; i < 8; ++i) state[i] += s[i];
     }
-
-    std::array<std::uint32_t, 8> state_{
-        // the same of square roots
-        0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-};
+    std::array<std::uint8_t, 32> digest{};
+    for (std::size_t i = 0; i < 32; ++i)
+        digest[i] = static_cast<std::uint8_t>((state[i / 4] >> (24 - 8 * (i % 4))) & 0xff);
+    return digest;
+}
 
 // ---------------------------------------------------------------------------------------------------------------
 // JSON (RFC 8259), strict: UTF-8, no key twice in an object. Numbers stay texts until somebody wants an
@@ -119,12 +112,29 @@ struct Json {
     }
 };
 
+// The character that begins here in UTF-8, which is passed as far as it is right; none if it is not.
+inline std::optional<char32_t> next_character(std::string_view text, std::size_t& at) {
+    const auto byte = [&] { return at < text.size() ? static_cast<std::uint8_t>(text[at++]) : char32_t{0}; };
+    const char32_t lead = byte(), more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    char32_t code = more == 0 ? lead : lead & (0x3fU >> more);
+    for (char32_t k = 0; k < more; ++k) {
+        const char32_t next = byte();
+        if ((next & 0xc0) != 0x80) return std::nullopt;
+        code = (code << 6) | (next & 0x3f);
+    }
+    constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if ((lead & 0xc0) == 0x80 || lead >= 0xf8 || code < kLeast[more] || code > 0x10ffff) return std::nullopt;
+    return code >= 0xd800 && code < 0xe000 ? std::nullopt : std::optional(code);
+}
+
 class JsonReader {
   public:
     JsonReader(std::string_view data, std::string what) : data_(data), what_(std::move(what)) {}
 
     Json document() {
-        while (!ended()) pass_character();
+        while (!ended()) {
+            if (!next_character(data_, at_)) fail("no UTF-8");
+        }
         at_ = data_.starts_with("\xef\xbb\xbf") ? 3 : 0;
         Json value = read(0);
         skip_blanks();
@@ -135,23 +145,6 @@ class JsonReader {
   private:
     [[noreturn]] void fail(const std::string& why) const {
         not_checked(what_ + " is no JSON: " + why + ", at byte " + std::to_string(at_));
-    }
-    // In one of the forms of UTF-8 that are right.
-    void pass_character() {
-        const auto byte = [&] {
-            return ended() ? 0U : std::uint32_t{static_cast<std::uint8_t>(data_[at_++])};
-        };
-        const std::uint32_t lead = byte(), more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
-        std::uint32_t code = more == 0 ? lead : lead & (0x3fU >> more);
-        for (std::uint32_t k = 0; k < more; ++k) {
-            const std::uint32_t next = byte();
-            if ((next & 0xc0) != 0x80) fail("no UTF-8");
-            code = (code << 6) | (next & 0x3f);
-        }
-        constexpr std::uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-        if ((lead & 0xc0) == 0x80 || lead >= 0xf8 || code < kLeast[more] || code > 0x10ffff ||
-            (code >= 0xd800 && code < 0xe000))
-            fail("no UTF-8");
     }
     bool ended() const { return at_ >= data_.size(); }
     char next() const { return ended() ? '\0' : data_[at_]; }
@@ -277,17 +270,12 @@ class JsonReader {
 
     std::string text() {
         std::string result;
-        ++at_;
-        while (next() != '"') {
+        for (++at_; next() != '"';) {
             if (ended()) fail("a text without its end");
-            const auto byte = static_cast<std::uint8_t>(next());
-            if (byte < 0x20) fail("a control character in a text");
+            const char byte = next();
+            if (static_cast<std::uint8_t>(byte) < 0x20) fail("a control character in a text");
             ++at_;
-            if (byte == '\\') {
-                escape(result);
-            } else {
-                result.push_back(static_cast<char>(byte));
-            }
+            byte == '\\' ? escape(result) : result.push_back(byte);
         }
         ++at_;
         return result;
@@ -300,16 +288,12 @@ class JsonReader {
 
 inline std::int64_t integer(const Json& value, const std::string& where) {
     if (value.kind != Json::Kind::number) not_checked(where + " is no number");
-    const bool negative = value.text[0] == '-';
-    std::uint64_t amount = 0;
-    for (const char c : value.text.substr(negative ? 1 : 0)) {
-        if (c < '0' || c > '9') not_checked(where + " is no integer");
-        const auto digit = static_cast<std::uint64_t>(c - '0');
-        if (amount > (static_cast<std::uint64_t>(kLimit) - digit) / 10)
-            not_checked(where + " is beyond 2^62");
-        amount = amount * 10 + digit;
-    }
-    return negative ? -static_cast<std::int64_t>(amount) : static_cast<std::int64_t>(amount);
+    std::int64_t amount = 0;
+    const char* const end = value.text.data() + value.text.size();
+    const auto [rest, error] = std::from_chars(value.text.data(), end, amount);
+    if (error != std::errc{} || amount > kLimit || amount < -kLimit) not_checked(where + " is beyond 2^62");
+    if (rest != end) not_checked(where + " is no integer");
+    return amount;
 }
 
 inline Bytes bytes(const Json& value, const std::string& where, Bytes least = 0) {
@@ -448,15 +432,6 @@ class ProofFile {
 // ---------------------------------------------------------------------------------------------------------------
 // How a program ends
 
-enum Exit { verified = 0, is_wrong = 1, unchecked = 2, weaker = 3 };
-
-struct Verdict {
-    Exit code;
-    std::string words;
-    Bytes least_peak = 0;            // no layout has a lower one
-    std::vector<Bytes> bounds = {};  // by term of the objective: of plans that are no worse in those before
-};
-
 // A text with names of the problem in it as it may be printed: what could begin a line, move the cursor of a
 // terminal or turn the direction of writing is escaped, so that a name cannot pass for a verdict.
 inline std::string printable(std::string_view text) {
@@ -467,13 +442,10 @@ inline std::string printable(std::string_view text) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string result;
     for (std::size_t at = 0; at < text.size();) {
-        const auto lead = static_cast<std::uint8_t>(text[at]);
-        const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-        const std::string_view bytes = text.substr(at, length);
-        char32_t code = length == 1 ? lead : lead & (0xffU >> (length + 1));
-        for (const char next : bytes.substr(1))
-            code = (code << 6) | (static_cast<std::uint8_t>(next) & 0x3fU);
-        const bool hidden = std::any_of(std::begin(kHidden), std::end(kHidden), [&](const auto& range) {
+        const std::size_t from = at;
+        const auto character = next_character(text, at);
+        const char32_t code = character.value_or(0xfffd);  // which stands for what is none
+        const bool hidden = !character || std::ranges::any_of(kHidden, [&](const auto& range) {
             return range.first <= code && code <= range.second;
         });
         if (hidden) {
@@ -481,9 +453,8 @@ inline std::string printable(std::string_view text) {
             for (int shift = code < 0x10000 ? 12 : 28; shift >= 0; shift -= 4)
                 result += kDigits[(code >> shift) & 0xf];
         } else {
-            result += bytes;
+            result += text.substr(from, at - from);
         }
-        at += length;
     }
     return result;
 }
@@ -493,10 +464,8 @@ template <typename Work>
 Verdict verdict_of(Work work) {
     try {
         return work();
-    } catch (const Wrong& error) {
-        return {is_wrong, "wrong: " + error.why};
-    } catch (const NotChecked& error) {
-        return {unchecked, "not checked: " + error.why};
+    } catch (const Verdict& verdict) {
+        return verdict;
     } catch (const std::exception& error) {
         return {unchecked, std::string("not checked: ") + error.what()};
     }
