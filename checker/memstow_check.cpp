@@ -1078,6 +1078,7 @@ class Proof {
         const Bytes up = gap_to(begin, first.residue % grid, grid);
         if (up > end - begin) return;
         Bytes room = end - begin - up;
+        file_.work(problem_.reserved.size());
         std::size_t gaps = 1;  // stretches that end at a reserved range, or at the end
         for (const Range& range : problem_.reserved) {
             const Bytes from = std::max(range.begin, begin + up), to = std::min(range.end, end);
@@ -1167,6 +1168,7 @@ class Proof {
         const Pool& pool = problem_.pools[number];
         const Bytes end = std::min(*height_, pool.end), first = gap_to(pool.base, 0, grid);
         const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };
+        file_.work(pool.reserved.size());
         Bytes cells = cells_below(end);
         for (const Range& range : pool.reserved)
             cells -= cells_below(std::min(range.end, end)) - cells_below(std::min(range.begin, end));
@@ -1244,6 +1246,7 @@ class Proof {
             const Limit& limit = limits_[number];
             const Bytes price = file_.amount();
             if (height > limit.height) fail("a limit that does not hold so high");
+            file_.work(limit.parts->size());
             given_back = plus(given_back, times(price, limit.room));
             for (const Part& part : *limit.parts) {
                 auto& by = dearer[part.unit];

@@ -12,6 +12,7 @@ from memstow import Buffer, Options, Pool, Problem, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
+from memstow.planner.proofs import _checker
 from memstow.planner.proofs.prove import prove_within
 from memstow.planner.proofs.walk_order import walk_of
 from memstow.solvers.core import Budget
@@ -160,6 +161,30 @@ def test_cells_begin_where_buffers_may(checker: Batch, tmp_path: Path) -> None:
     answer = placed("fast", "slow", "fast", offsets=(2, 0, 10))
     files = by_hand(cells, answer, *SPACE, *ROW, 9, 0, END, 2, 1, 1, 0, 4, 0, 3)
     assert both(checker, tmp_path, files) == "verified: placement cost 4 is least"
+
+
+def test_many_limits_with_many_parts_can_be_stopped(tmp_path: Path) -> None:
+    # Each leaf names them all in two bytes each, and each of them has all buffers as parts.
+    count, limits, leaves = 3_000, 1_000, 6
+    buffers = [{"id": str(i), "size": 1} for i in range(count)]
+    problem = {"version": 1, "pools": [{"id": "x", "capacity": 0}, {"id": "y"}], "buffers": buffers}
+    part, leaf = (0, 1, 0), (2, 1, limits, *(0, 0) * limits)
+    tree = [number for i in range(leaves - 1) for number in (1, i, 0, *leaf)]
+    numbers = (7, 0, count, *part * count, *(3, 0, 2) * limits, 9, 0, 0, *tree, *leaf, 0, limits + 2)
+    document, answer, proof = by_hand(problem, {"status": "infeasible"}, *numbers)
+    path = tmp_path / "plan.proof"
+    path.write_bytes(proof)
+    asked = list[bool]()
+
+    def stopped() -> bool:
+        asked.append(True)
+        return False
+
+    result = _checker.check(document, answer, str(path), stopped)
+    assert result is not None
+    assert "does not show it" in result[1]
+    blocks = -(-len(proof) // 8_192)
+    assert len(asked) > blocks + 1  # at each block, at the end of the file, and in between
 
 
 @pytest.mark.parametrize(
