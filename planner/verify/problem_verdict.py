@@ -45,7 +45,7 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.verify.bank_bounds import reason_against_crowds
 from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex, check_places, expected_terms
-from memstow.planner.verify.overlaps import Lives, Swept, check_overlaps, most_occupied, occupied_at
+from memstow.planner.verify.overlaps import Lives, Swept, check_overlaps, occupied_at
 from memstow.planner.verify.peak_bounds import (
     EmptyPools,
     against_misfit,
@@ -580,7 +580,7 @@ def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, 
         and first == live.time
         and occupied_at(layout.index, layout, swept.placed, first) == most
     ):
-        most, first = most_occupied(Lives(layout.index, layout, swept.placed))
+        most, first = Lives(layout.index, layout, swept.placed).most_occupied()
     holds = (live.bytes, live.time) == (most, first)
     claims.counted(Subject.LIVE, use.pool, says, holds)
     if not holds:
