@@ -10,7 +10,6 @@ from array import array
 from typing import Final
 
 from memstow.planner.judge._judge import Sweep, most_occupied
-from memstow.planner.model.problem import measure
 from memstow.planner.verify.layout import ALONE, Layout, ProblemIndex
 from memstow.planner.verify.verdict import Code, Findings
 from memstow.records import record
@@ -81,20 +80,20 @@ class Pressure:
 
 @record
 class Swept:
-    """The buffers with a size in one pool, and the pressure unless the sweep ended early."""
+    """The lives in one pool, and the pressure unless the sweep ended early."""
 
-    placed: list[int]
+    lives: Lives
     pressure: Pressure | None
 
 
 def check_overlaps(index: ProblemIndex, layout: Layout, findings: Findings) -> list[Swept]:
     """Note every pair that conflicts and shares bytes; return each pool as the sweep has found it."""
-    for pair in index.conflicts:
-        if layout.overlapping(*pair):
-            _judge(index, layout, findings, *pair, when="listed as a conflict")
+    for pair in layout.sharing(index.conflicts):
+        _judge(index, layout, findings, *pair, when="listed as a conflict")
     pools = []
     for placed in layout.by_pool():
-        pools.append(Swept(placed, _pressure(index, layout, Lives(index, layout, placed), findings)))
+        lives = Lives(index, layout, placed)
+        pools.append(Swept(lives, _pressure(index, layout, lives, findings)))
     return pools
 
 
@@ -140,8 +139,3 @@ def _judge(index: ProblemIndex, layout: Layout, findings: Findings, one: int, ot
         pool=index.pools[layout.pool[one]].id,
     )
     return True
-
-
-def occupied_at(index: ProblemIndex, layout: Layout, placed: list[int], time: int) -> int:
-    """Bytes occupied by those of these buffers that live at that time."""
-    return measure((layout.offset[i], layout.ends[i]) for i in placed if index.lives_at(i, time))
