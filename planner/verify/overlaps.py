@@ -10,6 +10,7 @@ from array import array
 from typing import Final
 
 from memstow.planner.judge._judge import Sweep, most_occupied
+from memstow.planner.model.problem import LIMIT
 from memstow.planner.verify.layout import ALONE, Layout, ProblemIndex
 from memstow.planner.verify.verdict import Code, Findings
 from memstow.records import record
@@ -34,8 +35,12 @@ class Lives:
             rank = {time: number for number, time in enumerate(self._times)}
             self._begins = array("q", [rank[time] for time in begins])
             self._ends = array("q", [rank[time] for time in ends])
-        offset, sizes = layout.offset, index.sizes
-        self._offsets = array("q", [offset[i] for i in self.buffer])
+        sizes = index.sizes
+        offsets = [layout.offset[i] for i in self.buffer]
+        if offsets and not 0 <= min(offsets) <= max(offsets) <= LIMIT:
+            # No document has such an offset. From there on, nothing that overlaps is taken apart.
+            offsets = [min(max(offset, 0), LIMIT) for offset in offsets]
+        self._offsets = array("q", offsets)
         self._sizes = array("q", [sizes[i] for i in self.buffer])
         group = index.rigid.group if index.rigid.members else None
         self._groups = array("q", [ALONE if group is None else group[i] for i in self.buffer])

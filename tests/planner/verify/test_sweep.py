@@ -1,15 +1,15 @@
 """The sweep of the judge meets what a look at every pair of lives meets, and counts what is live."""
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
 
 from memstow.planner.judge._judge import Sweep, most_occupied
 from memstow.planner.model import Status
-from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import LIMIT, Buffer, Problem
+from memstow.planner.model.plan import Explanation, Placement, Plan
+from memstow.planner.model.problem import LIMIT, Buffer, Problem, Relative
 from memstow.planner.verify import Code, verify
 from memstow.planner.verify.layout import ALONE
 
@@ -134,3 +134,14 @@ def test_times_of_any_length_are_compared() -> None:
         assert (violation.code, list(violation.buffers)) == (Code.OVERLAP, wrong)
         begin = lives[int(wrong[1][1])][0]
         assert f"live at {begin:,}" in violation.message
+
+
+def test_no_layout_that_begins_below_the_pool_refutes_that_nothing_fits() -> None:
+    pinned = Buffer(id="a", size=4, lifetime=(0, 2), pool="memory", offset=0)
+    below = Relative(buffer="b", base="a", offset=-8)
+    problem = Problem(version=1, buffers=(pinned, Buffer(id="b", size=4, lifetime=(0, 2))), relative=(below,))
+    explanation = Explanation(code="no_layout", message="b is below the pool", buffers=("a", "b"))
+    claimed = Plan(status=Status.INFEASIBLE, explanation=explanation)
+    assert verify(problem, claimed) == []
+    fits = replace(problem, relative=(replace(below, offset=8),))
+    assert [violation.code for violation in verify(fits, claimed)] == [Code.EXPLANATION]
