@@ -111,8 +111,10 @@ _SECONDS_PER_TIE: Final = 20e-6
 _SECONDS_PER_CHOICE: Final = 0.5e-6
 # What reducing the problem takes of these on a machine that takes so long. Another one, or the same while it
 # does other things, is so many times as slow.
-_REDUCING_TO_AFTER: Final = 0.2
+_REDUCING_TO_AFTER: Final = 0.3
 _MOST_SLOWNESS: Final = 8.0
+# But the search has at least this share of what is left: a plan that is late is better than none.
+_LEAST_SHARE: Final = 0.25
 # Moving buffers to pools they prefer, at the end, takes up to this long.
 _SECONDS_TO_PREFER: Final = 0.05
 _SHARE_TO_PREFER: Final = 0.1
@@ -182,10 +184,10 @@ class ProblemSource:
         return Arrays(
             task,
             RunState(terms, scales, partial(window_of_reduction, reduction)),
-            self._seconds_after(reducing),
+            self._seconds_after(reducing, progress.seconds()),
         )
 
-    def _seconds_after(self, reducing: float) -> float:
+    def _seconds_after(self, reducing: float, so_far: float) -> float:
         """How long building and judging a plan will take, where reducing the problem took so many seconds."""
         problem, seconds = self._problem, seconds_to_judge(self._problem)
         slowness = reducing / (_REDUCING_TO_AFTER * seconds) if seconds else 1.0
@@ -197,7 +199,8 @@ class ProblemSource:
             )
             seconds += min(_SECONDS_TO_PREFER, self._options.time_limit * _SHARE_TO_PREFER)
             seconds += _SECONDS_PER_CHOICE * choices
-        return seconds
+        left = max(self._options.time_limit - so_far, 0.0)
+        return min(seconds, (1.0 - _LEAST_SHARE) * left)
 
     def accepted(self, candidate: Candidate) -> Plan:
         """The plan of a layout; RefusedPlanError if the judge finds a violation."""
