@@ -15,20 +15,20 @@ PLAIN = Problem(version=1, buffers=BUFFERS, pools=(Pool(id="memory"),))
 PAIRS = tuple((one.id, other.id) for one, other in pairwise(BUFFERS))
 
 
-class Told(Progress):
+class SetClock(Progress):
     """A clock that says these seconds, the last ones again and again."""
 
     def __init__(self, *seconds: float) -> None:
         super().__init__(None)
-        self._told = list(seconds)
+        self._left = list(seconds)
 
     def seconds(self) -> float:
-        return self._told.pop(0) if len(self._told) > 1 else self._told[0]
+        return self._left.pop(0) if len(self._left) > 1 else self._left[0]
 
 
 def kept(problem: Problem, limit: float, *seconds: float) -> float:
     """The seconds that the run keeps; reducing begins and ends at the first two."""
-    arrays = ProblemSource(problem, Options(time_limit=limit)).arrays(Told(*seconds))
+    arrays = ProblemSource(problem, Options(time_limit=limit)).arrays(SetClock(*seconds))
     assert isinstance(arrays, Arrays)
     return arrays.seconds_after
 
