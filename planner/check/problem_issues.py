@@ -554,17 +554,20 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
         members = [(problem.buffers[i], d) for i, d in zip(group.members, group.deltas, strict=True)]
         group_of.update({i: (number, d) for i, d in zip(group.members, group.deltas, strict=True)})
         path = f"$.buffers[{group.members[0]}]"
-        names = ", ".join(repr(buffer.id) for buffer, _ in members[:8])
         extent = max(d + buffer.size for buffer, d in members)
         if extent > LIMIT:
-            yield Issue("group_too_large", path, f"{names} reach over {extent:,} bytes, above 2^62")
-        yield from _group_pool_issues(path, names, members, pools, alignments)
-        yield from _group_pin_issues(path, names, members)
+            yield Issue("group_too_large", path, f"{_some(members)} reach over {extent:,} bytes, above 2^62")
+        yield from _group_pool_issues(path, members, pools, alignments)
+        yield from _group_pin_issues(path, members)
     yield from _inner_conflicts(problem, index_of, group_of)
 
 
+def _some(members: list[_Member]) -> str:
+    return ", ".join(repr(buffer.id) for buffer, _ in members[:8])
+
+
 def _group_pool_issues(
-    path: str, names: str, members: list[_Member], pools: dict[str, Pool], alignments: list[Pool]
+    path: str, members: list[_Member], pools: dict[str, Pool], alignments: list[Pool]
 ) -> Iterator[Issue]:
     if any(name not in pools for buffer, _ in members for name in named_pools(buffer) or ()):
         # An issue of its own; the pools that the group shares are not known.
@@ -574,7 +577,7 @@ def _group_pool_issues(
         yield Issue(
             "group_pools",
             path,
-            f"{names} are tied together by `relative`, but no pool is allowed for all of them",
+            f"{_some(members)} are tied together by `relative`, but no pool is allowed for all of them",
         )
         return
     if common is not pools:
@@ -585,24 +588,24 @@ def _group_pool_issues(
         yield Issue(
             "group_alignment",
             path,
-            f"at the distances given by `relative`, {names} cannot all be aligned; "
+            f"at the distances given by `relative`, {_some(members)} cannot all be aligned; "
             "make the distances multiples of the alignments",
         )
 
 
-def _group_pin_issues(path: str, names: str, members: list[_Member]) -> Iterator[Issue]:
+def _group_pin_issues(path: str, members: list[_Member]) -> Iterator[Issue]:
     starts = {buffer.offset - d for buffer, d in members if buffer.offset is not None}
     if len(starts) > 1:
         yield Issue(
             "group_pins_differ",
             path,
-            f"the pinned offsets of {names} are not at the distances given by `relative`",
+            f"the pinned offsets of {_some(members)} are not at the distances given by `relative`",
         )
     elif starts and min(starts) < 0:
         yield Issue(
             "group_pin_below_zero",
             path,
-            f"with its pins, the group of {names} would begin at offset {min(starts):,}, below 0",
+            f"with its pins, the group of {_some(members)} would begin at offset {min(starts):,}, below 0",
         )
 
 

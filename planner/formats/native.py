@@ -81,6 +81,10 @@ def write_document(document: object) -> bytes:
 
 def write_plan(_problem: Problem, plan: Plan) -> bytes:
     """The plan as native JSON."""
+    return _write_placed(plan)
+
+
+def _write_placed(plan: "Plan | SymbolicPlan") -> bytes:
     with collector_at_rest():
         if len(plan.placements) < _MANY:
             return write_document(plan)
@@ -206,4 +210,4 @@ def write_symbolic_graph(graph: "SymbolicGraph") -> bytes:
 
 def write_symbolic_plan(plan: "SymbolicPlan") -> bytes:
     """The plan of a symbolic problem as JSON."""
-    return write_document(plan)
+    return _write_placed(plan)

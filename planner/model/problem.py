@@ -659,6 +659,8 @@ def group_alignment(buffers: Iterable[tuple[Buffer, int]], pool: Pool) -> Congru
     for buffer, delta in buffers:
         if common is None:
             return None
+        if buffer.alignment == pool.alignment == 1:
+            continue  # anywhere, as most are
         common = common.meet(alignment_in(buffer, pool, delta))
     return common
 

@@ -6,8 +6,8 @@ does it (`solvers/native/core/reduction.hpp`), of columns in which times are 64-
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain
-from operator import add, itemgetter
+from itertools import chain, repeat
+from operator import add, itemgetter, sub
 
 from memstow.planner.model._instances import pair_numbers
 from memstow.planner.model.model_class import instances_of
@@ -213,25 +213,20 @@ class Reduction:
         names = [pool.id for pool in self.problem.pools]
         if instance.item_count == len(buffers):
             # Each is an item by itself, as in most problems.
-            offsets = map(add, layout.offset, instance.part_delta)
-            return instances_of(
-                Placement,
-                len(buffers),
-                buffer=[buffer.id for buffer in buffers],
-                pool=[names[pool] for pool in layout.pool],
-                offset=[offset * self.unit for offset in offsets],
-            )
-        placements: list[Placement | None] = [None] * len(buffers)
-        starts, deltas = instance.item_parts, instance.part_delta
-        for item, (pool, offset) in enumerate(zip(layout.pool, layout.offset, strict=True)):
-            name = names[pool]
-            for part in range(starts[item], starts[item + 1]):
-                index = self.part_buffer[part]
-                place = (offset + deltas[part]) * self.unit
-                placements[index] = make_placement(buffers[index].id, name, place)
-        for index, placement in self.alone:
-            placements[index] = placement
-        return tuple(p for p in placements if p is not None)
+            homes = [names[pool] for pool in layout.pool]
+            offsets = [at * self.unit for at in map(add, layout.offset, instance.part_delta)]
+        else:
+            homes, offsets = [""] * len(buffers), [0] * len(buffers)
+            parts = list(map(sub, instance.item_parts[1:], instance.item_parts))
+            pools = chain.from_iterable(map(repeat, layout.pool, parts))
+            places = map(add, chain.from_iterable(map(repeat, layout.offset, parts)), instance.part_delta)
+            for buffer, pool, at in zip(self.part_buffer, pools, places, strict=True):
+                homes[buffer], offsets[buffer] = names[pool], at * self.unit
+            for buffer, placement in self.alone:
+                homes[buffer], offsets[buffer] = placement.pool, placement.offset
+        return instances_of(
+            Placement, len(buffers), buffer=[buffer.id for buffer in buffers], pool=homes, offset=offsets
+        )
 
     def layout(self, placements: tuple[Placement, ...]) -> Layout:
         """The items as the placements have them; -1 where they say nothing that an item could follow."""

@@ -35,6 +35,7 @@ from memstow.planner.model.problem import (
     access_counts,
     bank_pairs,
     bank_ranges,
+    buffer_columns,
     counts,
     place_of,
     pool_lists,
@@ -99,15 +100,40 @@ def plan_for_judge(
     return run_source(source, options, progress, callbacks.cancel, callbacks.on_better)
 
 
-# Building and judging a plan takes about this long for each buffer.
-_SECONDS_PER_BUFFER: Final = 10e-6
+# Building and judging a plan takes about so long: for each buffer, more where they are not in columns, more
+# where some may share bytes, for each listed pair, and for each distance that two keep.
+_SECONDS_PER_BUFFER: Final = 7e-6
+_SECONDS_WITHOUT_COLUMNS: Final = 3e-6
+_SECONDS_OF_SHARING: Final = 4e-6
+_SECONDS_PER_PAIR: Final = 8e-6
+_SECONDS_PER_TIE: Final = 20e-6
 # The judge checks each pool that each buffer may go to.
 _SECONDS_PER_CHOICE: Final = 0.5e-6
+# What reducing the problem takes of these on a machine that takes so long. Another one, or the same while it
+# does other things, is so many times as slow.
+_REDUCING_TO_AFTER: Final = 0.3
+_MOST_SLOWNESS: Final = 8.0
+# But the search has at least this share of what is left: a plan that is late is better than none.
+_LEAST_SHARE: Final = 0.25
 # Moving buffers to pools they prefer, at the end, takes up to this long.
 _SECONDS_TO_PREFER: Final = 0.05
 _SHARE_TO_PREFER: Final = 0.1
 # The judge tries to lay out so many named buffers in some hundredths of a second.
 _MOST_TRIED: Final = 200
+
+
+def seconds_to_judge(problem: Problem) -> float:
+    """How long building and judging a plan of the problem takes, its choices of pools aside."""
+    count = len(problem.buffers)
+    shared = len(problem.exclusive) + len(problem.in_place)
+    seconds = _SECONDS_PER_BUFFER * count
+    seconds += _SECONDS_PER_PAIR * (len(problem.conflicts) + shared + len(problem.reuse_costs))
+    seconds += _SECONDS_PER_TIE * len(problem.relative)
+    if buffer_columns(problem) is None:
+        seconds += _SECONDS_WITHOUT_COLUMNS * count
+    if shared or problem.relative:
+        seconds += _SECONDS_OF_SHARING * count
+    return seconds
 
 
 class ProblemSource:
@@ -137,9 +163,11 @@ class ProblemSource:
         progress.phase("reduce")
         # A solver of another package may use any place, in bytes.
         is_plugin = not is_ours(self._options.solver)
+        began = progress.seconds()
         reduction = reduce(problem, hint if counts(problem, Kind.MOVES) else None, in_bytes=is_plugin)
         if isinstance(reduction, Explanation):
             return self._infeasible(reduction, "places")
+        reducing = progress.seconds() - began
         progress.phase("bound")
         self._reduction, self._bounds = reduction, Bounds(reduction)
         misfit = self._bounds.misfit()
@@ -154,12 +182,16 @@ class ProblemSource:
             self._named = NamedProblem(reduction, hint, task, self._on_proof)
             task = replace(task, named=self._named)
         return Arrays(
-            task, RunState(terms, scales, partial(window_of_reduction, reduction)), self._seconds_after()
+            task,
+            RunState(terms, scales, partial(window_of_reduction, reduction)),
+            self._seconds_after(reducing, progress.seconds()),
         )
 
-    def _seconds_after(self) -> float:
-        problem = self._problem
-        seconds = _SECONDS_PER_BUFFER * len(problem.buffers)
+    def _seconds_after(self, reducing: float, so_far: float) -> float:
+        """How long building and judging a plan will take, where reducing the problem took so many seconds."""
+        problem, seconds = self._problem, seconds_to_judge(self._problem)
+        slowness = reducing / (_REDUCING_TO_AFTER * seconds) if seconds else 1.0
+        seconds *= min(max(slowness, 1.0), _MOST_SLOWNESS)
         if len(problem.pools) > 1:
             lists = Counter(pool_lists(problem))
             choices = sum(
@@ -167,7 +199,8 @@ class ProblemSource:
             )
             seconds += min(_SECONDS_TO_PREFER, self._options.time_limit * _SHARE_TO_PREFER)
             seconds += _SECONDS_PER_CHOICE * choices
-        return seconds
+        left = max(self._options.time_limit - so_far, 0.0)
+        return min(seconds, (1.0 - _LEAST_SHARE) * left)
 
     def accepted(self, candidate: Candidate) -> Plan:
         """The plan of a layout; RefusedPlanError if the judge finds a violation."""

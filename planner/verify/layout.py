@@ -475,6 +475,17 @@ class Layout:
             return False
         return max(self.offset[one], self.offset[other]) < min(self.ends[one], self.ends[other])
 
+    def sharing(self, pairs: Iterable[IndexPair]) -> list[IndexPair]:
+        """Those of the pairs that share a byte."""
+        pool, offset, ends = self.pool, self.offset, self.ends
+        near = [
+            (one, other)
+            for one, other in pairs
+            if pool[one] == pool[other] and offset[one] < ends[other] and offset[other] < ends[one]
+        ]
+        # What is nowhere or has no bytes may seem to be near.
+        return [pair for pair in near if self.overlapping(*pair)]
+
     def share_bank(self, one: int, other: int) -> bool:
         """Whether the two touch one bank."""
         pool = self.pool[one]
@@ -771,7 +782,8 @@ class ObjectiveValues:
                         total += buffer.size * (order.index(name) if name in order else len(order))
                 return total
             case Kind.REUSE_COST:
-                return sum(cost for pair, cost in self._index.reuse_costs if self._layout.overlapping(*pair))
+                sharing = set(self._layout.sharing(pair for pair, _ in self._index.reuse_costs))
+                return sum(cost for pair, cost in self._index.reuse_costs if pair in sharing)
             case Kind.BANK_COST:
                 return sum(
                     cost

@@ -45,7 +45,7 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.verify.bank_bounds import reason_against_crowds
 from memstow.planner.verify.layout import Layout, ObjectiveValues, ProblemIndex, check_places, expected_terms
-from memstow.planner.verify.overlaps import Lives, Swept, check_overlaps, most_occupied, occupied_at
+from memstow.planner.verify.overlaps import Swept, check_overlaps
 from memstow.planner.verify.peak_bounds import (
     EmptyPools,
     against_misfit,
@@ -554,7 +554,7 @@ def judge_problem(
     uses = check_pools(index, plan, values, findings, claims)
     if planned:
         for pool, use in uses.items():
-            _check_live(layout, swept[pool], use, findings, claims)
+            _check_live(swept[pool], use, findings, claims)
         steps = STEPS_OF_A_VERDICT if refutes else STEPS_IN_A_RUN
         check_objective(index, plan, values, findings, claims, steps)
     if refutes:
@@ -565,7 +565,7 @@ def judge_problem(
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
-def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
+def _check_live(swept: Swept, use: PoolUse, findings: Findings, claims: Claims) -> None:
     """Compare the live bytes of a pool with the most that are occupied at one moment, and its first such."""
     live, pressure = use.live, swept.pressure
     says = live_in_words(use.pool, live)
@@ -574,13 +574,8 @@ def _check_live(layout: Layout, swept: Swept, use: PoolUse, findings: Findings, 
         claims.claimed(Subject.LIVE, use.pool, says, None, holds=True)
         return
     most, first = pressure.bytes, pressure.time
-    # Where the sizes add up to the most at the moment named, and share nothing then, that is the answer.
-    if pressure.shared and not (
-        first is not None
-        and first == live.time
-        and occupied_at(layout.index, layout, swept.placed, first) == most
-    ):
-        most, first = most_occupied(Lives(layout.index, layout, swept.placed))
+    if pressure.shared:
+        most, first = swept.lives.most_occupied()
     holds = (live.bytes, live.time) == (most, first)
     claims.counted(Subject.LIVE, use.pool, says, holds)
     if not holds:

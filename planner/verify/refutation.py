@@ -112,16 +112,16 @@ class Packing:
         return self._layout
 
     def _lowest(self, body: Body, pool: int, stacked: bool) -> int | None:
-        """The lowest free offset of the body; of a pinned one its pin."""
+        """The lowest free offset of the body; of a pinned one its pin, if that is in the pool."""
         index = self._index
         grid = index.grid_of(body.members[0], pool)
         if grid is None:
             return None
-        if body.start is not None:
-            return body.start
         sizes = [index.buffers[i].size for i in body.members]
         highest = index.ends[pool] - max(d + size for d, size in zip(body.deltas, sizes, strict=True))
         start = -min(body.deltas)
+        if body.start is not None:
+            return body.start if start <= body.start <= highest else None
         if stacked and body.bytes:
             start += self._pools[pool].top
         taken: list[Range] = []

@@ -78,19 +78,30 @@ TEST(every_pass_on_either_board_breaks_no_constraint) {
     }
 }
 
-TEST(without_time_pairs_that_may_overlap_are_kept_apart) {
+TEST(lives_that_share_a_row_are_met_once_each) {
     Random random(8);
-    Budget budget;
-    const Budget over(0, -1);
     for (int trial = 0; trial < 300; ++trial) {
-        const Instance instance = sample::random(random);
-        Layout layout;
-        if (instance.time_rows > 0 && !instance.exempt.empty()) {
-            CHECK(!TreeBoard(instance, &over).knows_exempt());
+        const auto count = static_cast<Index>(random.below(trial % 3 == 0 ? 600 : 20));
+        std::vector<LooseParts::Life> lives;
+        for (Index part = 0; part < count; ++part) {
+            const auto begin = static_cast<Index>(random.below(40));
+            lives.push_back(
+                {{begin, begin + 1 + static_cast<Index>(random.below(trial % 2 == 0 ? 4 : 40))}, part});
         }
-        Placer<TreeBoard> tree(instance, {}, &over);
-        CHECK(tree.run(shuffled(random, instance.item_count()), {}, budget, layout));
-        CHECK(referee::complaint(instance, layout, false) == "");
+        const LooseParts loose(lives);
+        const auto share = [](RowRange a, RowRange b) { return a.begin < b.end && b.begin < a.end; };
+        std::size_t pairs = 0;
+        for (const LooseParts::Life& life : lives) {
+            std::vector<Index> expected, met;
+            for (const LooseParts::Life& other : lives) {
+                if (share(life.rows, other.rows)) expected.push_back(other.part);
+            }
+            loose.meet(life.rows, [&](Index part) { met.push_back(part); });
+            std::sort(met.begin(), met.end());
+            CHECK(met == expected);
+            pairs += met.size() - 1;
+        }
+        CHECK(meetings(lives) == pairs / 2);
     }
 }
 

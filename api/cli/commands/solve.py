@@ -248,13 +248,14 @@ def run(args: argparse.Namespace) -> int:
     warn_if_terminal(args.file)
     data = read_bytes_of(args.file)
     began = time.monotonic()
+    size = len(data)
     columns = columns_in(args, data) if wants_columns_only(args) else None
     if columns is not None:
         del data
-        return _solve_columns(args, columns)
+        return _solve_columns(args, columns, size, began)
     symbolic = None if args.at or args.then else symbolic_in(data, args.file)
     if symbolic is not None:
-        return _solve_symbolic(args, symbolic)
+        return _solve_symbolic(args, symbolic, size, began)
     if args.shapes is not None:
         message = "it is for problems with symbols, and this has none; leave it out"
         raise InputError.single("not_symbolic", "--shapes", message)
@@ -266,7 +267,6 @@ def run(args: argparse.Namespace) -> int:
     if proves:
         provable_in(args, document, data)
         return _solve_and_prove(args, document, data, began)
-    size = len(data)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)
 
@@ -383,12 +383,12 @@ def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
         print("`memstow front` looks for ways to run it that need less memory")
 
 
-def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
+def _solve_columns(args: argparse.Namespace, columns: "Columns", size: int, began: float) -> int:
     """The same for a plain problem of which nothing is asked that needs objects."""
     from memstow.planner.plain.column_documents import PlainPlan
     from memstow.planner.solve import column_plans
 
-    options = options_without_hint(args)
+    options = less_reading(args, options_without_hint(args), size, began)
 
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
         return column_plans.plan_columns(columns, options, hear, cancel)
@@ -405,12 +405,12 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns") -> int:
     return _told(plan.status, interrupted)
 
 
-def _solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
+def _solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", size: int, began: float) -> int:
     """The same for a problem whose sizes are formulas."""
     _check_symbolic(args)
     chosen: tuple[Shapes, int | None] | None = args.shapes
     kind, pieces = chosen or ("order", None)
-    options, server = options_without_hint(args), server_of(args)
+    options, server = less_reading(args, options_without_hint(args), size, began), server_of(args)
 
     def work(cancel: threading.Event) -> "SymbolicPlan":
         if server:

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "formulas.hpp"
 #include "places.hpp"
 #include "replay.hpp"
+#include "sweep.hpp"
 #include "windows.hpp"
 
 namespace {
@@ -163,6 +165,43 @@ memstow::judge::Room room_for(const Ints& sizes, const Ints& begins, const Ints&
     return memstow::judge::room_for(span_of(sizes), span_of(begins), span_of(ends), height, steps);
 }
 
+using memstow::judge::Lives;
+using memstow::judge::Sweep;
+
+Lives lives_in(const Ints& begins, const Ints& ends, const Ints& offsets, const Ints& sizes,
+               const Ints& groups) {
+    const Lives lives{span_of(begins), span_of(ends), span_of(offsets), span_of(sizes), span_of(groups)};
+    if (!memstow::judge::are_sound(lives)) {
+        throw nb::value_error("lives have the same number of entries, at least one moment and one byte each");
+    }
+    return lives;
+}
+
+void make_sweep(Sweep* self, const Ints& begins, const Ints& ends, const Ints& offsets, const Ints& sizes,
+                const Ints& groups) {
+    new (self) Sweep(lives_in(begins, ends, offsets, sizes, groups));
+}
+
+std::vector<Sweep::Pair> next(Sweep& self, std::size_t count) {
+    nb::gil_scoped_release release;
+    return self.next(count);
+}
+
+auto most_of(const memstow::judge::Most& most) { return std::tuple{integer(most.bytes), most.moment}; }
+
+auto most_so_far(const Sweep& self) { return most_of(self.most()); }
+
+auto most_occupied(const Ints& begins, const Ints& ends, const Ints& offsets, const Ints& sizes,
+                   const Ints& groups) {
+    const Lives lives = lives_in(begins, ends, offsets, sizes, groups);
+    memstow::judge::Most most;
+    {
+        const Released released(sizes);
+        most = memstow::judge::most_occupied(lives);
+    }
+    return most_of(most);
+}
+
 using memstow::judge::Program;
 using memstow::judge::Uses;
 
@@ -230,6 +269,17 @@ NB_MODULE(_judge, m) {
         "proven", &proven, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"),
         nb::arg("members"), nb::arg("moment"),
         "The least peak of any layout that follows from buffers that live at one moment; None for no such.");
+    nb::class_<Sweep>(m, "Sweep", "Lives in one pool by begin, and those that share a byte at one moment.")
+        .def("__init__", &make_sweep, nb::arg("begins"), nb::arg("ends"), nb::arg("offsets"),
+             nb::arg("sizes"), nb::arg("groups"))
+        .def("next", &next, nb::arg("count"),
+             "The next pairs that meet and are not of one group, at least so many if there are.")
+        .def("most", &most_so_far,
+             "Of the lives so far, the most bytes live at one moment, with what is shared each time, and "
+             "when.");
+    m.def("most_occupied", &most_occupied, nb::arg("begins"), nb::arg("ends"), nb::arg("offsets"),
+          nb::arg("sizes"), nb::arg("groups"),
+          "The most bytes in use at one moment, each counted once, and the first such moment.");
     nb::class_<Program>(m, "Program", "A graph by number, as the judge runs it.")
         .def(nb::new_(&program), nb::arg("kinds"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("pairs"),
              nb::arg("given"), nb::arg("kept"))

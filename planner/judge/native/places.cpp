@@ -1,43 +1,24 @@
 #include "places.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <memory_resource>
 #include <numeric>
-#include <utility>
 #include <vector>
+
+#include "sorting.hpp"
 
 namespace memstow::judge {
 namespace {
 
 using std::int64_t;
-using std::uint64_t;
 
 constexpr int64_t kLimit = int64_t{1} << 62;
 
 int64_t alignment_of(const Columns& columns, std::size_t buffer) {
     return columns.alignments.size() == 1 ? columns.alignments[0] : columns.alignments[buffer];
 }
-
-// Memory for the nodes of a tree, which are of one size and used again. That of the standard library's pools
-// (libstdc++ 12) crashes after an allocation that failed.
-class NodePool final : public std::pmr::memory_resource {
-    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-        if (free_ == nullptr || bytes != size_) return nodes_.allocate(bytes, alignment);
-        return std::exchange(free_, *static_cast<void**>(free_));
-    }
-    void do_deallocate(void* node, std::size_t bytes, std::size_t) override {
-        if (free_ == nullptr) size_ = bytes;
-        if (bytes == size_) *static_cast<void**>(node) = std::exchange(free_, node);
-    }
-    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
-    std::pmr::monotonic_buffer_resource nodes_;
-    void* free_ = nullptr;
-    std::size_t size_ = 0;
-};
 
 Finding finding(Defect defect, std::size_t first) { return {defect, static_cast<int64_t>(first), -1}; }
 
@@ -50,33 +31,6 @@ struct Block {
 };
 
 using Blocks = std::vector<Block>;
-
-// From the least value to the greatest, equal ones as they were: a byte of the values at a time.
-std::vector<std::size_t> in_order(const std::vector<int64_t>& values) {
-    struct Numbered {
-        uint64_t value;
-        std::size_t number;
-    };
-    const int64_t least = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
-    std::vector<Numbered> numbered(values.size());
-    uint64_t bits = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        numbered[i] = {static_cast<uint64_t>(values[i]) - static_cast<uint64_t>(least), i};
-        bits |= numbered[i].value;
-    }
-    std::vector<Numbered> next(values.size());
-    for (int shift = 0; shift < 64 && bits >> shift != 0; shift += 8) {
-        std::array<std::size_t, 257> place{};
-        for (const Numbered& entry : numbered) ++place[(entry.value >> shift & 255) + 1];
-        for (std::size_t digit = 1; digit < place.size(); ++digit) place[digit] += place[digit - 1];
-        for (const Numbered& entry : numbered) next[place[entry.value >> shift & 255]++] = entry;
-        numbered.swap(next);
-    }
-    std::vector<std::size_t> order(values.size());
-    std::transform(numbered.begin(), numbered.end(), order.begin(),
-                   [](const Numbered& entry) { return entry.number; });
-    return order;
-}
 
 // By begin: those that are live at one time are close to each other in memory.
 Blocks blocks_of(const Columns& columns, std::span<const int64_t> offsets) {
@@ -161,12 +115,7 @@ int64_t in_64_bits(Wide value) {
 // The bytes that a block takes where all offsets are multiples of one number.
 Wide rounded(const Block& block, int64_t step) { return (Wide{block.size} + step - 1) / step * step; }
 
-// The most that is live at one moment, in whole steps, and the first such moment.
-struct Most {
-    Wide bytes = 0;
-    int64_t moment = 0;
-};
-
+// In whole steps.
 Most most_live(const Blocks& blocks, const std::vector<std::size_t>& ending, int64_t step) {
     Wide live = 0;
     Most most;

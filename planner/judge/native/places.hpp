@@ -165,6 +165,12 @@ struct Worth {
 };
 Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, const Places& places);
 
+// The most bytes in use at one moment, and the first such moment.
+struct Most {
+    Wide bytes = 0;
+    std::int64_t moment = 0;
+};
+
 // The least peak alone, but at most 2^63 - 1; 0 of columns that are not valid.
 std::int64_t least_peak(const Columns& columns);
 

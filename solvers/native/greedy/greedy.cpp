@@ -238,7 +238,7 @@ class Portfolio {
     }
 
     Placer<Board>& placer() {
-        if (!placer_) placer_.emplace(instance_, scorer_.hint(), &budget_);
+        if (!placer_) placer_.emplace(instance_, scorer_.hint());
         return *placer_;
     }
 

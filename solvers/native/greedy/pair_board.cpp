@@ -6,7 +6,7 @@
 
 namespace memstow::greedy {
 
-PairBoard::PairBoard(const Instance& instance, const Budget*)
+PairBoard::PairBoard(const Instance& instance)
     : instance_(instance),
       words_((instance.parts.size() + 63) / 64),
       hard_(words_ * instance.parts.size()),

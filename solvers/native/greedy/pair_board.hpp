@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/budget.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::greedy {
@@ -15,8 +14,7 @@ inline constexpr std::size_t kMostPairParts = 2048;
 
 class PairBoard {
   public:
-    // Small enough to be made whatever is left of a budget.
-    explicit PairBoard(const Instance& instance, const Budget* = nullptr);
+    explicit PairBoard(const Instance& instance);
 
     // A walk upwards past what a part may not overlap. `apart` takes pairs with a reuse cost as conflicts.
     struct Aim {

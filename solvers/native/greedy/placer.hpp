@@ -54,9 +54,8 @@ template <class Board>
 class Placer {
   public:
     // The hint is a layout or empty; only a tactics that keeps looks at it.
-    // The budget, if any, is one for making the board.
-    explicit Placer(const Instance& instance, const Layout& hint = {}, const Budget* budget = nullptr)
-        : instance_(instance), board_(instance, budget), hint_(hint) {
+    explicit Placer(const Instance& instance, const Layout& hint = {})
+        : instance_(instance), board_(instance), hint_(hint) {
         const Index n = instance.item_count();
         extents_.reserve(n);
         for (Index item = 0; item < instance.item_count(); ++item) {

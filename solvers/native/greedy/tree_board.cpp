@@ -9,57 +9,85 @@ namespace memstow::greedy {
 
 namespace {
 
-// Pairs looked up one by one cost 16 bytes each and a visit on every pass.
-constexpr std::size_t kMostPairs = 40'000'000;
-// Between looks at the clock.
-constexpr std::size_t kPairsAtOnce = 100'000;
+// So many meetings of loose parts with others cost some seconds on every pass.
+constexpr std::size_t kMostMeetings = 40'000'000;
 
 }  // namespace
 
-TreeBoard::TreeBoard(const Instance& instance, const Budget* budget)
+TreeBoard::TreeBoard(const Instance& instance)
     : instance_(instance),
       leaves_(std::bit_ceil(std::max<std::uint32_t>(1, instance.time_rows))),
       loose_(instance.parts.size(), false),
       trees_(instance.pools.size()),
       pool_of_(instance.parts.size(), -1),
       offset_of_(instance.parts.size(), kUnplaced) {
-    list_pairs(budget);
+    list_exempt();
+    if (!instance.exempt.empty()) set_loose_apart();
+    list_neighbours();
 }
 
-void TreeBoard::list_pairs(const Budget* budget) {
+// By part. Of a pair that is free to overlap and in place the first counts.
+void TreeBoard::list_exempt() {
+    std::vector<std::pair<Index, Exempt>> links;
+    links.reserve(2 * instance_.exempt.size());
     for (const ExemptPair& pair : instance_.exempt) {
-        loose_[pair.first] = loose_[pair.second] = true;
+        links.push_back({pair.first, {pair.second, pair.in_place}});
+        links.push_back({pair.second, {pair.first, pair.in_place}});
     }
-    std::vector<Pair> pairs;
-    if (!instance_.exempt.empty() && !collect_loose(pairs, budget)) give_exempt_up(pairs);
-    collect_explicit(pairs);
-    for (const ReuseCost& cost : instance_.reuse) pairs.push_back({cost.first, cost.second, Kind::reuse});
+    std::sort(links.begin(), links.end());
+    auto next = links.begin();
+    for (Index part = 0; part < count_of(instance_.parts); ++part) {
+        for (; next != links.end() && next->first == part; ++next) exempt_.values.push_back(next->second);
+        exempt_.close();
+    }
+}
 
-    // An exempt pair is free to overlap or, in place, to share: the first of a pair's kinds that applies.
-    std::vector<std::pair<Index, Index>> free_pairs;
-    std::vector<std::pair<Index, Index>> in_place;
-    for (const ExemptPair& pair : instance_.exempt) {
-        (pair.in_place ? in_place : free_pairs).push_back(std::minmax(pair.first, pair.second));
+// Parts with exempt pairs stay out of the tree, unless they meet too many.
+void TreeBoard::set_loose_apart() {
+    std::vector<LooseParts::Life> loose, tight;
+    for (Index part = 0; part < count_of(instance_.parts); ++part) {
+        std::vector<LooseParts::Life>& lives = exempt_[part].empty() ? tight : loose;
+        for (const RowRange& rows : time_rows(part)) lives.push_back({rows, part});
     }
-    std::sort(free_pairs.begin(), free_pairs.end());
-    std::sort(in_place.begin(), in_place.end());
-    const auto has = [](const auto& list, const Pair& pair) {
-        return std::binary_search(list.begin(), list.end(),
-                                  std::pair<Index, Index>(std::minmax(pair.first, pair.second)));
-    };
+    const std::size_t apart = meetings(tight);
+    tight.insert(tight.end(), loose.begin(), loose.end());
+    knows_exempt_ = meetings(tight) - apart <= kMostMeetings;
+    if (!knows_exempt_) return;
+    for (Index part = 0; part < count_of(instance_.parts); ++part) loose_[part] = !exempt_[part].empty();
+    loose_parts_ = LooseParts(std::move(loose));
+}
+
+const TreeBoard::Exempt* TreeBoard::exempt(Index part, Index other) const {
+    const std::span<const Exempt> all = exempt_[part];
+    const auto here =
+        std::partition_point(all.begin(), all.end(), [&](const Exempt& one) { return one.part < other; });
+    return here != all.end() && here->part == other ? &*here : nullptr;
+}
+
+template <class See>
+void TreeBoard::each_loose(Index part, Index pool, See see) const {
+    for (const RowRange& rows : time_rows(part)) {
+        loose_parts_.meet(rows, [&](Index other) {
+            if (pool_of_[other] != pool || instance_.parts[other].item == instance_.parts[part].item) return;
+            const Exempt* const pair = exempt(part, other);
+            if (pair == nullptr || pair->in_place) see(other, pair != nullptr);
+        });
+    }
+}
+
+// Both ways, by part; each neighbour once of each kind.
+void TreeBoard::list_neighbours() {
+    std::vector<Pair> pairs = explicit_pairs();
     std::erase_if(pairs, [&](Pair& pair) {
         if (instance_.parts[pair.first].item == instance_.parts[pair.second].item) return true;
-        if (pair.kind == Kind::reuse) return false;
-        if (has(free_pairs, pair)) return true;
-        if (has(in_place, pair)) pair.kind = Kind::in_place;
-        return false;
+        const Exempt* const both = exempt(pair.first, pair.second);
+        if (both != nullptr && both->in_place) pair.kind = Kind::in_place;
+        return both != nullptr && !both->in_place;
     });
-
-    list_neighbours(pairs);
-}
-
-// Both ways, by part; each neighbour once, as the first of its kinds.
-void TreeBoard::list_neighbours(const std::vector<Pair>& pairs) {
+    for (const ReuseCost& cost : instance_.reuse) {
+        if (instance_.parts[cost.first].item == instance_.parts[cost.second].item) continue;
+        pairs.push_back({cost.first, cost.second, Kind::reuse});
+    }
     std::vector<Index> next(instance_.parts.size() + 1, 0);
     for (const Pair& pair : pairs) {
         ++next[pair.first + 1];
@@ -80,47 +108,7 @@ void TreeBoard::list_neighbours(const std::vector<Pair>& pairs) {
     }
 }
 
-// Pairs that may overlap are kept apart then.
-void TreeBoard::give_exempt_up(std::vector<Pair>& pairs) {
-    pairs = {};
-    loose_.assign(loose_.size(), false);
-    knows_exempt_ = false;
-}
-
-// Sweeps the rows: a loose part meets all that are live with it, the others meet the loose ones. False where
-// that takes too much.
-bool TreeBoard::collect_loose(std::vector<Pair>& pairs, const Budget* budget) const {
-    struct Life {
-        RowRange rows;
-        Index part;
-    };
-    std::vector<Life> lives;
-    for (Index part = 0; part < count_of(instance_.parts); ++part) {
-        for (const RowRange& rows : time_rows(part)) lives.push_back({rows, part});
-    }
-    std::sort(lives.begin(), lives.end(),
-              [](const Life& a, const Life& b) { return a.rows.begin < b.rows.begin; });
-    std::size_t next_look = 0;
-    std::vector<Life> live_loose;
-    std::vector<Life> live_tight;
-    for (const Life& life : lives) {
-        const auto meet = [&](std::vector<Life>& others) {
-            std::erase_if(others, [&](const Life& other) { return other.rows.end <= life.rows.begin; });
-            for (const Life& other : others) pairs.push_back({life.part, other.part, Kind::hard});
-        };
-        const bool loose = loose_[life.part];
-        meet(live_loose);
-        if (loose) meet(live_tight);
-        (loose ? live_loose : live_tight).push_back(life);
-        if (pairs.size() > kMostPairs) return false;
-        if (pairs.size() < next_look || budget == nullptr) continue;
-        if (budget->out_of_time()) return false;
-        next_look = pairs.size() + kPairsAtOnce;
-    }
-    return true;
-}
-
-void TreeBoard::collect_explicit(std::vector<Pair>& pairs) const {
+std::vector<TreeBoard::Pair> TreeBoard::explicit_pairs() const {
     std::vector<std::pair<Index, Index>> members;  // row, part
     for (Index part = 0; part < count_of(instance_.parts); ++part) {
         const std::span<const RowRange> all = instance_.rows[part];
@@ -129,11 +117,13 @@ void TreeBoard::collect_explicit(std::vector<Pair>& pairs) const {
         }
     }
     std::sort(members.begin(), members.end());
+    std::vector<Pair> pairs;
     for (std::size_t i = 0; i < members.size(); ++i) {
         for (std::size_t j = i + 1; j < members.size() && members[j].first == members[i].first; ++j) {
             pairs.push_back({members[i].second, members[j].second, Kind::hard});
         }
     }
+    return pairs;
 }
 
 std::span<const RowRange> TreeBoard::time_rows(Index part) const {
@@ -188,6 +178,7 @@ void TreeBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
         if (pool_of_[other.part] != pool || (other.kind == Kind::reuse && !apart)) continue;
         aim.listed.push_back(extent(other.part));
     }
+    each_loose(part, pool, [&](Index other, bool) { aim.listed.push_back(extent(other)); });
     if (aim.listed.empty()) return;
     std::sort(aim.listed.begin(), aim.listed.end(),
               [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -252,6 +243,11 @@ bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
         if (range.begin >= end || range.end <= offset) continue;
         if (other.kind != Kind::in_place || range.begin != offset) return false;
     }
+    if (!free) return false;
+    each_loose(part, pool, [&](Index other, bool in_place) {
+        const Range range = extent(other);
+        if (range.begin < end && range.end > offset && !(in_place && range.begin == offset)) free = false;
+    });
     return free;
 }
 

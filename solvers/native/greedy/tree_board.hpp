@@ -4,23 +4,22 @@
 // the nodes above: some dozens of sets that are short since packed ranges merge, however many parts
 // overlap in time.
 //
-// Merged ranges cannot be separated again, so parts with exempt pairs stay out of the tree. They, and
-// the explicit conflicts, are looked up pair by pair.
+// Merged ranges cannot be separated again, so parts with exempt pairs stay out of the tree. They are looked
+// up one by one by their rows, and explicit conflicts pair by pair.
 #pragma once
 
 #include <compare>
 #include <vector>
 
-#include "core/budget.hpp"
 #include "core/instance.hpp"
+#include "greedy/loose_parts.hpp"
 #include "greedy/range_set.hpp"
 
 namespace memstow::greedy {
 
 class TreeBoard {
   public:
-    // When the time of the budget is over, pairs are not looked up.
-    explicit TreeBoard(const Instance& instance, const Budget* budget = nullptr);
+    explicit TreeBoard(const Instance& instance);
 
     // The same walk as PairBoard's.
     struct Aim {
@@ -29,7 +28,7 @@ class TreeBoard {
             const Range* end;
         };
         std::vector<Cursor> cursors;
-        std::vector<Range> listed;  // of the pairs looked up
+        std::vector<Range> listed;  // of those looked up
         Bytes size = 0;
         Bytes reach = 0;
     };
@@ -42,8 +41,7 @@ class TreeBoard {
     void put(Index part, Index pool, Bytes offset);
     void clear();
 
-    // False when there were too many pairs to look up, or no time for it: exempt pairs are then kept apart,
-    // which is sound.
+    // False when there are too many to look up: exempt pairs are then kept apart, which is sound.
     bool knows_exempt() const { return knows_exempt_; }
 
   private:
@@ -62,11 +60,21 @@ class TreeBoard {
         Index second;
         Kind kind;
     };
-    void list_pairs(const Budget* budget);
-    bool collect_loose(std::vector<Pair>& pairs, const Budget* budget) const;
-    void give_exempt_up(std::vector<Pair>& pairs);
-    void list_neighbours(const std::vector<Pair>& pairs);
-    void collect_explicit(std::vector<Pair>& pairs) const;
+    // What a part may share bytes with: everywhere, or in place.
+    struct Exempt {
+        Index part;
+        bool in_place;
+        auto operator<=>(const Exempt&) const = default;
+    };
+    void list_exempt();
+    void set_loose_apart();
+    void list_neighbours();
+    std::vector<Pair> explicit_pairs() const;
+    const Exempt* exempt(Index part, Index other) const;
+    // Calls `see` with each loose part in this pool that may not share all bytes with the part, and whether
+    // it may in place.
+    template <class See>
+    void each_loose(Index part, Index pool, See see) const;
     template <class Whole, class Above>
     void walk(RowRange rows, Whole whole, Above above) const;
     // The ranges of a part that are rows of lifetimes; they come first.
@@ -76,9 +84,11 @@ class TreeBoard {
 
     const Instance& instance_;
     bool knows_exempt_ = true;
-    Index leaves_ = 1;                      // a power of two
-    std::vector<bool> loose_;               // by part: not in the tree
-    Lists<Neighbour> neighbours_;           // by part
+    Index leaves_ = 1;         // a power of two
+    std::vector<bool> loose_;  // by part: not in the tree
+    LooseParts loose_parts_;
+    Lists<Exempt> exempt_;                  // by part
+    Lists<Neighbour> neighbours_;           // by part: explicit conflicts and reuse costs
     std::vector<std::vector<Node>> trees_;  // by pool, made when first used; heap order, the root is 1
     std::vector<Index> pool_of_;            // by part; -1 when not placed
     std::vector<Bytes> offset_of_;          // by part

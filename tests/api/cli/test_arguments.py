@@ -1,14 +1,19 @@
 """Amounts and ranges as people type them."""
 
 import argparse
+import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memstow.api.cli.commands import solve
 from memstow.api.cli.parser import amount, duration, real, whole
 from memstow.api.cli.search_arguments import less_reading
 from memstow.planner.model.options import Options
 from memstow.planner.reading.json_text import FEW_BYTES
+from tests.api.cli.conftest import Cli
 
 
 @pytest.mark.parametrize(
@@ -115,3 +120,30 @@ def test_the_time_that_reading_takes_is_time_of_the_call(monkeypatch: pytest.Mon
     assert less_reading(there, options, FEW_BYTES, 100.0) == options
     exact = Options(time_limit=10, deterministic=True)
     assert less_reading(here, exact, FEW_BYTES, 100.0) == exact
+
+
+@pytest.mark.parametrize("kind", ["columns", "objects", "symbols"])
+def test_every_kind_of_problem_has_what_reading_leaves(
+    kind: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMSTOW_SERVER", raising=False)
+    problem: dict[str, Any] = {
+        "version": 1,
+        "buffers": [{"id": "a", "size": 1, "lifetime": [0, 1]}],
+    }
+    if kind == "objects":
+        problem["pools"] = [{"id": "one"}, {"id": "two"}]
+    if kind == "symbols":
+        problem["symbols"] = [{"id": "n", "min": 1, "max": 2}]
+        problem["buffers"][0]["size"] = "n"
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(problem) + " " * FEW_BYTES)
+    left = list[Options]()
+
+    def noted(args: argparse.Namespace, options: Options, size: int, began: float) -> Options:
+        left.append(less_reading(args, options, size, began - 1000.0))
+        return left[-1]
+
+    monkeypatch.setattr(solve, "less_reading", noted)
+    assert cli("solve", path, "--time-limit", "20", "--quiet").code == 0
+    assert [options.time_limit for options in left] == [0.0]

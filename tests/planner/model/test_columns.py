@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstow.planner.formats.native import write_document, write_plan
+from memstow.planner.formats.native import write_document, write_plan, write_symbolic_plan
 from memstow.planner.graph.live_bytes import storages
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.model import Status
@@ -15,6 +15,7 @@ from memstow.planner.model._instances import pair_numbers
 from memstow.planner.model.graph import Graph, Operator, Tensor, columns_of
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
+from memstow.planner.model.symbolic import SymbolicPlan
 
 
 def other(name: str) -> str:
@@ -92,3 +93,5 @@ def test_many_placements_are_written_as_few_are(buffer: str, pool: str, offset: 
     written = write_plan(Problem(buffers=()), plan)
     assert written == write_document(plan)
     assert json.loads(written)["placements"][0] == {"buffer": buffer, "pool": pool, "offset": offset}
+    fixed = SymbolicPlan(status=Status.FEASIBLE, shapes="fixed", version="1", placements=placements)
+    assert write_symbolic_plan(fixed) == write_document(fixed)

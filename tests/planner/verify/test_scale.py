@@ -10,8 +10,7 @@ import pytest
 from memstow.planner.model import Status
 from memstow.planner.model.plan import Live, LiveBytes, Placement, Plan, PoolUse, TermValue
 from memstow.planner.model.problem import Buffer, Problem, Relative
-from memstow.planner.verify import Code, overlaps, verify
-from memstow.planner.verify.overlaps import DisjointRanges, IntervalTree
+from memstow.planner.verify import Code, verify
 from memstow.planner.verify.verdict import LISTED
 
 Rectangle = tuple[int, int, int, int]
@@ -64,31 +63,6 @@ def shuffled_tiling(lanes: int, pieces: int) -> list[Rectangle]:
 def test_an_exact_tiling_is_optimal(lanes: int, pieces: int) -> None:
     problem, plan = planned(shuffled_tiling(lanes, pieces))
     assert verify(problem, plan) == []
-
-
-def test_what_is_apart_is_swept_in_native_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    rectangles = shuffled_tiling(20, 50)
-    problem, plan = planned(rectangles)
-    rigid = Relative(buffer="b1", base="b0", offset=plan.placements[1].offset - plan.placements[0].offset)
-    swept = 0
-
-    class Counted(overlaps._Sweep):
-        def run(self) -> overlaps.Pressure | None:
-            nonlocal swept
-            swept += 1
-            return super().run()
-
-    monkeypatch.setattr(overlaps, "_Sweep", Counted)
-    assert verify(problem, plan) == []
-    assert swept == 0
-    # Members of a group may share bytes, which is for the sweep in Python to say; so are numbers too large.
-    assert verify(replace(problem, relative=(rigid,)), replace(plan, objective=(), pools=())) != []
-    assert swept == 1
-    begin, _, _, _ = rectangles[0]
-    first = replace(problem.buffers[0], lifetime=(begin, 1 << 70))
-    late = replace(problem, buffers=(first, *problem.buffers[1:]))
-    assert any(it.code is Code.OVERLAP for it in verify(late, plan))
-    assert swept == 2
 
 
 def test_one_byte_too_low_in_an_exact_tiling_is_noticed() -> None:
@@ -144,63 +118,6 @@ def test_a_large_rigid_group_that_overlaps_itself_takes_no_longer() -> None:
             ),
         )
         assert {found.code for found in verify(problem, plan)} == expected
-
-
-def test_the_ordered_ranges_find_what_a_plain_list_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlaps, "_CHUNK", 4)  # So that chunks are split and emptied all the time.
-    rng = Random(3)
-    starts = [rng.randrange(60) for _ in range(100)]
-    ends = [start + rng.randint(1, 4) for start in starts]
-    occupied = DisjointRanges(starts, ends)
-    inside: set[int] = set()
-    owner: dict[int, int] = {}
-    most = 0
-    for _ in range(10_000):
-        tag = rng.randrange(len(starts))
-        cells = range(starts[tag], ends[tag])
-        if tag in inside:
-            assert occupied.leave(tag)
-            inside.remove(tag)
-            for cell in cells:
-                del owner[cell]
-            continue
-        met = sorted({owner[cell] for cell in cells if cell in owner}, key=starts.__getitem__)
-        assert list(occupied.overlapped(starts[tag], ends[tag])) == met
-        assert not occupied.leave(tag)
-        assert occupied.enter(tag) is not bool(met)
-        if not met:
-            inside.add(tag)
-            owner.update(dict.fromkeys(cells, tag))
-        most = max(most, len(occupied))
-        assert len(occupied) == len(inside)
-    assert most > 16  # several chunks
-
-
-def test_the_overlay_finds_what_every_pair_shows_except_in_the_group_to_skip() -> None:
-    rng = Random(4)
-    count = 60
-    starts = [rng.randrange(40) for _ in range(count)]
-    ends = [start + rng.randint(1, 15) for start in starts]
-    groups = [rng.choice((-1, -1, 0, 1, 2)) for _ in range(count)]
-    tree = IntervalTree(starts, ends, groups)
-    inside: set[int] = set()
-    for _ in range(3000):
-        tag = rng.randrange(count)
-        if tag in inside:
-            tree.leave(tag)
-            inside.remove(tag)
-        else:
-            skip = groups[tag] != -1
-            found = sorted(tree.overlapped(starts[tag], ends[tag], groups[tag], skip))
-            assert found == sorted(
-                other
-                for other in inside
-                if max(starts[other], starts[tag]) < min(ends[other], ends[tag])
-                and not (skip and groups[other] == groups[tag])
-            )
-            tree.enter(tag)
-            inside.add(tag)
-        assert bool(tree) is bool(inside)
 
 
 def test_deep_exclusive_overlaps_do_not_slow_the_rest_down() -> None:
