@@ -128,6 +128,23 @@ TEST(the_lowest_rule_finds_the_lowest_place) {
     }
 }
 
+// Two fullest rows, 1 and 4, with 30 bytes each; item 0 lives at both, so do 5 and 6 with a gap between.
+TEST(what_all_fullest_rows_share_is_placed_first_and_longest_first) {
+    const std::vector<sample::Buffer> buffers{
+        {.size = 5, .lives = {{1, 5}}, .choices = {sample::anywhere()}},
+        {.size = 15, .lives = {{1, 3}}, .choices = {sample::anywhere()}},
+        {.size = 15, .lives = {{4, 6}}, .choices = {sample::anywhere()}},
+        {.size = 1, .lives = {{2, 4}}, .choices = {sample::anywhere()}},
+        {.size = 1, .lives = {{0, 1}}, .choices = {sample::anywhere()}},
+        {.size = 4, .lives = {{0, 2}, {4, 6}}, .choices = {sample::anywhere()}},
+        {.size = 6, .lives = {{0, 2}, {3, 7}}, .choices = {sample::anywhere()}},
+    };
+    const Instance instance = sample::build(buffers);
+    const Traits traits(instance);
+    CHECK(traits.common == std::vector<bool>({true, false, false, false, false, true, true}));
+    CHECK(arrange(traits, Order::common_life) == std::vector<Index>({6, 0, 5, 4, 1, 3, 2}));
+}
+
 TEST(the_portfolio_breaks_no_constraint_and_its_score_is_right) {
     Random random(3);
     const std::vector<std::vector<Term>> objectives{
