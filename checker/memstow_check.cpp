@@ -200,6 +200,9 @@ class Problem {
             auto& ranges = barred_[one.in_proof];
             one.barred = &ranges;  // which stays where it is
             if (!ranges.empty()) continue;
+            // Each set of pools has its own: up to 64 MiB.
+            if (barred_.size() > 1 && barred_.size() * reserved.size() > std::size_t{1} << 22)
+                not_checked("buffers have too many lists of pools for so many reserved ranges");
             ranges = reserved;
             for (Index k = 0; k < pools.size() && one.in_proof.size() < pools.size(); ++k) {
                 const Pool& pool = pools[k];

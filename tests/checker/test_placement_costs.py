@@ -187,6 +187,23 @@ def test_many_limits_with_many_parts_can_be_stopped(tmp_path: Path) -> None:
     assert len(asked) > blocks + 1  # at each block, at the end of the file, and in between
 
 
+def test_reserved_ranges_are_not_kept_for_any_number_of_lists_of_pools(tmp_path: Path) -> None:
+    # Each list of pools is another one, and each keeps what is reserved in the others: 16 GB with a few more.
+    pools = [
+        {"id": str(k), "reserved": [{"offset": 2 * i, "size": 1} for i in range(1_000)]} for k in range(13)
+    ]
+    lists = [[str(k) for k in range(13) if number >> k & 1] for number in range(1, 1_000)]
+    buffers = [{"id": str(i), "size": 1, "pools": some} for i, some in enumerate(lists)]
+    document, answer, proof = by_hand(
+        {"version": 1, "pools": pools, "buffers": buffers}, {"status": "infeasible"}, 4, 5_000, 0, 1
+    )
+    path = tmp_path / "plan.proof"
+    path.write_bytes(proof)
+    result = _checker.check(document, answer, str(path), lambda: False)
+    assert result is not None
+    assert "too many lists of pools" in result[1]
+
+
 @pytest.mark.parametrize(
     ("numbers", "why"),
     [
