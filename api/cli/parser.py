@@ -117,6 +117,10 @@ class Help(argparse.HelpFormatter):
         return "\n\n".join(filled)
 
 
+# It would look for translations of its words, of which there are none, and ours are English. Titles without a
+# description have None.
+vars(argparse)["_"] = lambda words: words
+
 Commands = argparse._SubParsersAction  # argparse offers no public name for the type
 
 
