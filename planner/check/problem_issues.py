@@ -556,13 +556,13 @@ def _group_issues(problem: Problem, pools: dict[str, Pool], index_of: dict[str, 
         path = f"$.buffers[{group.members[0]}]"
         extent = max(d + buffer.size for buffer, d in members)
         if extent > LIMIT:
-            yield Issue("group_too_large", path, f"{_some(members)} reach over {extent:,} bytes, above 2^62")
+            yield Issue("group_too_large", path, f"{_names(members)} reach over {extent:,} bytes, above 2^62")
         yield from _group_pool_issues(path, members, pools, alignments)
         yield from _group_pin_issues(path, members)
     yield from _inner_conflicts(problem, index_of, group_of)
 
 
-def _some(members: list[_Member]) -> str:
+def _names(members: list[_Member]) -> str:
     return ", ".join(repr(buffer.id) for buffer, _ in members[:8])
 
 
@@ -577,7 +577,7 @@ def _group_pool_issues(
         yield Issue(
             "group_pools",
             path,
-            f"{_some(members)} are tied together by `relative`, but no pool is allowed for all of them",
+            f"{_names(members)} are tied together by `relative`, but no pool is allowed for all of them",
         )
         return
     if common is not pools:
@@ -588,7 +588,7 @@ def _group_pool_issues(
         yield Issue(
             "group_alignment",
             path,
-            f"at the distances given by `relative`, {_some(members)} cannot all be aligned; "
+            f"at the distances given by `relative`, {_names(members)} cannot all be aligned; "
             "make the distances multiples of the alignments",
         )
 
@@ -599,13 +599,13 @@ def _group_pin_issues(path: str, members: list[_Member]) -> Iterator[Issue]:
         yield Issue(
             "group_pins_differ",
             path,
-            f"the pinned offsets of {_some(members)} are not at the distances given by `relative`",
+            f"the pinned offsets of {_names(members)} are not at the distances given by `relative`",
         )
     elif starts and min(starts) < 0:
         yield Issue(
             "group_pin_below_zero",
             path,
-            f"with its pins, the group of {_some(members)} would begin at offset {min(starts):,}, below 0",
+            f"with its pins, the group of {_names(members)} would begin at offset {min(starts):,}, below 0",
         )
 
 

@@ -188,7 +188,7 @@ class ProblemSource:
         )
 
     def _seconds_after(self, reducing: float, so_far: float) -> float:
-        """How long building and judging a plan will take, where reducing the problem took so many seconds."""
+        """The seconds that building and judging a plan will take, by those that reducing the problem took."""
         problem, seconds = self._problem, seconds_to_judge(self._problem)
         slowness = reducing / (_REDUCING_TO_AFTER * seconds) if seconds else 1.0
         seconds *= min(max(slowness, 1.0), _MOST_SLOWNESS)

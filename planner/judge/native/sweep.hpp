@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory_resource>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>

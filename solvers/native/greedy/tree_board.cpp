@@ -17,7 +17,6 @@ constexpr std::size_t kMostMeetings = 40'000'000;
 TreeBoard::TreeBoard(const Instance& instance)
     : instance_(instance),
       leaves_(std::bit_ceil(std::max<std::uint32_t>(1, instance.time_rows))),
-      loose_(instance.parts.size(), false),
       trees_(instance.pools.size()),
       pool_of_(instance.parts.size(), -1),
       offset_of_(instance.parts.size(), kUnplaced) {
@@ -52,9 +51,7 @@ void TreeBoard::set_loose_apart() {
     const std::size_t apart = meetings(tight);
     tight.insert(tight.end(), loose.begin(), loose.end());
     knows_exempt_ = meetings(tight) - apart <= kMostMeetings;
-    if (!knows_exempt_) return;
-    for (Index part = 0; part < count_of(instance_.parts); ++part) loose_[part] = !exempt_[part].empty();
-    loose_parts_ = LooseParts(std::move(loose));
+    if (knows_exempt_) loose_parts_ = LooseParts(std::move(loose));
 }
 
 const TreeBoard::Exempt* TreeBoard::exempt(Index part, Index other) const {
@@ -254,7 +251,7 @@ bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
 void TreeBoard::put(Index part, Index pool, Bytes offset) {
     pool_of_[part] = pool;
     offset_of_[part] = offset;
-    if (loose_[part]) return;
+    if (knows_exempt_ && !exempt_[part].empty()) return;
     std::vector<Node>& tree = trees_[pool];
     if (tree.empty()) tree.resize(2 * leaves_);
     const Range taken = extent(part);

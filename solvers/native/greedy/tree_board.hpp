@@ -84,9 +84,8 @@ class TreeBoard {
 
     const Instance& instance_;
     bool knows_exempt_ = true;
-    Index leaves_ = 1;         // a power of two
-    std::vector<bool> loose_;  // by part: not in the tree
-    LooseParts loose_parts_;
+    Index leaves_ = 1;                      // a power of two
+    LooseParts loose_parts_;                // not in the tree: those with exempt pairs, where these are known
     Lists<Exempt> exempt_;                  // by part
     Lists<Neighbour> neighbours_;           // by part: explicit conflicts and reuse costs
     std::vector<std::vector<Node>> trees_;  // by pool, made when first used; heap order, the root is 1
