@@ -200,7 +200,7 @@ def _shared(*names: str) -> Callable[[Path, Effort], Sequence[str]]:
 def _planted(_folder: Path, effort: Effort) -> list[str]:
     """Perfect tilings, and problems with 1 % slack; of the largest, ten seeds say little about how many."""
     kinds = [(f"n={n}", 1) for n in (100, 200, 500, 1_000, 2_000)] + [("n=5000", 3)]
-    kinds += [(f"n={n},slack=0.01", 1) for n in (200, 300)] + [("n=600,slack=0.01", 3)]
+    kinds += [(f"n={n},slack=0.01", 1) for n in (200, 300)] + [(f"n={n},slack=0.01", 3) for n in (600, 1_000)]
     return [f"generate:planted,{kind},seed=0..{times * effort.seeds - 1}" for kind, times in kinds]
 
 

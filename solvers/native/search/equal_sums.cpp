@@ -163,9 +163,8 @@ const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::in
     for (const SetSum& one : wanted) {
         ended = steps > most || sets.pairs.size() > kMostEqual || is_over();
         if (ended) break;
-        for (const SetSum& other : matches(one.value, steps)) {
-            sets.pairs.push_back({one.places, other.places, one.value, other.value});
-        }
+        for (const SetSum& other : matches(one.value, steps))
+            sets.pairs.push_back({one.places, other.places});
     }
     bytes_ += sets.pairs.size() * sizeof(EqualSums);
     sets.complete = !ended && all_of_first && sums_.complete();

@@ -44,7 +44,6 @@ class SetSums {
 
 struct EqualSums {
     PlaceSet first, second;
-    Bytes first_sum, second_sum;
 };
 
 // Pairs of sets of some first and of these second numbers whose sums differ by no more than a share of them.

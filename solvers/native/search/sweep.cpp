@@ -8,19 +8,19 @@ namespace memstow::search {
 namespace {
 
 // By how many bits it has to be more likely that what ends at one time was apart than that it was together.
-constexpr std::int64_t kTrust = 8 * kLog2Unit, kTrustWithWaste = 2 * kLog2Unit;
+constexpr std::int64_t kTrust = 8 * kLog2Unit, kTrustWithLoss = 6 * kLog2Unit;
 
 // The parts of the memory for milestones, and for what is remembered of equal sums.
 constexpr std::size_t kMilestonesPart = 4, kSetsPart = 4;
 
 }  // namespace
 
-Sweep::Sweep(const TileRows& rows, std::int64_t waste, Index phase, std::size_t memory)
+Sweep::Sweep(const TileRows& rows, std::int64_t loss, Index phase, std::size_t memory)
     : rows_(rows),
       tiles_(rows.tiles()),
       phase_(phase),
-      waste_(waste),
-      trust_(waste == 0 ? kTrust : kTrustWithWaste),
+      loss_(loss),
+      trust_(loss == 0 ? kTrust : kTrustWithLoss),
       memory_(memory),
       trees_(count_of(tiles_)),
       chosen_(tiles_.size(), 0),
@@ -34,11 +34,13 @@ Answer Sweep::run(const std::vector<Breadth>& breadths, Index changed, const Dec
     counted_ = steps();
     over_ = false;
     for (Index row = resume(changed); row < rows_.count(); ++row) {
+        begun_.clear();
+        for (const Index& tile : rows_.begins(row)) begun_.push_back(room_of({&tile, 1}));
         std::vector<Bytes> begun;
-        if (rows_.begins(row).size() <= kMostPlaces) {
-            for (const Index tile : rows_.begins(row)) begun.push_back(tiles_[tile].size);
+        if (begun_.size() <= kMostPlaces) {
+            for (const Room& room : begun_) begun.push_back(room.bytes);
         }
-        EqualSets sets(std::move(begun), waste_, memory_ / kSetsPart);
+        EqualSets sets(std::move(begun), loss_, memory_ / kSetsPart);
         filled_.clear();
         pieces_.clear();
         for (std::size_t way = 0; way < ways_.size(); ++way) {

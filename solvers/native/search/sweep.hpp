@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "core/bounds.hpp"
 #include "search/decision.hpp"
 #include "search/equal_sums.hpp"
 #include "search/order_trees.hpp"
@@ -44,9 +46,9 @@ class Sweep {
     // There are milestones before all rows that leave `phase` when divided by this.
     static constexpr Index kBetweenMilestones = 8;
 
-    // `waste`: the part of a sum of sizes, in parts of 2^kShareBits, by which what begins may differ from
+    // `loss`: the part of a sum of sizes, in parts of 2^kShareBits, by which what begins may differ from
     // what it takes the place of. Something begins and something ends in each row but the first.
-    Sweep(const TileRows& rows, std::int64_t waste, Index phase, std::size_t memory);
+    Sweep(const TileRows& rows, std::int64_t loss, Index phase, std::size_t memory);
 
     // Whether the last row was reached. Never `refuted`, since not all ways are tried. The breadth of rows
     // before `changed` is what it was in the run before, so that these are not swept again.
@@ -82,6 +84,16 @@ class Sweep {
         std::int64_t cost;
         std::vector<Group> groups;
     };
+    // What tiles are taken to need, and the sum of the squares of what each may have lost.
+    struct Room {
+        Bytes bytes = 0;
+        WideBytes squares = 0;  // an integer, so that the sum is the same on every machine
+
+        void operator+=(const Room& other) {
+            bytes += other.bytes;
+            squares += other.squares;
+        }
+    };
     struct Choice {
         Group group;
         std::int64_t cost;
@@ -94,20 +106,22 @@ class Sweep {
     void fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tried);
     void take_likeliest(Index row, std::size_t kept);
     Pieces pieces_of(Index row, OrderTrees::Node tree);
-    void add_whole(Index row, const Part& part, const Pieces& pieces);
+    void add_whole(const Part& part, const Pieces& pieces);
     void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& sets);
     std::optional<std::int64_t> lost_freedom(const Part& part, const Pieces& pieces, Set set);
     static Part with(const Part& part, const Choice& choice, std::int64_t regret);
     OrderTrees::Node together(OrderTrees::Node tree, const Pieces& pieces, Set set);
     std::vector<Choice> clearest(const Part& part, const Pieces& pieces, bool complete);
-    std::int64_t misfit(Bytes ended, Bytes begun) const;
-    std::int64_t worth(Bytes sum) const;
+    Room room_of(std::span<const Index> tiles) const;
+    static Room room_of(const std::vector<Room>& rooms, Set set);
+    std::int64_t misfit(const Room& ended, const Room& begun) const;
+    std::int64_t worth(const Room& ended, const Room& begun) const;
     void write_groups(Index row, const Pieces& pieces, const std::vector<Group>& groups);
 
     const TileRows& rows_;
     const std::vector<Tile>& tiles_;
     Index phase_;
-    std::int64_t waste_, trust_;
+    std::int64_t loss_, trust_;
     std::size_t memory_;
     OrderTrees trees_;
     std::vector<Way> ways_;
@@ -119,8 +133,9 @@ class Sweep {
     std::vector<Pieces> pieces_;  // by way
     std::vector<Part> parts_;     // a heap
     std::vector<Choice> choices_;
-    std::vector<char> chosen_;    // by tile
-    std::vector<Index> leaving_;  // by tile: its group while its row is ended, else -1
+    std::vector<Room> ended_, begun_;  // by piece, and by tile that begins
+    std::vector<char> chosen_;         // by tile
+    std::vector<Index> leaving_;       // by tile: its group while its row is ended, else -1
     Index failed_ = 0;
     std::int64_t steps_ = 0;
     // Of the run:

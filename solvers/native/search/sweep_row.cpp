@@ -1,6 +1,7 @@
 // How a sweep fills one row: which tiles may follow those that end.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "search/sweep.hpp"
 
@@ -9,6 +10,10 @@ namespace {
 
 // How many partly filled rows are looked at for each way to fill it that is kept.
 constexpr std::size_t kPartsATry = 2;
+
+// The standard deviation of a sum, by the squares of what each may have lost, where all losses up to that are
+// as likely. Where nothing is lost, one byte off is unlikely.
+double deviation(WideBytes squares) { return std::max(0.435, std::sqrt(static_cast<double>(squares) / 12)); }
 
 std::int64_t log_choose(std::size_t n, std::size_t k) {
     std::int64_t sum = 0;
@@ -40,13 +45,11 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
     }
     EqualSets::Found none;
     const EqualSets::Found* equal_sets = &none;
+    ended_.clear();
+    for (const auto& piece : pieces) ended_.push_back(room_of(piece));
     if (pieces.size() <= kMostPlaces && rows_.begins(row).size() <= kMostPlaces) {
         std::vector<Bytes> ended;
-        for (const auto& piece : pieces) {
-            Bytes sum = 0;
-            for (const Index tile : piece) sum += tiles_[tile].size;
-            ended.push_back(sum);
-        }
+        for (const Room& room : ended_) ended.push_back(room.bytes);
         equal_sets = &sets.with(ended, steps_, [this] { return is_over(); });
     }
     const auto later = [](const Part& a, const Part& b) {
@@ -66,7 +69,7 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
         parts_.pop_back();
         if (!part.groups.empty()) part.tree = together(part.tree, pieces, part.groups.back().pieces);
         choices_.clear();
-        add_whole(row, part, pieces);
+        add_whole(part, pieces);
         if (!choices_.empty()) full.push_back(with(part, choices_[0], 0));
         add_choices(part, pieces, *equal_sets);
         std::vector<Choice> likeliest = clearest(part, pieces, equal_sets->complete);
@@ -121,38 +124,47 @@ std::optional<std::int64_t> Sweep::lost_freedom(const Part& part, const Pieces& 
     return lost;
 }
 
-// How unlikely a difference is: as if it were from a normal distribution, with a standard deviation of 0.435
-// of what may be wasted.
-std::int64_t Sweep::misfit(Bytes ended, Bytes begun) const {
-    constexpr std::int64_t kOne = 1 << 10, kMost = 8 * kOne, kAtOne = 975;
-    if (ended == begun) return 0;
-    const Bytes off = ended < begun ? begun - ended : ended - begun;
-    const Bytes wasted = std::max<Bytes>(1, share_of(std::max(ended, begun), waste_));
-    const std::int64_t ratio =
-        off / wasted >= 8 ? kMost : std::min(kMost, kOne * (off % wasted) / wasted + kOne * (off / wasted));
-    return kAtOne * ratio * ratio / (kOne * kOne);
+// How unlikely a difference is, as if it were from a normal distribution.
+std::int64_t Sweep::misfit(const Room& ended, const Room& begun) const {
+    constexpr double kBits = 0.7213475204444817, kMost = 244;  // 1 / (2 ln 2)
+    if (ended.bytes == begun.bytes) return 0;
+    const double off = static_cast<double>(ended.bytes < begun.bytes ? begun.bytes - ended.bytes
+                                                                     : ended.bytes - begun.bytes);
+    const double ratio = off / deviation(ended.squares + begun.squares);
+    return static_cast<std::int64_t>(kLog2Unit * std::min(kMost, kBits * ratio * ratio));
 }
 
 // How much likelier it is that a sum fits because it has to than by chance.
-std::int64_t Sweep::worth(Bytes sum) const {
-    const Bytes wasted = share_of(sum, waste_);
-    return log2_of(sum) - (wasted == 0 ? 0 : log2_of(wasted)) - trust_;
+std::int64_t Sweep::worth(const Room& ended, const Room& begun) const {
+    const std::int64_t off =
+        loss_ == 0 ? 0 : log2_of(static_cast<Bytes>(deviation(ended.squares + begun.squares)) + 1);
+    return log2_of(ended.bytes) - off - trust_;
+}
+
+// What tiles take: their sizes and half of what they may have lost.
+Sweep::Room Sweep::room_of(std::span<const Index> tiles) const {
+    Room room;
+    for (const Index tile : tiles) {
+        const Bytes loss = tiles_[tile].loss;
+        room += {tiles_[tile].size + loss / 2, WideBytes{loss} * loss};
+    }
+    return room;
+}
+
+Sweep::Room Sweep::room_of(const std::vector<Room>& rooms, Set set) {
+    Room sum;
+    for (std::size_t k = 0; k < rooms.size(); ++k) {
+        if (has(set, k)) sum += rooms[k];
+    }
+    return sum;
 }
 
 // All that is left is one group.
-void Sweep::add_whole(Index row, const Part& part, const Pieces& pieces) {
+void Sweep::add_whole(const Part& part, const Pieces& pieces) {
     const std::optional<std::int64_t> lost = lost_freedom(part, pieces, part.pieces);
     if (!lost) return;
-    Bytes ended = 0, begun = 0;
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-        if (!has(part.pieces, k)) continue;
-        for (const Index tile : pieces[k]) ended += tiles_[tile].size;
-    }
-    const auto begins = rows_.begins(row);
-    for (std::size_t k = 0; k < begins.size(); ++k) {
-        if (has(part.born, k)) begun += tiles_[begins[k]].size;
-    }
-    choices_.push_back({{part.pieces, part.born}, *lost + misfit(ended, begun)});
+    const std::int64_t off = misfit(room_of(ended_, part.pieces), room_of(begun_, part.born));
+    choices_.push_back({{part.pieces, part.born}, *lost + off});
 }
 
 void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& sets) {
@@ -160,18 +172,21 @@ void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets:
     const std::size_t left = std::popcount(part.born);
     if (std::popcount(part.pieces) == 1 || left == 1) return;
     Set last = 0;
+    Room ended;
     std::optional<std::int64_t> lost;
     for (const EqualSums& pair : sets.pairs) {
         if (!inside(pair.first, part.pieces) || !inside(pair.second, part.born)) continue;
         if (pair.first != last) {
             if (is_over()) return;
             lost = lost_freedom(part, pieces, pair.first);
+            ended = room_of(ended_, pair.first);
         }
         last = pair.first;
         if (!lost) continue;
+        const Room begun = room_of(begun_, pair.second);
         choices_.push_back({{pair.first, pair.second},
-                            *lost + misfit(pair.first_sum, pair.second_sum) +
-                                log_choose(left, std::popcount(pair.second)) - worth(pair.first_sum)});
+                            *lost + misfit(ended, begun) + log_choose(left, std::popcount(pair.second)) -
+                                worth(ended, begun)});
     }
     steps_ += count_of(sets.pairs);
 }

@@ -23,7 +23,9 @@ Lists<Index> by_row(const std::vector<Tile>& tiles, Index rows, Index Tile::* ro
 
 std::vector<Tile> mirrored(const std::vector<Tile>& tiles, Index rows) {
     std::vector<Tile> result;
-    for (const Tile& tile : tiles) result.push_back({tile.size, rows - tile.end, rows - tile.begin});
+    for (const Tile& tile : tiles) {
+        result.push_back({tile.size, rows - tile.end, rows - tile.begin, tile.loss});
+    }
     return result;
 }
 

@@ -14,6 +14,7 @@ namespace memstow::search {
 struct Tile {
     Bytes size;
     Index begin, end;
+    Bytes loss = 0;  // an estimate: up to so much more is between its neighbours
 };
 
 // The tiles with their rows counted from the last to the first.

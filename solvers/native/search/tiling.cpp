@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -18,13 +19,13 @@ namespace {
 // Trees are walked by recursion, and are at most this deep.
 constexpr Index kMostLive = 2000;
 
-// What begins may differ by this many times what is empty on average: where tiles lost up to some part of
-// their size, they lost half of it on average.
-constexpr std::int64_t kWasteAtMost = 2;
+// How much more tiles may have lost than what is empty suggests, and the largest part of a size.
+constexpr double kAllowance = 1.1;
+constexpr std::int64_t kMostLoss = std::int64_t{1} << (kShareBits - 2);
 
 // Where a sweep gets stuck, the rows before are swept with the next breadth: this many of them, and twice as
 // many each time that it gets no further.
-constexpr Sweep::Breadth kBreadths[] = {{4, 4}, {16, 8}, {64, 32}, {256, 64}, {1024, 64}};
+constexpr Sweep::Breadth kBreadths[] = {{4, 8}, {16, 16}, {64, 32}, {256, 64}, {1024, 64}};
 constexpr Index kWidened = 64;
 constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
@@ -73,13 +74,52 @@ Bytes height_of(const std::vector<Tile>& tiles, const std::vector<Bytes>& offset
     return height;
 }
 
+// The least of these numbers among those from a tile's begin to its end, by tile.
+std::vector<Bytes> least_within(const std::vector<Tile>& tiles, const std::vector<Bytes>& numbers) {
+    std::vector<Index> order(tiles.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, std::greater{}, [&](Index k) { return tiles[k].begin; });
+    std::vector<Bytes> least(tiles.size());
+    // The row at hand, the first after it with a lower number, the first after that, and so on; reversed.
+    std::vector<Index> lower;
+    Index row = count_of(numbers);
+    for (const Index k : order) {
+        while (row > tiles[k].begin) {
+            --row;
+            while (!lower.empty() && numbers[lower.back()] >= numbers[row]) lower.pop_back();
+            lower.push_back(row);
+        }
+        least[k] = numbers[*std::ranges::lower_bound(lower, tiles[k].end - 1, std::greater{})];
+    }
+    return least;
+}
+
+// What each tile may have lost: no more than is empty in any of its rows; otherwise up to a part of its size,
+// each as likely, so that half of this part is empty on average.
+void estimate_losses(FullRows& full, const std::vector<Bytes>& empty) {
+    const std::vector<Bytes> least = least_within(full.tiles, empty);
+    WideBytes lost = 0, smaller = 0;
+    for (const Bytes bytes : empty) lost += bytes;
+    for (std::size_t k = 0; k < full.tiles.size(); ++k) {
+        const Tile& tile = full.tiles[k];
+        if (least[k] > 0) smaller += WideBytes{tile.size} * (tile.end - tile.begin);
+    }
+    if (smaller == 0) return;
+    const double part = kAllowance * 2 * static_cast<double>(lost) / static_cast<double>(smaller);
+    full.loss =
+        std::max<std::int64_t>(1, std::min<double>(kMostLoss, part * (std::int64_t{1} << kShareBits)));
+    for (std::size_t k = 0; k < full.tiles.size(); ++k) {
+        full.tiles[k].loss = std::min(least[k], share_of(full.tiles[k].size, full.loss));
+    }
+}
+
 // Sweeps in one direction, each with more breadth where the one before got stuck.
 class Direction {
   public:
     Direction(const std::vector<Tile>& tiles, const FullRows& full, Index phase, std::size_t memory)
         : rows_(tiles, full.rows),
           full_(full),
-          sweep_(rows_, kWasteAtMost * full.waste, phase, memory),
+          sweep_(rows_, full.loss, phase, memory),
           breadths_(full.rows, kBreadths[0]),
           levels_(full.rows, 0) {}
 
@@ -169,22 +209,22 @@ std::optional<FullRows> full_rows(const Instance& in) {
     }
     Bytes load = 0;
     Index live = 0;
-    WideBytes total = 0;
+    std::vector<Bytes> loads;
     for (Index row = 0; row < in.row_count; ++row) {
         const Change& change = changes[row];
         load += change.size;
         live += change.count;
         if (load > kLimit / 2 || live > kMostLive) return {};
         full.height = std::max(full.height, load);
-        total += load;
+        loads.push_back(load);
     }
-    const WideBytes room = WideBytes{full.height} * full.rows;
-    full.waste = static_cast<std::int64_t>(((room - total) << kShareBits) / room);
-    if (room != total) full.waste = std::max<std::int64_t>(full.waste, 1);
-    if (full.waste > kMostWaste) return {};
-    for (Index row = 1; full.waste > 0 && row < in.row_count; ++row) {
+    WideBytes empty = 0;
+    for (Bytes& bytes : loads) empty += bytes = full.height - bytes;
+    if (empty > WideBytes{full.height} * full.rows / kLeastFull) return {};
+    for (Index row = 1; empty > 0 && row < in.row_count; ++row) {
         if (!begun[row] || !ended[row]) return {};
     }
+    if (empty > 0) estimate_losses(full, loads);
     full.base = common_base(in, full.height);
     if (full.base < 0) return {};
     full.room = room_above(in, full.base);

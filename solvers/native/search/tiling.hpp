@@ -14,14 +14,14 @@ namespace memstow::search {
 struct FullRows {
     std::vector<Tile> tiles;  // by item
     Index rows = 0;
-    Bytes base = 0;          // the least offset of all items
-    Bytes height = 0;        // of the fullest row
-    Bytes room = 0;          // no layout may be higher
-    std::int64_t waste = 0;  // what is empty in a row of that height, on average, in parts of 2^kShareBits
+    Bytes base = 0;         // the least offset of all items
+    Bytes height = 0;       // of the fullest row
+    Bytes room = 0;         // no layout may be higher
+    std::int64_t loss = 0;  // the part of its size that a tile may have lost, in parts of 2^kShareBits
 };
 
-// On average, at most this part of a row is empty in components that are tried: 1/32.
-inline constexpr std::int64_t kMostWaste = std::int64_t{1} << (kShareBits - 5);
+// On average, at most one part in so many is empty in components that are tried.
+inline constexpr int kLeastFull = 32;
 
 // The rows of an instance where all are full, or nearly, and may be stacked from one offset in any order.
 // Nothing for other instances.
