@@ -99,12 +99,10 @@ def test_the_order_is_no_worse_than_the_list_for_each_aim(seed: int, aim: str) -
     assert counted(list(ordered.live)) <= counted(listed)
 
 
+_SIZES: dict[str, int | str] = {"x": 16, "a": "s*s", "c": 5, "d": "10*s", "y": 1}
 TWO_BRANCHES = memstow.SymbolicGraph(
     symbols=[memstow.Symbol(id="s", min=1, max=64, values=[8, 64])],
-    tensors=[
-        memstow.SymbolicTensor(id=name, size=size)
-        for name, size in {"x": 16, "a": "s*s", "c": 5, "d": "10*s", "y": 1}.items()
-    ],
+    tensors=[memstow.SymbolicTensor(id=name, size=size) for name, size in _SIZES.items()],
     operators=[
         memstow.SymbolicOperator(id="D", inputs=["x"], outputs=["d"]),
         memstow.SymbolicOperator(id="A", inputs=["x"], outputs=["a"]),
