@@ -43,6 +43,9 @@ _MOVES_SHARE: Final = 0.8
 # A least peak in the units of the mean, of which all points together are small beside what can be counted.
 _WHOLE: Final = 1 << 32
 
+# Of counting what one operator needs at one point, beside the steps of a search.
+_WORK_PER_OPERATOR: Final = 50
+
 _Sequence = tuple[int, ...]
 """The operators of an order, by their places in the list."""
 
@@ -150,7 +153,7 @@ class _Search:
 
     def _live_bytes(self, order: _Sequence) -> tuple[int, ...]:
         """The most that is live at once in this order, at each point."""
-        self._allowance.spend(len(order) * len(self._instances))
+        self._allowance.spend(_WORK_PER_OPERATOR * len(order) * len(self._instances))
         return tuple(
             max(_most_live(graph, instance, order), start_height(graph))
             for graph, instance in zip(self._graphs, self._instances, strict=True)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from memstow.planner.model.symbolic import SymbolicGraph
 
 
+# A search that is not over by then takes about ten seconds.
+_ORDER_WORK = 100_000_000
+
+
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = add_command(
@@ -114,7 +118,7 @@ def _ordered_bytes(graph: "SymbolicGraph", args: argparse.Namespace) -> bytes:
         raise InputError.single("unused_option", options.ORDER.spelling, message)
     if args.order == "free":
         # The same file on every machine.
-        graph = order_symbolic(graph, Options(deterministic=True)).graph
+        graph = order_symbolic(graph, Options(deterministic=True, work_limit=_ORDER_WORK)).graph
     return write_symbolic_graph(graph)
 
 
