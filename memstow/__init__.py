@@ -140,6 +140,10 @@ if TYPE_CHECKING:
         LayoutAt as LayoutAt,
         plan_at as plan_at,
     )
+    from memstow.planner.shapes.operator_order import (
+        OrderedGraph as OrderedGraph,
+        order_symbolic as order_symbolic,
+    )
     from memstow.planner.shapes.plan_symbolic import plan_symbolic as plan_symbolic
     from memstow.planner.solve.engine import plan as plan
     from memstow.planner.solve.recheck import recheck as recheck
@@ -319,6 +323,7 @@ _HOMES: Final = {
         "LayoutAt",
         "plan_at",
     ),
+    "memstow.planner.shapes.operator_order": ("OrderedGraph", "order_symbolic"),
     "memstow.planner.shapes.plan_symbolic": ("plan_symbolic",),
     "memstow.planner.solve.engine": ("plan",),
     "memstow.planner.solve.recheck": ("recheck",),

@@ -489,16 +489,31 @@ _NOT_OF_SYMBOLS: Final = (
 )
 
 
+def _may_have_symbols(data: bytes) -> bool:
+    """Whether to read them as a whole for that: files of problems are large."""
+    return b'"symbols"' in data and data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
 def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
     """The symbolic problem in the bytes of this file; None if they are something else."""
-    # Read as a whole only where it may be one: files of problems are large.
-    if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    if not _may_have_symbols(data):
         return None
     from memstow.planner.formats.native import is_symbolic, parse_symbolic
 
     with naming_file(path):
         raw = parse_json(data)
         return parse_symbolic(raw) if is_symbolic(raw) else None
+
+
+def symbolic_graph_in(data: bytes, path: str) -> "SymbolicGraph | None":
+    """The graph with symbols in the bytes of this file; None if they are something else."""
+    if not _may_have_symbols(data):
+        return None
+    from memstow.planner.formats.native import is_symbolic_graph, parse_symbolic_graph
+
+    with naming_file(path):
+        raw = parse_json(data)
+        return parse_symbolic_graph(raw) if is_symbolic_graph(raw) else None
 
 
 def read_symbolic_plan_of(path: str) -> "SymbolicPlan":

@@ -10,19 +10,27 @@ from memstow.api.cli.problem_input import (
     add_graph_changes,
     add_problem,
     add_symbols,
+    document_in,
     naming_file,
-    read_document,
+    read_bytes_of,
     read_symbolic_model,
     refuse_two_stdins,
+    symbolic_graph_in,
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.options import Options
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
+    from memstow.planner.model.symbolic import SymbolicGraph
+
+
+# A search that is not over by then takes about ten seconds.
+_ORDER_WORK = 100_000_000
 
 
 def add(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -37,6 +45,7 @@ memstow convert model.json - --output-format csv
 memstow convert net.graph.json problem.json
 memstow convert model.tflite parts.json --output-format graph --channels
 memstow convert decoder.onnx sizes.json --symbol tokens=1..1024
+memstow convert sizes.graph.json ordered.json --output-format graph --order free
 memstow convert - model.json --format executorch < exported.json
 """,
     )
@@ -74,7 +83,12 @@ def run(args: argparse.Namespace) -> int:
     if args.symbol:
         write_out(_symbolic_bytes(source, args, form), args.out)
         return Exit.DONE
-    document = read_document(source, args)
+    data = read_bytes_of(source)
+    symbolic = None if args.at or form != "graph" else symbolic_graph_in(data, source)
+    if symbolic is not None:
+        write_out(_ordered_bytes(symbolic, args), args.out)
+        return Exit.DONE
+    document = document_in(data, source, args)
     with naming_file(source):
         if form == "graph":
             data = _graph_bytes(document, args.channels)
@@ -86,6 +100,26 @@ def run(args: argparse.Namespace) -> int:
             data = formats.write_problem(problem_of(document), form)
     write_out(data, args.out)
     return Exit.DONE
+
+
+def _ordered_bytes(graph: "SymbolicGraph", args: argparse.Namespace) -> bytes:
+    """A graph with symbols, with its operators listed in the order that is asked for."""
+    from memstow.planner.formats.native import write_symbolic_graph
+    from memstow.planner.shapes.operator_order import order_symbolic
+
+    option = first_named(args, (*options.CHANGES, options.NO_IN_PLACE, options.CHANNELS, options.DEVICE))
+    if option is not None:
+        message = "it is not for graphs with symbols; leave it out, or write it into the document"
+        raise InputError.single("unused_option", option.spelling, message)
+    if args.order not in (None, "given", "free"):
+        message = (
+            "operators of graphs with symbols are listed in the order that is `given` or in a `free` one"
+        )
+        raise InputError.single("unused_option", options.ORDER.spelling, message)
+    if args.order == "free":
+        # The same file on every machine.
+        graph = order_symbolic(graph, Options(deterministic=True, work_limit=_ORDER_WORK)).graph
+    return write_symbolic_graph(graph)
 
 
 def _symbolic_bytes(source: str, args: argparse.Namespace, form: str) -> bytes:

@@ -438,6 +438,11 @@ def _check_symbolic(args: argparse.Namespace) -> None:
     option = first_named(args, _NOT_FOR_SYMBOLS)
     if option is not None:
         instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
+        if option is options.ORDER:
+            instead = (
+                ", or list the operators of a graph in a free order first: "
+                "memstow convert GRAPH ORDERED --output-format graph --order free"
+            )
         message = f"it is not for problems with symbols; leave it out{instead}"
         raise InputError.single("not_for_symbols", option.spelling, message)
     if args.format not in (None, "json"):

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+import memstow
 from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.onnx_models import model, node, value
+from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
 
 
 @pytest.fixture
@@ -45,3 +47,51 @@ def test_values_of_symbols_are_not_for_models(cli: Cli, relu: Path) -> None:
     ran = cli("solve", relu, "--at", "N=3")
     assert ran.code == Exit.USAGE
     assert "convert it first: memstow convert MODEL PROBLEM --symbol" in ran.err
+
+
+@pytest.fixture
+def branches(tmp_path: Path) -> Path:
+    path = tmp_path / "branches.json"
+    path.write_bytes(memstow.write_symbolic_graph(TWO_BRANCHES))
+    return path
+
+
+def test_a_graph_with_symbols_is_listed_in_its_best_order(cli: Cli, branches: Path, tmp_path: Path) -> None:
+    ordered = tmp_path / "ordered.json"
+    ran = cli("convert", str(branches), str(ordered), "--output-format", "graph", "--order", "free")
+    assert ran.code == Exit.DONE
+    graph = memstow.read_symbolic_graph(ordered.read_bytes())
+    assert [operator.id for operator in graph.operators] == ["A", "C", "D", "Y"]
+    plan = tmp_path / "plan.json"
+    assert cli("solve", str(ordered), "--output", str(plan), "--deterministic").code == Exit.DONE
+    assert cli("verify", str(ordered), str(plan)).code == Exit.DONE
+    points = memstow.read_symbolic_plan(plan.read_bytes()).points
+    assert [point.peak for point in points] == [101, 4117]
+
+
+def test_a_graph_with_symbols_stays_as_listed_by_default(cli: Cli, branches: Path) -> None:
+    ran = cli("convert", str(branches), "-", "--output-format", "graph")
+    assert ran.code == Exit.DONE
+    assert memstow.read_symbolic_graph(ran.out.encode()) == TWO_BRANCHES
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--order", "lpmf"), "--order: operators of graphs with symbols are listed in the order"),
+        (("--channels",), "--channels: it is not for graphs with symbols"),
+        (("--capacity", "4KiB"), "--capacity: it is not for graphs with symbols"),
+    ],
+)
+def test_other_changes_of_graphs_with_symbols_are_refused(
+    cli: Cli, branches: Path, options: tuple[str, ...], said: str
+) -> None:
+    ran = cli("convert", str(branches), "-", "--output-format", "graph", *options)
+    assert ran.code == Exit.USAGE
+    assert said in ran.err
+
+
+def test_solve_says_how_to_get_a_free_order(cli: Cli, branches: Path) -> None:
+    ran = cli("solve", str(branches), "--order", "free")
+    assert ran.code == Exit.USAGE
+    assert "memstow convert GRAPH ORDERED --output-format graph --order free" in ran.err

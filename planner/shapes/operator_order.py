@@ -1,0 +1,223 @@
+"""The order of the operators of a graph whose sizes are formulas: one for every value, good at all points.
+
+In: a symbolic graph and options. Out: the graph with its operators listed in that order, and what no order
+can do without at each point. Nothing but live bytes is looked at: the places are for `plan_symbolic`.
+
+The graph at each point is an ordinary one, whose search of orders gives an order that is good there and a
+bound of all orders. These orders are candidates, and so are the order as listed and the best one of a graph
+in which each size is the sum of its parts of the least peaks of all points. The best candidate is then
+improved by moving one operator at a time, all points looked at together.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from memstow.planner.formulas.sizes import sizes_of
+from memstow.planner.graph.links import links_of
+from memstow.planner.graph.live_bytes import order_instance, start_height, steps
+from memstow.planner.graph.symbolic_graph import lower_symbolic
+from memstow.planner.model.errors import require_kind
+from memstow.planner.model.graph import Graph, Temporary, Tensor
+from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Kind, parse_term
+from memstow.planner.model.symbolic import SymbolicGraph, graph_with_sizes, points_of
+from memstow.planner.shapes.point_plans import Scale
+from memstow.planner.solve.portfolio import Allowance, cancelling
+from memstow.solvers.orders import (
+    MOST_BYTES,
+    LeastPeak,
+    OrderInstance,
+    OrderListeners,
+    OrderOutcome,
+    OrderTask,
+    peak_of,
+)
+
+# Of what the call may take: the orders of all points; and of the rest that of their mean, and the moves.
+_POINTS_SHARE: Final = 0.6
+_MEAN_SHARE: Final = 0.3
+_MOVES_SHARE: Final = 0.8
+# A least peak in the units of the mean, of which all points together are small beside what can be counted.
+_WHOLE: Final = 1 << 32
+
+# Of counting what one operator needs at one point, beside the steps of a search.
+_WORK_PER_OPERATOR: Final = 50
+
+_Sequence = tuple[int, ...]
+"""The operators of an order, by their places in the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedGraph:
+    """A symbolic graph whose operators are listed in the order that was chosen."""
+
+    graph: SymbolicGraph
+    least: tuple[int, ...]
+    """Of each point: no order has a smaller objective there, whatever the places. 0: nothing is known."""
+    live: tuple[int, ...]
+    """Of each point: the most bytes that are live at once in this order."""
+    work: int
+
+
+def order_symbolic(
+    graph: SymbolicGraph, options: Options | None = None, *, cancel: threading.Event | None = None
+) -> OrderedGraph:
+    """List the operators in the order that is best for the graph's `aim`, by live bytes at its points.
+
+    The order is one of those that the data and the states allow, and no worse than that of the list.
+    When `cancel` is set, it is the best so far. Raises InputError for a graph that contradicts itself.
+    """
+    require_kind(graph, SymbolicGraph, "order_symbolic takes a SymbolicGraph")
+    return _Search(graph, options or Options(), cancel).run()
+
+
+class _Search:
+    """One call."""
+
+    def __init__(self, graph: SymbolicGraph, options: Options, cancel: threading.Event | None) -> None:
+        self._symbolic = graph
+        self._options = options
+        self._cancel = cancel
+        self._allowance = Allowance(options)
+        # Reports all that is wrong with the graph.
+        problem = lower_symbolic(graph)
+        self._points = points_of(problem)
+        names = [buffer.id for buffer in problem.buffers]
+        sizes = (sizes_of(problem).at(point.at) for point in self._points)
+        self._graphs = [_with_sizes(graph, dict(zip(names, row, strict=True))) for row in sizes]
+        self._instances = [order_instance(ordinary) for ordinary in self._graphs]
+        self._after = list(map(set, links_of(self._graphs[0]).successors()))
+
+    def run(self) -> OrderedGraph:
+        """The graph in the best order."""
+        listed: _Sequence = tuple(range(len(self._symbolic.operators)))
+        if not listed:
+            heights = tuple(map(start_height, self._graphs))
+            return OrderedGraph(self._symbolic, tuple(map(self._objective, heights)), heights, 0)
+        candidates, bounds = self._of_points()
+        best: _Sequence = listed
+        live = self._live_bytes(listed)
+        # Where nothing is known of all orders, that of the list is the measure.
+        measure = tuple(bound or of_listed for bound, of_listed in zip(bounds, live, strict=True))
+        scale = Scale(measure, tuple(point.weight for point in self._points), self._symbolic.aim)
+        candidates += self._of_mean(measure)
+        for order in dict.fromkeys(candidates):
+            if self._over:
+                break
+            of_order = self._live_bytes(order)
+            if scale.score(of_order) < scale.score(live):
+                best, live = order, of_order
+        best, live = self._moved(best, live, scale)
+        operators = tuple(self._symbolic.operators[number] for number in best)
+        ordered = replace(self._symbolic, operators=operators)
+        return OrderedGraph(ordered, tuple(map(self._objective, bounds)), live, self._allowance.work)
+
+    def _of_points(self) -> tuple[list[_Sequence], list[int]]:
+        """Of each point an order, and the bytes that no order can do without."""
+        orders: list[_Sequence] = []
+        bounds: list[int] = []
+        # The same part of the whole for each.
+        for number, (graph, instance) in enumerate(zip(self._graphs, self._instances, strict=True)):
+            left = len(self._graphs) - number
+            share = _POINTS_SHARE / (left * _POINTS_SHARE + len(self._graphs) * (1 - _POINTS_SHARE))
+            outcome = self._searched(instance, share)
+            orders += [] if outcome is None else [tuple(outcome.order)]
+            bounds.append(max(start_height(graph), 0 if outcome is None else outcome.bound))
+        return orders, bounds
+
+    def _of_mean(self, measure: Sequence[int]) -> list[_Sequence]:
+        """The best order where each size is the sum of its parts of the least peaks, over all points."""
+        # Views are at offsets that are bytes: they have no place in parts.
+        if len(self._graphs) == 1 or self._symbolic.views:
+            return []
+        sizes: Counter[str] = Counter()
+        for graph, least in zip(self._graphs, measure, strict=True):
+            for element in _elements(graph):
+                sizes[element.id] += min(element.size or 0, least) * _WHOLE // max(least, 1)
+        outcome = self._searched(order_instance(_with_sizes(self._symbolic, sizes)), _MEAN_SHARE)
+        return [] if outcome is None else [tuple(outcome.order)]
+
+    def _searched(self, instance: OrderInstance, share: float) -> OrderOutcome | None:
+        """The best order; None where there is no time, or are more bytes than can be counted."""
+        if self._over or not _is_countable(instance):
+            return None
+        task = OrderTask(instance, workers=1, deterministic=self._options.deterministic)
+        budget = self._allowance.budget(share)
+        with cancelling(budget, self._cancel):
+            outcome = LeastPeak().solve(task, budget, OrderListeners(order=None, bound=lambda *_: None))
+        self._allowance.spend(budget.work)
+        return outcome
+
+    def _live_bytes(self, order: _Sequence) -> tuple[int, ...]:
+        """The most that is live at once in this order, at each point."""
+        self._allowance.spend(_WORK_PER_OPERATOR * len(order) * len(self._instances))
+        return tuple(
+            max(_most_live(graph, instance, order), start_height(graph))
+            for graph, instance in zip(self._graphs, self._instances, strict=True)
+        )
+
+    def _moved(
+        self, order: _Sequence, live: tuple[int, ...], scale: Scale
+    ) -> tuple[_Sequence, tuple[int, ...]]:
+        """A better order and its bytes: one operator is moved at a time, while that helps."""
+        mark = self._allowance.mark(_MOVES_SHARE)
+        moves = self._moves(order)
+        while not scale.is_least(live):
+            other = next(moves, None)
+            if other is None or self._over or self._allowance.is_past(mark):
+                break
+            of_other = self._live_bytes(other)
+            if scale.score(of_other) < scale.score(live):
+                order, live, moves = other, of_other, self._moves(other)
+        return order, live
+
+    def _moves(self, order: _Sequence) -> Iterator[_Sequence]:
+        """The orders in which one operator is later or earlier, as far as its neighbours allow."""
+        for at, operator in enumerate(order):
+            for to in range(at + 1, len(order)):
+                if order[to] in self._after[operator]:
+                    break
+                yield (*order[:at], *order[at + 1 : to + 1], operator, *order[to + 1 :])
+            for to in range(at - 1, -1, -1):
+                if operator in self._after[order[to]]:
+                    break
+                yield (*order[:to], operator, *order[to:at], *order[at + 1 :])
+
+    def _objective(self, live: int) -> int:
+        """What the objective is at least where so many bytes are live."""
+        term = parse_term(self._symbolic.objective[0])
+        pools = max(len(self._symbolic.pools), 1)
+        if pools == 1 or (term is not None and term.kind is Kind.PEAK):
+            return live
+        return -(-live // pools) if term is not None and term.kind is Kind.MAX_PEAK else 0
+
+    @property
+    def _over(self) -> bool:
+        return self._allowance.over or (self._cancel is not None and self._cancel.is_set())
+
+
+def _is_countable(instance: OrderInstance) -> bool:
+    """Whether native code can count its bytes."""
+    return sum(instance.size) + sum(instance.extra) + instance.base < MOST_BYTES
+
+
+def _most_live(graph: Graph, instance: OrderInstance, order: _Sequence) -> int:
+    if _is_countable(instance):
+        return peak_of(instance, list(order))
+    return max(step.bytes for step in steps(graph, order))
+
+
+def _elements(graph: Graph) -> Iterator[Tensor | Temporary]:
+    yield from graph.tensors
+    for operator in graph.operators:
+        yield from operator.temporaries
+
+
+def _with_sizes(graph: SymbolicGraph, sizes: Mapping[str, int]) -> Graph:
+    """The ordinary graph of these sizes; what has none, as constants that lie elsewhere, has no bytes."""
+    of_operators = (temporary.id for operator in graph.operators for temporary in operator.temporaries)
+    names = [*(tensor.id for tensor in graph.tensors), *of_operators]
+    return graph_with_sizes(graph, {name: sizes.get(name, 0) for name in names})
