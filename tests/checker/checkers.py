@@ -130,12 +130,12 @@ class SecondChecker:
         return Verdict(code, said.getvalue().strip())
 
 
-_SECOND: Final = SecondChecker("check.py")
+SECOND: Final = SecondChecker("check.py")
 
 
 def second(files: Files, folder: Path) -> Verdict:
     """What the second checker of layouts says."""
-    return _SECOND.check(files, folder)
+    return SECOND.check(files, folder)
 
 
 Case = TypeVar("Case")
