@@ -664,7 +664,7 @@ class Proof:
                 self.problem.apart = {frozenset(self.problem.open[k]) for k in self.apart}
             elif kind == 10:
                 self.lemmas.clear()
-                self.problem.ties_count = True
+                self.problem.ties_count = bool(self.number(2))
             elif kind == 6:
                 height = self.amount()
                 self.costs.append(("reuse cost", height, self.least_cost(height, set(), set(), 1)))

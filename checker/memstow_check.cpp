@@ -162,9 +162,9 @@ class Problem {
     std::vector<Pair> open_pairs;
     Bytes fixed_cost = 0;
 
-    // From here on two in place tie or share no byte; before, they may share any.
-    void let_tie() {
-        ties_count_ = true;
+    // Whether two in place tie or share no byte from here on, or may share any, as at first.
+    void let_tie(bool ties_count) {
+        ties_count_ = ties_count;
         forget_conflicts();
     }
 
@@ -975,7 +975,7 @@ class Proof {
         if (!next) now_.dead = true;
         if (next && low) now_.raise(one, std::max(*next, at + 1));
         if (next && !low) now_.lower(one, std::min(*next, at - 1));
-        say("  if ", id(one), low ? " is above that, on top of another" : " is below that, under another");
+        say("  if ", id(one), low ? " is above" : " is below", " that, where another stops it");
         derive();
     }
 
@@ -1128,9 +1128,11 @@ class Proof {
     }
 
     void let_tie() {
+        const Number count = file_.number();
+        if (count > 1) fail("ties that neither count nor do not");
         lemmas_.clear();
-        problem_.let_tie();
-        say("from here on pairs in place tie or are apart\n");
+        problem_.let_tie(count == 1);
+        say("from here on pairs in place ", count == 1 ? "tie or are apart\n" : "may overlap\n");
     }
 
     // Of several pools: what is proven is about this height, and about addresses that it determines.

@@ -125,7 +125,7 @@ def derived(rng: Random) -> Case | None:
     conclusion = builder.derivation(context)
     if conclusion is None:
         return None
-    steps = ([4, height] if several else []) + [derivations.TIES]
+    steps = ([4, height] if several else []) + [derivations.TIES, 1]
     steps += builder.written(height, conclusion)
     count = len(builder.lemmas) + 2 + several
     return Case(json.loads(document), json.loads(write_plan(problem, answer)), [*steps, 0, count])
