@@ -2,9 +2,8 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from hashlib import sha256
-from itertools import combinations
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,11 +11,12 @@ from typing import Any
 import pytest
 
 from memstow import Options, plan
-from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
-from memstow.planner.model.problem import InPlace, Problem, Relative
-from memstow.planner.proofs.prove import why_not
+from memstow.planner.model.problem import Buffer, InPlace, Problem
+from memstow.planner.proofs.prove import prove_within
+from memstow.planner.proofs.questions import pose
+from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker import derivations
 from tests.checker.checkers import (
@@ -28,30 +28,9 @@ from tests.checker.checkers import (
     document_of,
     second,
     tiny_problem,
+    tiny_ties,
 )
 from tests.checker.mutations import Case, is_true, mutant
-from tests.problems import random_problem
-
-
-def tiny_ties(rng: Random, most: int = 5) -> Problem:
-    """A tiny problem with many pairs in place."""
-    while True:
-        problem = random_problem(rng, most)
-        names = [buffer.id for buffer in problem.buffers]
-        pairs = [InPlace(input=one, output=other) for one in names for other in names if one < other]
-        objective = ("max_peak",) if len(problem.pools) > 1 else ("peak",)
-        chosen = tuple(pair for pair in pairs if rng.random() < 0.6)
-        problem = replace(problem, in_place=chosen, objective=objective)
-        if rng.random() < 0.6:
-            chain = [names[k : k + 2] for k in range(0, len(names) - 1, rng.choice((2, 3)))]
-            relative = (Relative(buffer=pair[0], base=pair[1], offset=rng.randint(-4, 4)) for pair in chain)
-            problem = replace(problem, relative=tuple(relative) if rng.random() < 0.5 else ())
-        if rng.random() < 0.7:
-            dense = (replace(one, lifetime="always", lifetimes=None) for one in problem.buffers)
-            free = tuple(pair for pair in combinations(names, 2) if rng.random() < 0.3)
-            problem = replace(problem, buffers=tuple(dense), exclusive=free)
-        if chosen and not find_issues(problem) and why_not(problem) is None:
-            return problem
 
 
 def random_context(rng: Random, problem: Any, most: int) -> Any:
@@ -152,3 +131,41 @@ def test_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: 
     attack = Attack(lambda rng, _: derived(rng), mutant, is_true, second, 20)
     codes = attack.run(checker, tmp_path, 400, seed)
     assert codes[VERIFIED] > 10
+
+
+def handed_on(seed: int, count: int) -> Problem:
+    """Buffers of which many may begin where one begins that ends then, and of several alignments."""
+    rng = Random(seed)
+    lives = [
+        (begin, begin + rng.randint(1, 4)) for begin in (rng.randrange(count // 3) for _ in range(count))
+    ]
+    buffers = [
+        Buffer(id=f"b{i}", size=rng.randint(1, 30), lifetime=life, alignment=rng.choice((1, 2, 4, 8)))
+        for i, life in enumerate(lives)
+    ]
+    pairs = [(i, j) for i, j in permutations(range(count), 2) if lives[i][1] == lives[j][0] + 1]
+    in_place = [InPlace(input=f"b{i}", output=f"b{j}") for i, j in pairs if rng.random() < 0.3]
+    return Problem(buffers=buffers, in_place=in_place)
+
+
+def test_a_search_proves_what_only_ties_show(checker: Batch, tmp_path: Path) -> None:
+    steps, without = 0, 0
+    for seed in range(20):
+        problem = handed_on(seed, 14)
+        answer = plan(problem, Options(deterministic=True))
+        assert answer.status is Status.OPTIMAL
+        height, everything = answer.objective[0].value - 1, list(range(len(problem.buffers)))
+        posed = pose(problem, height, everything)
+        assert posed is not None
+        has_layout = posed[0].kept_steps(height, height, Budget(-1.0, 1_000_000))[1]
+        document, path = document_of(problem), tmp_path / "plan.proof"
+        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 50_000_000))
+        assert proof is not None
+        files = (document, write_plan(problem, answer), path.read_bytes())
+        assert checker.check(files).words == f"verified: peak {height + 1} is least"
+        if has_layout:  # Those that may overlap fit below it.
+            without += 1
+            steps += proof.steps
+            assert second(files, tmp_path).code == VERIFIED
+    assert without > 2
+    assert steps > 100

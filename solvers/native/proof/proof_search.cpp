@@ -613,7 +613,7 @@ void ProofSearch::need_for_rise(Side side, Index item, Bytes at, Bytes wanted) {
             need_all(j);
             return;
         }
-        const auto too_low = question_.at_most(side, k, wanted + shift - 1);
+        const auto too_low = question_.at_most(side, k, *below + shift);
         if (!too_low) return;
         const Bytes high_enough = *too_low + 1 - question_.items[j].size;
         const Bytes out_of_reach = -at - shift;  // on the other side: it ends at or below the item
