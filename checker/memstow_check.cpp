@@ -3,9 +3,8 @@
 //
 // Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
 //
-// Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. What it does not
-// know in a problem it refuses. It keeps the problem, the cores and limits of a proof and those lemmas that
-// it has not forgotten, nothing else.
+// Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. Of a proof it keeps
+// the cores, the limits and those lemmas that it has not forgotten, nothing else.
 #include <iostream>
 #include <limits>
 #include <map>
@@ -934,14 +933,13 @@ class Proof {
     // From below; or the same from above.
     void split(Index one, Bytes at, bool low) {
         if (low ? at < now_[one].low : at > now_[one].high) fail("a split outside of the range");
-        std::vector<std::pair<Index, Bytes>> moving;  // at these distances from it
+        std::vector<std::pair<Index, Bytes>> moving{{one, 0}};  // at these distances from it
         for (const Index k : problem_.group_of(one)) {
-            if (now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
+            if (k != one && now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
         }
-        const bool alone = moving.size() < 2;
-        if (alone) moving.assign(1, {one, 0});
         for (const auto& [k, by] : moving) {
-            if (!alone && !may_be(k, at + by)) fail("a split where '" + id(k) + "' of the group may not be");
+            if (moving.size() > 1 && !may_be(k, at + by))
+                fail("a split where '" + id(k) + "' of the group may not be");
         }
         low ? now_.lower(one, at) : now_.raise(one, at);
         say("  if ", id(one), " is at ", low ? "most at " : "least at ", at);
@@ -972,9 +970,8 @@ class Proof {
             if (nearest) nearest = problem_.allowed(k, *nearest, low);
             if (nearest && (!next || nearer(*nearest - by, *next))) next = *nearest - by;
         }
-        if (!next) now_.dead = true;
-        if (next && low) now_.raise(one, std::max(*next, at + 1));
-        if (next && !low) now_.lower(one, std::min(*next, at - 1));
+        now_.dead = !next;
+        if (next) low ? now_.raise(one, std::max(*next, at + 1)) : now_.lower(one, std::min(*next, at - 1));
         say("  if ", id(one), low ? " is above" : " is below", " that, where another stops it");
         derive();
     }
