@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import combinations, product, takewhile
+from itertools import combinations, takewhile
 from math import gcd, inf, lcm
 from pathlib import Path
 
@@ -338,6 +338,7 @@ class Problem:
         self.open = sorted(pair for pair in costs if pair not in tied)
         self.prices = [costs[pair] for pair in self.open]
         self.apart: set[frozenset[int]] = set()
+        self.ties_count = False
 
     def _units(self) -> None:
         self.units: list[Unit] = []
@@ -406,6 +407,11 @@ class Problem:
         """Whether the two conflict, in proofs."""
         pair = frozenset((i, j))
         return pair in self.apart or (self.meet(i, j) and pair not in self.ties)
+
+    def partners(self, i: int, j: int) -> bool:
+        """Whether the two tie or are apart, in proofs."""
+        pair = frozenset((i, j))
+        return self.ties_count and pair in self.ties and pair not in self.apart and self.meet(i, j)
 
     def permits(self, i: int, at: int) -> bool:
         """Whether a buffer may be there, as far as alignments and reserved ranges go."""
@@ -527,13 +533,30 @@ class Context:
         low, high = self.ranges[j]
         size = self.problem.buffers[j].size
         for k, (least, most) in list(self.ranges.items()):
-            if not self.problem.conflict(j, k):
+            ties = self.can_tie(j, k)
+            if not ties and not self.conflict(j, k):
                 continue
             own = self.problem.buffers[k].size
-            if least + own > high:
-                self.narrow(k, low=low + size)
-            if low + size > most:
-                self.narrow(k, high=high - own)
+            # By what was so before: the first change is one of the low, the second one of the high.
+            is_above, is_below = least + own > high, low + size > most
+            if is_above:
+                self.narrow(k, low=low if ties else low + size)
+            if is_below:
+                self.narrow(k, high=high if ties else high - own)
+
+    def can_tie(self, i: int, j: int) -> bool:
+        """Whether the two may have one offset."""
+        (low, high), (least, most) = self.ranges[i], self.ranges[j]
+        return self.problem.partners(i, j) and low <= most and least <= high
+
+    def conflict(self, i: int, j: int) -> bool:
+        """Whether the two conflict here."""
+        return self.problem.conflict(i, j) or (self.problem.partners(i, j) and not self.can_tie(i, j))
+
+    def has_place(self, i: int, at: int) -> bool:
+        """Whether this is an allowed offset in its range."""
+        low, high = self.ranges[i]
+        return low <= at <= high and self.problem.up(i, at) == at
 
     def follow(self, j: int) -> None:
         """What follows for its group."""
@@ -639,6 +662,9 @@ class Proof:
                 self.apart = []
                 self.ascending(self.apart.append, len(self.problem.open))
                 self.problem.apart = {frozenset(self.problem.open[k]) for k in self.apart}
+            elif kind == 10:
+                self.lemmas.clear()
+                self.problem.ties_count = bool(self.number(2))
             elif kind == 6:
                 height = self.amount()
                 self.costs.append(("reuse cost", height, self.least_cost(height, set(), set(), 1)))
@@ -807,7 +833,7 @@ class Proof:
         else:
             require(rule in (3, 4), "an unknown rule")
             i, j = self.member(context), self.member(context)
-            require(self.problem.conflict(i, j), "no conflict")
+            require(context.conflict(i, j), "no conflict")
             if rule == 4:
                 self.require_twins(context, i, j)
             for lower, upper in [(i, j), (j, i)][: 1 if rule == 4 else 2]:
@@ -827,29 +853,39 @@ class Proof:
         low, high = context.ranges[i]
         require(v >= low if from_below else v <= high, "a split outside of the range")
         group = [k for k in problem.group_of(i) if k in context.ranges]
-        if len(group) > 1:
-            for k in group:
-                there = v + problem.distance(i, k)
-                least, most = context.ranges[k]
-                require(least <= there <= most and problem.up(k, there) == there, "no place of the group")
+        places = all(context.has_place(k, v + problem.distance(i, k)) for k in group)
+        require(len(group) < 2 or places, "no place of the group")
         case = context.copy()
         case.narrow(i, low=None if from_below else v, high=v if from_below else None)
         self.derive(case)
-        supports: list[int] = []
-        for k, (j, (least, most)) in product(group, context.ranges.items()):
-            if not problem.conflict(k, j):
+        # Else it would go to `there`, with all that ties with it; what stops one of them.
+        there = problem.down(i, v) if from_below else problem.up(i, v)
+        if there is None:
+            raise WrongError("a split outside of the range")
+        moves = [(k, problem.distance(i, k)) for k in group]
+        seen, supports = set[tuple[int, int]](), list[int]()
+        while moves:
+            k, by = moves.pop()
+            if (k, by) in seen:
                 continue
-            by, own, size = problem.distance(i, k), problem.buffers[k].size, problem.buffers[j].size
-            if from_below:
-                last = most + size if len(group) > 1 else problem.up(k, most + size)
-                first = problem.up(k, least + size)
-                is_out = last is not None and last <= v + by
-            else:
-                last = least - own if len(group) > 1 else problem.down(k, least - own)
-                first = problem.down(k, most - own)
-                is_out = last is not None and last >= v + by
-            if not is_out and first is not None:
-                supports.append(first - by)
+            seen.add((k, by))
+            stops: list[tuple[int, int]] = []
+            for j, (least, most) in context.ranges.items():
+                ties = context.can_tie(k, j)
+                if ties or context.conflict(k, j):
+                    up = problem.buffers[j].size if from_below else -problem.buffers[k].size
+                    stops.append((least + up, most + up))
+                if not ties or problem.same_group(i, j):
+                    continue
+                if problem.buffers[j].group < 0 and context.has_place(j, there + by):
+                    moves.append((j, by))
+                else:
+                    stops.append((least, most))
+            for least, most in stops:
+                first = problem.up(k, least) if from_below else problem.down(k, most)
+                is_out = most <= there + by if from_below else least >= there + by
+                if not is_out and first is not None:
+                    supports.append(first - by)
         case = context.copy()
         if not supports:
             case.dead = True
@@ -868,8 +904,8 @@ class Proof:
         require(one.in_proof == other.in_proof, "twins in other pools")
         require(context.ranges[i] == context.ranges[j], "no twins here")
         for k in context.ranges:
-            same = self.problem.conflict(i, k) == self.problem.conflict(j, k)
-            require(k in (i, j) or same, "twins with other conflicts")
+            alike = all(bond(i, k) == bond(j, k) for bond in (context.conflict, context.can_tie))
+            require(k in (i, j) or alike, "twins with other conflicts")
 
     def derive(self, context: Context) -> None:
         """Pushes, and what closes the case."""
@@ -904,7 +940,7 @@ class Proof:
         for i, one in zip(some, buffers, strict=True):
             low, high = context.ranges[i]
             require(begin <= low and high + one.size <= end, "it may be elsewhere")
-        require(all(self.problem.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
+        require(all(context.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
         residue = buffers[0].residue
         grid = gcd(*(one.modulus for one in buffers), *(one.residue - residue for one in buffers))
         begin += (residue - begin) % grid

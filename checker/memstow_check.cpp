@@ -3,9 +3,8 @@
 //
 // Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
 //
-// Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. What it does not
-// know in a problem it refuses. It keeps the problem, the cores and limits of a proof and those lemmas that
-// it has not forgotten, nothing else.
+// Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. Of a proof it keeps
+// the cores, the limits and those lemmas that it has not forgotten, nothing else.
 #include <iostream>
 #include <limits>
 #include <map>
@@ -162,6 +161,12 @@ class Problem {
     std::vector<Pair> open_pairs;
     Bytes fixed_cost = 0;
 
+    // Whether two in place tie or share no byte from here on, or may share any, as at first.
+    void let_tie(bool ties_count) {
+        ties_count_ = ties_count;
+        forget_conflicts();
+    }
+
     // Only these conflict now besides those that always do.
     void keep_apart(const std::vector<Index>& pairs) {
         apart_.clear();
@@ -251,26 +256,33 @@ class Problem {
         return exclusive_.empty() || !exclusive_.contains(key(i, j));
     }
 
-    // Whether a proof may take it that the two share no byte.
+    // Whether the two share no byte, in a proof.
     bool conflict(Index i, Index j) const {
         if (!apart_.empty() && apart_.contains(key(i, j))) return true;
         return meet(i, j) && (in_place_.empty() || !may_tie(i, j));
     }
 
-    // All that conflict with this one; until somebody asks for another. Up to 64 MiB are kept.
-    const Bits& conflicts_of(Index i) {
+    // Whether the two share no byte unless they tie.
+    bool partners(Index i, Index j) const {
+        return ties_count_ && may_tie(i, j) && meet(i, j) && !apart_.contains(key(i, j));
+    }
+    bool bound(Index i, Index j) const { return conflict(i, j) || partners(i, j); }
+
+    // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
+    const Bits& bound_to(Index i) {
         if (!rows_[i].empty()) return rows_[i];
         const std::size_t words = (buffers.size() + 63) / 64;
         if (kept_words_ > std::size_t{8} << 20) forget_conflicts();
         kept_words_ += words;
         rows_[i].resize(words);
-        for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, conflict(i, k));
+        for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, bound(i, k));
         return rows_[i];
     }
 
-    // Whether no two of these can be anything but in conflict: all are live at one time, and nothing is
-    // exempt.
-    bool all_conflict(const std::vector<Index>& some, ProofFile& file) const {
+    // Whether all pairs of these conflict. None can do anything else if all are live at one time, and
+    // nothing is exempt.
+    template <typename Conflict>
+    bool all_conflict(const std::vector<Index>& some, ProofFile& file, Conflict conflict) const {
         Range common = kEver;
         const bool plain = exclusive_.empty() && in_place_.empty() && groups_.size() == 1 &&
                            std::ranges::all_of(some, [&](Index i) {
@@ -627,7 +639,8 @@ class Problem {
     Bytes base_ = 0;
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
     std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_, apart_;
-    std::vector<Bits> rows_;  // by buffer: all that conflict with it, or nothing
+    bool ties_count_ = false;
+    std::vector<Bits> rows_;  // by buffer: all that are bound to it, or nothing
     std::size_t kept_words_ = 0;
     std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
 };
@@ -807,13 +820,13 @@ class Proof {
 
     Shown checked() {
         using Step = void (Proof::*)();
-        constexpr Step kSteps[] = {&Proof::lemma,       &Proof::forget,     &Proof::conclusion,
-                                   &Proof::space,       &Proof::keep_apart, &Proof::cost,
-                                   &Proof::keep_within, &Proof::row,        &Proof::placement};
+        constexpr Step kSteps[] = {&Proof::lemma,      &Proof::forget, &Proof::conclusion,  &Proof::space,
+                                   &Proof::keep_apart, &Proof::cost,   &Proof::keep_within, &Proof::row,
+                                   &Proof::placement,  &Proof::let_tie};
         const bool several = problem_.pools.size() > 1;
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
             if (kind != 4 && kind != 7 && several && !height_) fail("the height comes first");
-            if (kind > std::size(kSteps) || (!several && (kind == 4 || kind > 6)))
+            if (kind > std::size(kSteps) || (!several && (kind == 4 || (kind > 6 && kind < 10))))
                 fail("an unknown kind of step, " + std::to_string(kind));
             const Step step = kSteps[kind - 1];
             (this->*step)();
@@ -904,7 +917,7 @@ class Proof {
             split(one, file_.amount(), rule == 1);
         } else if (rule == 3) {
             const Index one = item(), other = item();
-            if (!problem_.conflict(one, other)) fail("an order of two that do not conflict");
+            if (!conflict(one, other)) fail("an order of two that do not conflict");
             case_below(one, other);
             now_.restore();
             case_below(other, one);
@@ -920,55 +933,59 @@ class Proof {
     // From below; or the same from above.
     void split(Index one, Bytes at, bool low) {
         if (low ? at < now_[one].low : at > now_[one].high) fail("a split outside of the range");
-        const std::vector<Index> group = moving_with(one);
-        require_place(group, one, at);
+        std::vector<std::pair<Index, Bytes>> moving{{one, 0}};  // at these distances from it
+        for (const Index k : problem_.group_of(one)) {
+            if (k != one && now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
+        }
+        for (const auto& [k, by] : moving) {
+            if (moving.size() > 1 && !may_be(k, at + by))
+                fail("a split where '" + id(k) + "' of the group may not be");
+        }
         low ? now_.lower(one, at) : now_.raise(one, at);
         say("  if ", id(one), " is at ", low ? "most at " : "least at ", at);
         derive();
         now_.restore();
-        // Some layout has it, or what moves with it, right on top of another, or under it.
+        // Else it, with what ties with it, could go there, unless one of them came upon another.
+        const Bytes place = *problem_.allowed(one, at, !low);
         const auto nearer = [&](Bytes a, Bytes b) { return low ? a < b : a > b; };
         std::optional<Bytes> next;
-        for (const Index k : group) {
-            const Bytes by = problem_.distance(one, k);
-            // Where it is at `at` or before: `next` is beyond, so up(x) <= at is x <= down(at).
-            const auto last = group.size() > 1 ? std::optional(at + by) : problem_.allowed(k, at, !low);
+        for (std::size_t n = 0; n < moving.size(); ++n) {
+            const auto [k, by] = moving[n];
             std::optional<Bytes> nearest;
-            now_.among(problem_.conflicts_of(k), [&](Index j) {
-                const Bytes above = size(j), below = -size(k);
-                const Bytes first = low ? now_[j].low + above : now_[j].high + below;
-                const Bytes farthest = low ? now_[j].high + above : now_[j].low + below;
-                if (last && !nearer(*last, farthest)) return;
-                if (!nearest || nearer(first, *nearest)) nearest = first;
+            const auto stop = [&, by = by](Index j, Bytes end) {
+                const Bytes first = (low ? now_[j].low : now_[j].high) + end;
+                const Bytes last = (low ? now_[j].high : now_[j].low) + end;
+                if (nearer(place + by, last) && (!nearest || nearer(first, *nearest))) nearest = first;
+            };
+            file_.work(problem_.buffers.size());
+            now_.among(problem_.bound_to(k), [&, k = k, by = by](Index j) {
+                stop(j, low ? size(j) : -size(k));
+                if (!can_tie(k, j) || problem_.one_group(one, j)) return;
+                if (!problem_.group_of(j).empty() || !may_be(j, place + by)) {
+                    stop(j, 0);
+                } else if (std::ranges::find(moving, std::pair(j, by)) == moving.end()) {
+                    moving.emplace_back(j, by);
+                }
             });
             if (nearest) nearest = problem_.allowed(k, *nearest, low);
             if (nearest && (!next || nearer(*nearest - by, *next))) next = *nearest - by;
         }
-        if (!next) now_.dead = true;
-        if (next && low) now_.raise(one, std::max(*next, at + 1));
-        if (next && !low) now_.lower(one, std::min(*next, at - 1));
-        say("  if ", id(one), low ? " is above that, on top of another" : " is below that, under another");
+        now_.dead = !next;
+        if (next) low ? now_.raise(one, std::max(*next, at + 1)) : now_.lower(one, std::min(*next, at - 1));
+        say("  if ", id(one), low ? " is above" : " is below", " that, where another stops it");
         derive();
     }
 
-    // The buffer, and those of the context that keep their distance from it.
-    std::vector<Index> moving_with(Index one) const {
-        std::vector<Index> some;
-        for (const Index k : problem_.group_of(one)) {
-            if (now_.has(k)) some.push_back(k);
-        }
-        return some.empty() ? std::vector<Index>{one} : some;
+    // Whether the offset is one that the buffer may have here.
+    bool may_be(Index k, Bytes at) const {
+        return at >= now_[k].low && at <= now_[k].high && problem_.allowed(k, at, true) == at;
     }
 
-    // Whether a group may be where this puts it: a group has no other least or greatest offset to speak of.
-    void require_place(const std::vector<Index>& group, Index one, Bytes at) const {
-        if (group.size() == 1) return;
-        for (const Index k : group) {
-            const Bytes there = at + problem_.distance(one, k);
-            if (there < now_[k].low || there > now_[k].high || problem_.allowed(k, there, true) != there)
-                fail("a split where '" + id(k) + "' of the group may not be");
-        }
+    // Whether partners may have one offset here; where they do not, they conflict.
+    bool can_tie(Index i, Index j) const {
+        return now_[i].low <= now_[j].high && now_[j].low <= now_[i].high && problem_.partners(i, j);
     }
+    bool conflict(Index i, Index j) const { return problem_.bound(i, j) && !can_tie(i, j); }
 
     void case_below(Index lower, Index upper) {
         say("  if ", id(lower), " is below ", id(upper));
@@ -987,7 +1004,8 @@ class Proof {
             fail("twins that are not alike");
         for (const Index third : now_.items) {
             if (third == one || third == other) continue;
-            if (problem_.conflict(one, third) != problem_.conflict(other, third))
+            if (conflict(one, third) != conflict(other, third) ||
+                can_tie(one, third) != can_tie(other, third))
                 fail("twins whose conflicts differ");
         }
     }
@@ -997,11 +1015,12 @@ class Proof {
         if (now_.dead) return;
         file_.work(problem_.buffers.size());
         const Offsets by = now_[from];
-        now_.among(problem_.conflicts_of(from), [&](Index k) {
+        now_.among(problem_.bound_to(from), [&](Index k) {
             const bool above = now_[k].low + size(k) > by.high;  // it cannot end at or below the other
             const bool below = by.low + size(from) > now_[k].high;
-            if (above) now_.raise(k, by.low + size(from));
-            if (below) now_.lower(k, by.high - size(k));
+            const bool ties = can_tie(from, k);
+            if (above) now_.raise(k, by.low + (ties ? 0 : size(from)));
+            if (below) now_.lower(k, by.high - (ties ? 0 : size(k)));
         });
     }
 
@@ -1067,7 +1086,8 @@ class Proof {
         say('\n');
         if (now_.dead) return;
         if (begin > end) fail("a stretch that ends before it begins");
-        if (!problem_.all_conflict(some, file_)) fail("two that do not conflict are in one stretch");
+        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return conflict(i, j); }))
+            fail("two that do not conflict are in one stretch");
         const Buffer& first = problem_.buffers[some[0]];
         Bytes grid = first.modulus;
         for (const Index one : some) {
@@ -1102,6 +1122,14 @@ class Proof {
             room -= spared[k];
         }
         fail("the stretch is not overfull");
+    }
+
+    void let_tie() {
+        const Number count = file_.number();
+        if (count > 1) fail("ties that neither count nor do not");
+        lemmas_.clear();
+        problem_.let_tie(count == 1);
+        say("from here on pairs in place ", count == 1 ? "tie or are apart\n" : "may overlap\n");
     }
 
     // Of several pools: what is proven is about this height, and about addresses that it determines.
@@ -1167,7 +1195,8 @@ class Proof {
             some.push_back(static_cast<Index>(one));
             grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
         });
-        if (!problem_.all_conflict(some, file_)) fail("two that do not conflict are in one row");
+        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return problem_.conflict(i, j); }))
+            fail("two that do not conflict are in one row");
         const Pool& pool = problem_.pools[number];
         const Bytes end = std::min(*height_, pool.end), first = gap_to(pool.base, 0, grid);
         const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };

@@ -105,10 +105,8 @@ struct Json {
     std::vector<std::string> keys;  // of an object, one for each item
 
     const Json* find(std::string_view name) const {
-        for (std::size_t k = 0; k < keys.size(); ++k) {
-            if (keys[k] == name) return &items[k];
-        }
-        return nullptr;
+        const auto key = std::ranges::find(keys, name);
+        return key == keys.end() ? nullptr : items.data() + (key - keys.begin());
     }
 };
 
@@ -175,16 +173,14 @@ class JsonReader {
             value.kind = Json::Kind::list;
             sequence(']', [&] { value.items.push_back(read(depth + 1)); });
         } else if (first == '"') {
-            value.kind = Json::Kind::text;
-            value.text = text();
+            return {Json::Kind::text, text(), {}, {}};
         } else if (first == 't' || first == 'f') {
             value.kind = Json::Kind::boolean;
             word(first == 't' ? "true" : "false");
         } else if (first == 'n') {
             word("null");
         } else {
-            value.kind = Json::Kind::number;
-            value.text = number();
+            return {Json::Kind::number, number(), {}, {}};
         }
         return value;
     }
@@ -317,9 +313,8 @@ inline void known_fields(const Json& object, const std::string& where,
                          std::initializer_list<std::string_view> known) {
     if (object.kind != Json::Kind::object) not_checked(where + " is no object");
     for (const std::string& key : object.keys) {
-        if (std::find(known.begin(), known.end(), key) == known.end()) {
+        if (std::ranges::find(known, key) == known.end())
             not_checked(where + " has the field '" + key + "', which this program does not know");
-        }
     }
 }
 
@@ -398,16 +393,12 @@ class ProofFile {
     template <typename Take>
     void ascending(Number limit, std::string_view what, Take take, Number least = 1) {
         const Number count = number();
-        if (count < least || count > limit) {
+        if (count < least || count > limit)
             fail("a list of " + std::to_string(count) + ' ' + std::string(what) + 's');
-        }
-        Number at = 0;
-        for (Number k = 0; k < count; ++k) {
+        for (Number k = 0, at = 0; k < count; ++k, ++at) {
             const Number gap = number();
             if (gap >= limit - at) fail("a " + std::string(what) + " that there is not");
-            at += gap;
-            take(at);
-            ++at;
+            take(at += gap);
         }
     }
 

@@ -22,7 +22,8 @@ Record table := Table {
   falling : list (Z * Z); (* the same, the other way around *)
   conflicting : pairs;
   excluding : pairs;
-  tying : pairs }.
+  tying : pairs;
+  ties_count : bool (* pairs in place tie or are apart; else they may overlap, which only allows more *) }.
 
 Definition add_pair (i j : positive) (m : pairs) : pairs :=
   Map.add i (j :: match Map.find i m with Some l => l | None => [] end) m.
@@ -97,11 +98,19 @@ Definition down (t : table) (it : item) (to : Z) : option Z :=
 Record entry := Entry { name : positive; what : item; low : Z; high : Z }.
 Record context := Context { entries : list entry; dead : bool }.
 
-Definition conflict (t : table) (e f : entry) : bool :=
+(* They overlap nowhere, but where they tie. *)
+Definition meets (t : table) (e f : entry) : bool :=
   negb (Pos.eqb (name e) (name f)) &&
   (is_listed (conflicting t) (name e) (name f) ||
-   (is_together (during (what e)) (during (what f)) && negb (is_listed (excluding t) (name e) (name f)))) &&
-  negb (is_listed (tying t) (name e) (name f)).
+   (is_together (during (what e)) (during (what f)) && negb (is_listed (excluding t) (name e) (name f)))).
+
+Definition tied (t : table) (e f : entry) : bool := is_listed (tying t) (name e) (name f).
+
+(* In place, in ranges that meet; or not in place, or nowhere at one offset. *)
+Definition can_tie (t : table) (e f : entry) : bool :=
+  ties_count t && (low e <=? high f) && (low f <=? high e) && tied t e f && meets t e f.
+Definition conflict (t : table) (e f : entry) : bool :=
+  meets t e f && (negb (tied t e f) || (ties_count t && negb ((low e <=? high f) && (low f <=? high e)))).
 
 Definition raise (t : table) (to : Z) (e : entry) : option entry :=
   if to <=? low e then Some e
@@ -167,11 +176,12 @@ Inductive closing :=
 Record derivation := Derivation { pushes : list positive; close : closing }.
 
 Definition push_one (t : table) (j e : entry) : option entry :=
-  if conflict t j e then
+  let ties := can_tie t j e in
+  if ties || conflict t j e then
     let above := high j <? low e + bytes (what e) in
     let below := high e <? low j + bytes (what j) in
-    match (if above then raise t (low j + bytes (what j)) e else Some e) with
-    | Some e' => if below then lower t (high j - bytes (what e)) e' else Some e'
+    match (if above then raise t (low j + (if ties then 0 else bytes (what j))) e else Some e) with
+    | Some e' => if below then lower t (high j - (if ties then 0 else bytes (what e))) e' else Some e'
     | None => None
     end
   else Some e.
@@ -315,32 +325,49 @@ Definition most_of (a b : option Z) : option Z :=
   | None, y => y
   end.
 
-(* The least offset above v at which it is on top of another; None if there is none. *)
-Fixpoint least_on_top (t : table) (e : entry) (v : Z) (l : list entry) : option Z :=
-  match l with
-  | [] => None
-  | f :: rest =>
-      let others := least_on_top t e v rest in
-      if conflict t e f then
-        let out := match up t (what e) (high f + bytes (what f)) with Some w => w <=? v | None => false end in
-        if out then others else least_of (up t (what e) (low f + bytes (what f))) others
-      else others
-  end.
-
-Fixpoint most_under (t : table) (e : entry) (v : Z) (l : list entry) : option Z :=
-  match l with
-  | [] => None
-  | f :: rest =>
-      let others := most_under t e v rest in
-      if conflict t e f then
-        let out := match down t (what e) (low f - bytes (what e)) with Some w => v <=? w | None => false end in
-        if out then others else most_of (down t (what e) (high f - bytes (what e))) others
-      else others
-  end.
-
 (* Nobody in the context is called as this one, with another range. *)
 Definition is_alone (e : entry) (l : list entry) : bool :=
   forallb (fun f => negb (Pos.eqb (name f) (name e)) || ((low f =? low e) && (high f =? high e))) l.
+
+Definition has_place (t : table) (e : entry) (y : Z) : bool :=
+  (low e <=? y) && (y <=? high e) && is_allowed t (what e) y.
+
+Definition is_among (m : list entry) (i : positive) : bool := existsb (fun k => Pos.eqb (name k) i) m.
+
+(* What moves to y with those that do: who can tie with one of them, and has a place there. *)
+Fixpoint moving (t : table) (y : Z) (l : list entry) (fuel : nat) (m : list entry) : list entry :=
+  match fuel with
+  | O => m
+  | S fuel' =>
+      match filter (fun f => existsb (fun k => can_tie t k f) m && negb (is_among m (name f)) && has_place t f y) l with
+      | [] => m
+      | more => moving t y l fuel' (m ++ more)
+      end
+  end.
+
+(* Where it comes upon another that ends so far above its own offset; None if that is out of the way. *)
+Definition stop_low (t : table) (y : Z) (k f : entry) (up_to : Z) : option Z :=
+  if y <? high f + up_to then up t (what k) (low f + up_to) else None.
+Definition stop_high (t : table) (y : Z) (k f : entry) (down_to : Z) : option Z :=
+  if low f - down_to <? y then down t (what k) (high f - down_to) else None.
+
+Definition stops (t : table) (k f : entry) : bool := can_tie t k f || conflict t k f.
+Definition ties_apart (t : table) (m : list entry) (k f : entry) : bool := can_tie t k f && negb (is_among m (name f)).
+
+(* One of two values for each pair of two lists. *)
+Definition joined (join : option Z -> option Z -> option Z) (g h : entry -> entry -> option Z) (m l : list entry) :=
+  fold_right (fun k others => fold_right (fun f others => join (g k f) (join (h k f) others)) others l) None m.
+
+(* The least offset above y at which one of those that move comes upon another; None if there is none. *)
+Definition least_stop (t : table) (y : Z) (m l : list entry) : option Z :=
+  joined least_of
+    (fun k f => if stops t k f then stop_low t y k f (bytes (what f)) else None)
+    (fun k f => if ties_apart t m k f then stop_low t y k f 0 else None) m l.
+
+Definition most_stop (t : table) (y : Z) (m l : list entry) : option Z :=
+  joined most_of
+    (fun k f => if stops t k f then stop_high t y k f (bytes (what k)) else None)
+    (fun k f => if ties_apart t m k f then stop_high t y k f 0 else None) m l.
 
 Definition put_below (t : table) (e f : entry) (c : context) : context :=
   narrow (name f) (raise t (low e + bytes (what e)))
@@ -353,7 +380,7 @@ Definition are_twins (t : table) (e f : entry) (l : list entry) : bool :=
   match fixed (what e), fixed (what f) with None, None => true | _, _ => false end &&
   forallb
     (fun k => Pos.eqb (name k) (name e) || Pos.eqb (name k) (name f) ||
-              Bool.eqb (conflict t e k) (conflict t f k)) l.
+              (Bool.eqb (conflict t e k) (conflict t f k) && Bool.eqb (can_tie t e k) (can_tie t f k))) l.
 
 Definition justifies (t : table) (s : state) (c : context) (r : rule) : bool :=
   match r with
@@ -362,25 +389,35 @@ Definition justifies (t : table) (s : state) (c : context) (r : rule) : bool :=
       match entry_of i (entries c) with
       | None => false
       | Some e =>
-          (low e <=? v) && is_allowed t (what e) (low e) && is_alone e (entries c) &&
-          derives t s (narrow i (lower t v) c) first &&
-          derives t s
-            (match least_on_top t e v (entries c) with
-             | Some least => narrow i (raise t (Z.max least (v + 1))) c
-             | None => Context (entries c) true
-             end) second
+          match down t (what e) v with
+          | None => false
+          | Some y =>
+              let m := moving t y (entries c) (length (entries c)) [e] in
+              (low e <=? y) && forallb (fun k => is_alone k (entries c)) m &&
+              derives t s (narrow i (lower t v) c) first &&
+              derives t s
+                (match least_stop t y m (entries c) with
+                 | Some least => narrow i (raise t (Z.max least (v + 1))) c
+                 | None => Context (entries c) true
+                 end) second
+          end
       end
   | SplitHigh i v first second =>
       match entry_of i (entries c) with
       | None => false
       | Some e =>
-          (v <=? high e) && is_allowed t (what e) (high e) && is_alone e (entries c) &&
-          derives t s (narrow i (raise t v) c) first &&
-          derives t s
-            (match most_under t e v (entries c) with
-             | Some most => narrow i (lower t (Z.min most (v - 1))) c
-             | None => Context (entries c) true
-             end) second
+          match up t (what e) v with
+          | None => false
+          | Some y =>
+              let m := moving t y (entries c) (length (entries c)) [e] in
+              (y <=? high e) && forallb (fun k => is_alone k (entries c)) m &&
+              derives t s (narrow i (raise t v) c) first &&
+              derives t s
+                (match most_stop t y m (entries c) with
+                 | Some most => narrow i (lower t (Z.min most (v - 1))) c
+                 | None => Context (entries c) true
+                 end) second
+          end
       end
   | Order i j first second =>
       match entry_of i (entries c), entry_of j (entries c) with
@@ -402,7 +439,8 @@ Definition justifies (t : table) (s : state) (c : context) (r : rule) : bool :=
 Inductive step :=
 | Lemma_ (stated : list (positive * (Z * Z))) (r : rule)
 | Forget (back : positive)
-| Conclude (height : Z) (d : derivation).
+| Conclude (height : Z) (d : derivation)
+| Ties (count : bool).
 
 Definition whole (p : problem) (end_ : Z) : list (positive * (Z * Z)) :=
   fold_right (fun '(i, b) rest => if 0 <? size b then (i, (0, end_ - size b)) :: rest else rest) [] (buffers p).
@@ -431,6 +469,14 @@ Definition do_step (p : problem) (t : table) (s : state) (one : step) : option s
           else None
       | None => None
       end
+  | Ties _ => Some (State (next s) (Map.empty _) (refuted s))
+  end.
+
+Definition table_after (t : table) (one : step) : table :=
+  match one with
+  | Ties count =>
+      Table (items t) (rising t) (falling t) (conflicting t) (excluding t) (tying t) count
+  | _ => t
   end.
 
 (* The state after all steps, or the number of the step that is wrong. *)
@@ -439,7 +485,7 @@ Fixpoint run (p : problem) (t : table) (s : state) (done : N) (steps : list step
   | [] => inl s
   | one :: rest =>
       match do_step p t s one with
-      | Some s' => run p t s' (N.succ done) rest
+      | Some s' => run p (table_after t one) s' (N.succ done) rest
       | None => inr done
       end
   end.
@@ -525,7 +571,8 @@ Definition table_of (p : problem) : option table :=
   if is_sound p && is_grid p ranges u && is_ascending 0 ranges then
     Some (Table
             (fold_right (fun '(i, b) m => Map.add i (item_of p u b) m) (Map.empty _) (sized p))
-            ranges (rev ranges) (index (conflicts p)) (index (exclusive p)) (index (in_place p)))
+            ranges (rev ranges) (index (conflicts p)) (index (exclusive p)) (index (in_place p))
+            false)
   else None.
 
 (* ---- The plan ---- *)

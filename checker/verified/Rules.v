@@ -20,10 +20,16 @@ Definition in_range (x : layout) (e : entry) : Prop :=
 Definition apart (x : layout) (e f : entry) : Prop :=
   x (name e) + bytes (what e) <= x (name f) \/ x (name f) + bytes (what f) <= x (name e).
 
+(* They conflict, or tie or are apart, whatever their ranges. *)
+Definition bonds (e f : entry) : bool := meets t e f && (negb (tied t e f) || ties_count t).
+
+Definition agree (x : layout) (e f : entry) : Prop :=
+  apart x e f \/ (tied t e f = true /\ x (name e) = x (name f)).
+
 (* A layout of these ranges. *)
 Definition lays (x : layout) (l : list entry) : Prop :=
   (forall e, In e l -> in_range x e) /\
-  (forall e f, In e l -> In f l -> conflict t e f = true -> apart x e f).
+  (forall e f, In e l -> In f l -> bonds e f = true -> agree x e f).
 
 (* A layout of the context. *)
 Definition holds (x : layout) (c : context) : Prop := dead c = false /\ lays x (entries c).
@@ -31,29 +37,70 @@ Definition holds (x : layout) (c : context) : Prop := dead c = false /\ lays x (
 Lemma genuine_fine e : genuine e -> fine (what e).
 Proof. apply (items_fine t G). Qed.
 
-Lemma conflict_names e f : conflict t e f = true -> name e <> name f.
+Lemma meets_names e f : meets t e f = true -> name e <> name f.
+Proof. unfold meets. rewrite !andb_true_iff, negb_true_iff. intros [H _]. to_z. assumption. Qed.
+
+Lemma bonds_names e f : bonds e f = true -> name e <> name f.
+Proof. unfold bonds. rewrite andb_true_iff. intros [H _]. apply meets_names. assumption. Qed.
+
+Lemma conflict_bonds e f : conflict t e f = true -> bonds e f = true.
 Proof.
-  unfold conflict. rewrite !andb_true_iff, negb_true_iff. intros [[H _] _]. to_z. assumption.
+  unfold conflict, bonds. destruct (meets t e f), (tied t e f), (ties_count t); cbn; auto.
 Qed.
 
-Lemma conflict_sym e f : conflict t e f = conflict t f e.
+Lemma can_tie_bonds e f : can_tie t e f = true -> bonds e f = true.
 Proof.
-  unfold conflict.
-  rewrite (Pos.eqb_sym (name e)), (conflicting_sym t G (name e)), (excluding_sym t G (name e)),
-    (tying_sym t G (name e)), (is_together_sym (during (what e))). reflexivity.
+  unfold can_tie, bonds. destruct (ties_count t), (tied t e f), (meets t e f); cbn; auto; rewrite ?andb_false_r; auto.
+Qed.
+
+Lemma can_tie_tied e f : can_tie t e f = true -> tied t e f = true.
+Proof. unfold can_tie. rewrite !andb_true_iff. tauto. Qed.
+
+Lemma bonds_cases e f : bonds e f = true -> can_tie t e f || conflict t e f = true.
+Proof.
+  unfold can_tie, conflict, bonds.
+  destruct (meets t e f), (tied t e f), (ties_count t), (low e <=? high f), (low f <=? high e); cbn; auto.
+Qed.
+
+Lemma ties_in_ranges x e f : in_range x e -> in_range x f -> bonds e f = true -> tied t e f = true ->
+  x (name e) = x (name f) -> can_tie t e f = true.
+Proof.
+  intros (_ & B & _) (_ & C & _) D T E. unfold bonds in D. unfold can_tie.
+  rewrite T in D |- *. destruct (meets t e f); [|discriminate]. destruct (ties_count t); [|discriminate].
+  cbn. rewrite !andb_true_iff, !Z.leb_le. lia.
+Qed.
+
+Lemma conflict_apart x e f : in_range x e -> in_range x f -> conflict t e f = true -> agree x e f -> apart x e f.
+Proof.
+  intros Re Rf C [A|[T E]]; [assumption|exfalso].
+  pose proof (ties_in_ranges x e f Re Rf (conflict_bonds _ _ C) T E) as D.
+  unfold can_tie in D. unfold conflict in C. rewrite T in C, D.
+  destruct (meets t e f), (ties_count t), (low e <=? high f), (low f <=? high e); discriminate.
+Qed.
+
+Lemma tied_sym e f : tied t e f = tied t f e.
+Proof. unfold tied. apply (tying_sym t G). Qed.
+
+Lemma bonds_sym e f : bonds e f = bonds f e.
+Proof.
+  unfold bonds, meets. rewrite (tied_sym e f), (Pos.eqb_sym (name e)), (conflicting_sym t G (name e)),
+    (excluding_sym t G (name e)), (is_together_sym (during (what e))). reflexivity.
 Qed.
 
 Lemma apart_sym x e f : apart x e f -> apart x f e.
 Proof. unfold apart. tauto. Qed.
 
+Lemma agree_sym x e f : agree x e f -> agree x f e.
+Proof. intros [A|[T E]]; [left; apply apart_sym; assumption|right]. rewrite tied_sym. auto. Qed.
+
 (* The same buffer. *)
 Definition same (e e' : entry) : Prop := name e' = name e /\ what e' = what e.
 
-Lemma conflict_same e e' f f' : same e e' -> same f f' -> conflict t e' f' = conflict t e f.
-Proof. intros [E1 E2] [F1 F2]. unfold conflict. rewrite E1, E2, F1, F2. reflexivity. Qed.
+Lemma bonds_same e e' f f' : same e e' -> same f f' -> bonds e' f' = bonds e f.
+Proof. intros [E1 E2] [F1 F2]. unfold bonds, meets, tied. rewrite E1, E2, F1, F2. reflexivity. Qed.
 
-Lemma apart_same x e e' f f' : same e e' -> same f f' -> apart x e f -> apart x e' f'.
-Proof. intros [E1 E2] [F1 F2]. unfold apart. rewrite E1, E2, F1, F2. auto. Qed.
+Lemma agree_same x e e' f f' : same e e' -> same f f' -> agree x e f -> agree x e' f'.
+Proof. intros [E1 E2] [F1 F2]. unfold agree, apart, tied. rewrite E1, E2, F1, F2. auto. Qed.
 
 Lemma same_refl e : same e e.
 Proof. split; reflexivity. Qed.
@@ -85,8 +132,8 @@ Proof.
   - intros e I. destruct (H _ I) as (? & ? & ? & ?). assumption.
   - intros e f' I I' C.
     destruct (H _ I) as (e0 & I0 & S0 & _). destruct (H _ I') as (f0 & J0 & T0 & _).
-    apply (apart_same x e0 e f0 f' S0 T0). apply A; auto.
-    rewrite <- (conflict_same _ _ _ _ S0 T0). assumption.
+    apply (agree_same x e0 e f0 f' S0 T0). apply A; auto.
+    rewrite <- (bonds_same _ _ _ _ S0 T0). assumption.
 Qed.
 
 Lemma keeps_id x e : in_range x e -> keeps x Some e.
@@ -138,21 +185,34 @@ Qed.
 
 Lemma push_one_keeps x l j e : lays x l -> In j l -> In e l -> keeps x (push_one t j) e.
 Proof.
-  intros [R A] J I. unfold keeps, push_one.
-  destruct (conflict t j e) eqn:C; [|apply keeps_id; auto].
-  pose proof (A _ _ J I C) as P. pose proof (R _ J) as (_ & Bj & _). pose proof (R _ I) as Re.
-  destruct Re as (F & Be & Ae) eqn:Q. clear Q.
+  intros [R A] J I. unfold keeps, push_one. pose proof (R _ J) as Rj. pose proof (R _ I) as Re.
+  destruct (can_tie t j e || conflict t j e) eqn:C; [|apply keeps_id; auto].
+  set (up_to := if can_tie t j e then 0 else bytes (what j)).
+  set (down_to := if can_tie t j e then 0 else bytes (what e)).
+  pose proof (genuine_fine _ (proj1 Rj)) as [Lj _]. pose proof (genuine_fine _ (proj1 Re)) as [Le _].
+  assert (P : (x (name j) + up_to <= x (name e) /\ x (name j) <= x (name e)) /\ (can_tie t j e = true \/
+                x (name j) + bytes (what j) <= x (name e)) \/
+              (x (name e) + down_to <= x (name j)) /\ (x (name e) = x (name j) /\ can_tie t j e = true \/
+                x (name e) + bytes (what e) <= x (name j))).
+  { subst up_to down_to. destruct (can_tie t j e) eqn:T.
+    - destruct (A _ _ J I (can_tie_bonds _ _ T)) as [[Q|Q]|[_ Q]]; [left|right|right]; split; auto; lia.
+    - cbn in C. destruct (conflict_apart x j e Rj Re C (A _ _ J I (conflict_bonds _ _ C))); [left|right];
+        split; auto; lia. }
+  destruct Rj as (_ & Bj & _). pose proof Re as (F & Be & Ae).
   set (above := high j <? low e + bytes (what e)).
   set (below := high e <? low j + bytes (what j)).
-  assert (X : above = true -> x (name j) + bytes (what j) <= x (name e)).
-  { subst above. intros H. to_z. destruct P; [assumption|lia]. }
-  assert (Y : below = true -> x (name e) + bytes (what e) <= x (name j)).
-  { subst below. intros H. to_z. destruct P; [lia|assumption]. }
-  assert (K : keeps x (fun e => if above then raise t (low j + bytes (what j)) e else Some e) e).
+  assert (X : above = true -> x (name j) + up_to <= x (name e)).
+  { subst above. intros H. to_z. destruct P as [[[P _] _]|[P [[Q T]|Q]]]; [assumption| |lia].
+    subst up_to. rewrite T in *. lia. }
+  assert (Y : below = true -> x (name e) + down_to <= x (name j)).
+  { subst below. intros H. to_z. destruct P as [[[P P'] [T|Q]]|[P _]]; [|lia|assumption].
+    subst up_to down_to. rewrite T in *.
+    destruct (A _ _ J I (can_tie_bonds _ _ T)) as [[Q|Q]|[_ Q]]; lia. }
+  assert (K : keeps x (fun e => if above then raise t (low j + up_to) e else Some e) e).
   { destruct above; [apply raise_keeps; [auto|]|apply keeps_id; auto]. specialize (X eq_refl). lia. }
   destruct K as (e' & E & [S1 S2] & R'). cbn in E. rewrite E.
   destruct below; [|exists e'; repeat split; auto; apply R'].
-  destruct (lower_keeps x (high j - bytes (what e)) e') as (e2 & E2 & [T1 T2] & R2); auto.
+  destruct (lower_keeps x (high j - down_to) e') as (e2 & E2 & [T1 T2] & R2); auto.
   - specialize (Y eq_refl). rewrite S1. lia.
   - exists e2. split; [exact E2|]. split; [split; congruence|exact R2].
 Qed.
@@ -220,6 +280,7 @@ Proof.
   apply (overfull_is_wrong t from to l x); auto.
   - apply (rising_ascends t G).
   - intros e I. destruct (R _ I) as (F & B & AL). destruct (genuine_fine _ F). tauto.
+  - intros e f I J C. apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption.
 Qed.
 
 Lemma lays_incl x l l' : incl l' l -> lays x l -> lays x l'.
@@ -244,18 +305,10 @@ Proof.
     split.
     + intros g I. destruct (K _ I) as (? & ? & ? & ?). assumption.
     + intros g h I J C. destruct (K _ I) as (e & Ie & Se & _). destruct (K _ J) as (f & If & Sf & _).
-      apply (apart_same x e g f h Se Sf). apply A; auto. rewrite <- (conflict_same _ _ _ _ Se Sf). assumption.
+      apply (agree_same x e g f h Se Sf). apply A; auto. rewrite <- (bonds_same _ _ _ _ Se Sf). assumption.
 Qed.
 
 (* ---- Rules ---- *)
-
-Definition moved (x : layout) (i : positive) (y : Z) : layout := fun k => if Pos.eqb k i then y else x k.
-
-Lemma moved_at x i y : moved x i y i = y.
-Proof. unfold moved. rewrite Pos.eqb_refl. reflexivity. Qed.
-
-Lemma moved_other x i y k : k <> i -> moved x i y k = x k.
-Proof. unfold moved. intros N. apply Pos.eqb_neq in N. rewrite N. reflexivity. Qed.
 
 Lemma is_alone_spec e l : is_alone e l = true -> forall f, In f l -> name f = name e ->
   low f = low e /\ high f = high e.
@@ -266,104 +319,163 @@ Proof.
   - split_and; to_z. auto.
 Qed.
 
-(* One buffer goes elsewhere in its range. *)
-Lemma moved_lays x l e y : lays x l -> In e l -> is_alone e l = true -> allowed t (what e) y ->
-  low e <= y <= high e ->
-  (forall f, In f l -> conflict t e f = true ->
-     y + bytes (what e) <= x (name f) \/ x (name f) + bytes (what f) <= y) ->
-  lays (moved x (name e) y) l.
+Lemma alone_is x l e f : lays x l -> is_alone e l = true -> In e l -> In f l -> name f = name e -> f = e.
 Proof.
-  intros [R A] I AL Y B P.
-  assert (Q : forall f, In f l -> name f = name e -> what f = what e).
-  { intros f J N. destruct (R _ I) as (F & _). destruct (R _ J) as (F' & _). unfold genuine in *.
-    rewrite N in F'. congruence. }
+  intros [R _] A I J N. destruct (is_alone_spec _ _ A _ J N).
+  destruct (R _ I) as (F & _). destruct (R _ J) as (F' & _). unfold genuine in *. rewrite N in F'.
+  destruct e, f. cbn in *. congruence.
+Qed.
+
+Lemma is_among_iff m i : is_among m i = true <-> exists k, In k m /\ name k = i.
+Proof.
+  unfold is_among. rewrite existsb_exists.
+  split; intros (k & I & E); exists k; split; auto; to_z; auto. apply Pos.eqb_eq. assumption.
+Qed.
+
+(* Those of some that are at z go to y. *)
+Definition moves (x : layout) (m : list entry) (z : Z) (i : positive) : bool := is_among m i && (x i =? z).
+Definition moved (x : layout) (m : list entry) (z y : Z) : layout := fun i => if moves x m z i then y else x i.
+
+Lemma moved_lays x l m z y : lays x l -> incl m l -> (forall k, In k m -> is_alone k l = true) ->
+  (forall k, In k m -> x (name k) = z -> low k <= y <= high k /\ allowed t (what k) y) ->
+  (forall k f, In k m -> In f l -> x (name k) = z -> moves x m z (name f) = false -> bonds k f = true ->
+     y + bytes (what k) <= x (name f) \/ x (name f) + bytes (what f) <= y) ->
+  lays (moved x m z y) l.
+Proof.
+  intros L S AL P Q. pose proof L as [R A].
+  assert (M : forall g, In g l -> moves x m z (name g) = true -> In g m /\ x (name g) = z).
+  { intros g I H. apply andb_prop in H. destruct H as [H E]. to_z. apply is_among_iff in H.
+    destruct H as (k & K & N). split; [|assumption].
+    rewrite (alone_is x l k g L (AL _ K) (S _ K) I (eq_sym N)). assumption. }
   split.
-  - intros f J. destruct (R _ J) as (F & BF & AF). split; [exact F|].
-    destruct (Pos.eq_dec (name f) (name e)) as [N|N].
-    + destruct (is_alone_spec _ _ AL _ J N) as [-> ->]. rewrite N, moved_at, (Q _ J N). auto.
-    + rewrite moved_other by assumption. auto.
-  - assert (W : forall f g, In f l -> In g l -> conflict t f g = true -> name f = name e ->
-              apart (moved x (name e) y) f g).
-    { intros f g J K C N. pose proof (conflict_names _ _ C) as D. unfold apart.
-      rewrite N, moved_at, moved_other by congruence. rewrite (Q _ J N). apply P; auto.
-      rewrite <- (conflict_same e f g g); auto using same_refl. split; auto. }
-    intros f g J K C.
-    destruct (Pos.eq_dec (name f) (name e)) as [N|N]; [auto|].
-    destruct (Pos.eq_dec (name g) (name e)) as [M|M].
-    + apply apart_sym, W; auto. rewrite conflict_sym. assumption.
-    + unfold apart. rewrite !moved_other by assumption. apply A; auto.
+  - intros g I. destruct (R _ I) as (F & B & AG). split; [exact F|]. unfold moved.
+    destruct (moves x m z (name g)) eqn:E; [|auto]. destruct (M _ I E). auto.
+  - intros g h I J C. unfold agree, apart, moved.
+    destruct (moves x m z (name g)) eqn:E, (moves x m z (name h)) eqn:E'.
+    + destruct (M _ I E) as [_ X]. destruct (M _ J E') as [_ Y]. right. split; [|reflexivity].
+      destruct (genuine_fine _ (proj1 (R _ I))). destruct (genuine_fine _ (proj1 (R _ J))).
+      destruct (A _ _ I J C) as [[V|V]|[V _]]; [lia|lia|assumption].
+    + destruct (M _ I E). left. apply Q; auto.
+    + destruct (M _ J E'). left. rewrite bonds_sym in C. destruct (Q h g) as [V|V]; auto.
+    + apply A; auto.
 Qed.
 
-Lemma split_low_supports x l e v : forall some, incl some l -> lays x l -> In e l -> low e <= v ->
-  allowed t (what e) (low e) ->
-  match least_on_top t e v some with Some least => x (name e) < least | None => True end ->
-  exists y, low e <= y <= v /\ allowed t (what e) y /\
-    forall f, In f some -> conflict t e f = true -> x (name f) + bytes (what f) <= x (name e) ->
-      x (name f) + bytes (what f) <= y.
+Lemma moving_spec y l : forall fuel m, incl m l -> incl (moving t y l fuel m) l /\
+  (forall k, In k m -> In k (moving t y l fuel m)) /\
+  forall k, In k (moving t y l fuel m) -> In k m \/ has_place t k y = true.
 Proof.
-  intros some. induction some as [|f some IH]; intros S L I V A H.
-  - exists (low e). repeat split; try lia; try apply A. intros f [].
-  - assert (S' : incl some l) by (intros g J; apply S; cbn; auto).
-    assert (J : In f l) by (apply S; cbn; auto).
-    cbn in H. destruct (conflict t e f) eqn:C.
-    + pose proof L as [R _]. destruct (R _ I) as (F & B & AL). destruct (R _ J) as (F' & B' & AL').
-      pose proof (up_spec t G (what e) (high f + bytes (what f)) (genuine_fine _ F)) as U1.
-      pose proof (up_spec t G (what e) (low f + bytes (what f)) (genuine_fine _ F)) as U2.
-      destruct (match up t (what e) (high f + bytes (what f)) with Some w => w <=? v | None => false end) eqn:O.
-      * destruct (up t (what e) (high f + bytes (what f))) as [w|]; [|discriminate]. to_z.
-        destruct U1 as (U3 & U4 & _).
-        destruct (IH S' L I V A H) as (y & Y1 & Y2 & Y3).
-        destruct (Z.le_gt_cases y w).
-        -- exists w. split; [lia|]. split; [assumption|]. intros g [<-|K] Cg X; [lia|].
-           specialize (Y3 _ K Cg X). lia.
-        -- exists y. split; [lia|]. split; [assumption|]. intros g [<-|K] Cg X; [lia|]. auto.
-      * assert (N : ~ x (name f) + bytes (what f) <= x (name e)).
-        { intros X. destruct (up t (what e) (low f + bytes (what f))) as [w|].
-          - destruct U2 as (_ & _ & U2). specialize (U2 _ AL ltac:(lia)).
-            destruct (least_on_top t e v some); cbn in H; lia.
-          - eapply U2; [exact AL|lia]. }
-        destruct (IH S' L I V A) as (y & Y1 & Y2 & Y3).
-        { destruct (least_on_top t e v some); [|exact Logic.I].
-          destruct (up t (what e) (low f + bytes (what f))); cbn in H; lia. }
-        exists y. split; [lia|]. split; [assumption|]. intros g [<-|K] Cg X; [contradiction|]. auto.
-    + destruct (IH S' L I V A H) as (y & Y1 & Y2 & Y3). exists y. split; [lia|]. split; [assumption|].
-      intros g [<-|K] Cg X; [congruence|]. auto.
+  induction fuel as [|fuel IH]; intros m S; cbn [moving]; [auto|].
+  set (more := filter _ l). assert (W : incl more l /\ forall k, In k more -> has_place t k y = true).
+  { split; intros k I; subst more; apply filter_In in I; [tauto|].
+    destruct I as [_ I]. rewrite !andb_true_iff in I. tauto. }
+  destruct W as [W1 W2]. destruct more as [|f rest]; [auto|].
+  destruct (IH (m ++ f :: rest)) as (H1 & H2 & H3); [apply incl_app; assumption|].
+  split; [assumption|]. split.
+  - intros k I. apply H2. apply in_or_app. auto.
+  - intros k I. apply H3 in I. destruct I as [I|I]; [|auto]. apply in_app_or in I. destruct I; auto.
 Qed.
 
-Lemma split_high_supports x l e v : forall some, incl some l -> lays x l -> In e l -> v <= high e ->
-  allowed t (what e) (high e) ->
-  match most_under t e v some with Some most => most < x (name e) | None => True end ->
-  exists y, v <= y <= high e /\ allowed t (what e) y /\
-    forall f, In f some -> conflict t e f = true -> x (name e) + bytes (what e) <= x (name f) ->
-      y + bytes (what e) <= x (name f).
+Lemma has_place_iff k y : has_place t k y = true <-> low k <= y <= high k /\ allowed t (what k) y.
+Proof. unfold has_place. rewrite !andb_true_iff, !Z.leb_le, is_allowed_iff. tauto. Qed.
+
+(* ---- Stops ---- *)
+
+Definition at_most (o : option Z) (c : Z) : Prop := exists a, o = Some a /\ a <= c.
+Definition at_least (o : option Z) (c : Z) : Prop := exists a, o = Some a /\ c <= a.
+
+Lemma least_of_either a b c : at_most a c \/ at_most b c -> at_most (least_of a b) c.
 Proof.
-  intros some. induction some as [|f some IH]; intros S L I V A H.
-  - exists (high e). repeat split; try lia; try apply A. intros f [].
-  - assert (S' : incl some l) by (intros g J; apply S; cbn; auto).
-    assert (J : In f l) by (apply S; cbn; auto).
-    cbn in H. destruct (conflict t e f) eqn:C.
-    + pose proof L as [R _]. destruct (R _ I) as (F & B & AL). destruct (R _ J) as (F' & B' & AL').
-      pose proof (down_spec t G (what e) (low f - bytes (what e)) (genuine_fine _ F)) as U1.
-      pose proof (down_spec t G (what e) (high f - bytes (what e)) (genuine_fine _ F)) as U2.
-      destruct (match down t (what e) (low f - bytes (what e)) with Some w => v <=? w | None => false end) eqn:O.
-      * destruct (down t (what e) (low f - bytes (what e))) as [w|]; [|discriminate]. to_z.
-        destruct U1 as (U3 & U4 & _).
-        destruct (IH S' L I V A H) as (y & Y1 & Y2 & Y3).
-        destruct (Z.le_gt_cases w y).
-        -- exists w. split; [lia|]. split; [assumption|]. intros g [<-|K] Cg X; [lia|].
-           specialize (Y3 _ K Cg X). lia.
-        -- exists y. split; [lia|]. split; [assumption|]. intros g [<-|K] Cg X; [lia|]. auto.
-      * assert (N : ~ x (name e) + bytes (what e) <= x (name f)).
-        { intros X. destruct (down t (what e) (high f - bytes (what e))) as [w|].
-          - destruct U2 as (_ & _ & U2). specialize (U2 _ AL ltac:(lia)).
-            destruct (most_under t e v some); cbn in H; lia.
-          - eapply U2; [exact AL|lia]. }
-        destruct (IH S' L I V A) as (y & Y1 & Y2 & Y3).
-        { destruct (most_under t e v some); [|exact Logic.I].
-          destruct (down t (what e) (high f - bytes (what e))); cbn in H; lia. }
-        exists y. split; [lia|]. split; [assumption|]. intros g [<-|K] Cg X; [contradiction|]. auto.
-    + destruct (IH S' L I V A H) as (y & Y1 & Y2 & Y3). exists y. split; [lia|]. split; [assumption|].
-      intros g [<-|K] Cg X; [congruence|]. auto.
+  unfold at_most. intros [(z & -> & L)|(z & -> & L)]; cbn.
+  - destruct b as [w|]; eexists; (split; [reflexivity|lia]).
+  - destruct a as [w|]; cbn; eexists; (split; [reflexivity|lia]).
+Qed.
+
+Lemma most_of_either a b c : at_least a c \/ at_least b c -> at_least (most_of a b) c.
+Proof.
+  unfold at_least. intros [(z & -> & L)|(z & -> & L)]; cbn.
+  - destruct b as [w|]; eexists; (split; [reflexivity|lia]).
+  - destruct a as [w|]; cbn; eexists; (split; [reflexivity|lia]).
+Qed.
+
+Lemma in_joined (join : option Z -> option Z -> option Z) (ok : option Z -> Prop) (g h : entry -> entry -> option Z) l :
+  (forall a b, ok a \/ ok b -> ok (join a b)) ->
+  forall m k f, In k m -> In f l -> ok (g k f) \/ ok (h k f) ->
+  ok (joined join g h m l).
+Proof.
+  unfold joined. intros J m k f. induction m as [|k' m IH]; [intros []|]. intros K F H. cbn [fold_right].
+  assert (T : forall some acc, ok acc ->
+            ok (fold_right (fun f others => join (g k' f) (join (h k' f) others)) acc some)).
+  { induction some as [|f' some IHs]; cbn; intros acc O; [assumption|]. auto 6. }
+  destruct K as [->|K]; [|apply T; auto].
+  enough (W : forall some acc, In f some ->
+            ok (fold_right (fun f others => join (g k f) (join (h k f) others)) acc some)) by auto.
+  induction some as [|f' some IHs]; intros acc [].
+  - subst. cbn. destruct H; auto 10.
+  - cbn. auto 10.
+Qed.
+
+Lemma split_low_moves x l e y m : lays x l -> In e m -> incl m l -> (forall k, In k m -> is_alone k l = true) ->
+  (forall k, In k m -> k = e \/ has_place t k y = true) -> low e <= y -> allowed t (what e) y -> y < x (name e) ->
+  match least_stop t y m l with Some least => x (name e) < least | None => True end ->
+  lays (moved x m (x (name e)) y) l.
+Proof.
+  intros L I S AL P LE AY LT N. pose proof L as [R A]. apply moved_lays; auto.
+  - intros k K X. destruct (P _ K) as [->|H]; [|apply has_place_iff; assumption].
+    destruct (R _ (S _ I)) as (_ & B & _). split; [lia|assumption].
+  - intros k f K F X MV C.
+    destruct (Z.le_gt_cases (y + bytes (what k)) (x (name f))) as [Q|Q]; [auto|].
+    destruct (Z.le_gt_cases (x (name f) + bytes (what f)) y) as [Q'|Q']; [auto|exfalso].
+    destruct (R _ (S _ K)) as (Fk & Bk & Ak). destruct (R _ F) as (Ff & Bf & Af).
+    destruct (genuine_fine _ Fk) as [Lk _].
+    assert (W : forall up_to, low f + up_to <= x (name k) ->
+              exists c, up t (what k) (low f + up_to) = Some c /\ c <= x (name k)).
+    { intros up_to B. pose proof (up_spec t G (what k) (low f + up_to) (genuine_fine _ Fk)) as U.
+      destruct (up t (what k) (low f + up_to)) as [c|]; [|exfalso; eapply U; [exact Ak|lia]].
+      destruct U as (_ & _ & U). exists c. split; [reflexivity|]. apply U; auto. }
+    enough (H : at_most (least_stop t y m l) (x (name e))).
+    { destruct H as (c & E & H). rewrite E in N. lia. }
+    apply (in_joined least_of (fun o => at_most o (x (name e)))) with (k := k) (f := f); auto.
+    { intros a b. apply least_of_either. }
+    unfold stops, ties_apart, stop_low.
+    destruct (A _ _ (S _ K) F C) as [[D|D]|[T D]]; [lia| |].
+    + left. rewrite (bonds_cases _ _ C). destruct (W (bytes (what f)) ltac:(lia)) as (c & -> & H).
+      rewrite (proj2 (Z.ltb_lt y (high f + bytes (what f)))) by lia. exists c. split; [reflexivity|lia].
+    + right. rewrite (ties_in_ranges x k f (R _ (S _ K)) (R _ F) C T D).
+      unfold moves in MV. rewrite <- D, X, Z.eqb_refl, andb_true_r in MV. rewrite MV. cbn [negb andb].
+      destruct (W 0 ltac:(lia)) as (c & -> & H).
+      rewrite (proj2 (Z.ltb_lt y (high f + 0))) by lia. exists c. split; [reflexivity|lia].
+Qed.
+
+Lemma split_high_moves x l e y m : lays x l -> In e m -> incl m l -> (forall k, In k m -> is_alone k l = true) ->
+  (forall k, In k m -> k = e \/ has_place t k y = true) -> y <= high e -> allowed t (what e) y -> x (name e) < y ->
+  match most_stop t y m l with Some most => most < x (name e) | None => True end ->
+  lays (moved x m (x (name e)) y) l.
+Proof.
+  intros L I S AL P LE AY LT N. pose proof L as [R A]. apply moved_lays; auto.
+  - intros k K X. destruct (P _ K) as [->|H]; [|apply has_place_iff; assumption].
+    destruct (R _ (S _ I)) as (_ & B & _). split; [lia|assumption].
+  - intros k f K F X MV C.
+    destruct (Z.le_gt_cases (y + bytes (what k)) (x (name f))) as [Q|Q]; [auto|].
+    destruct (Z.le_gt_cases (x (name f) + bytes (what f)) y) as [Q'|Q']; [auto|exfalso].
+    destruct (R _ (S _ K)) as (Fk & Bk & Ak). destruct (R _ F) as (Ff & Bf & Af).
+    destruct (genuine_fine _ Ff) as [Lf _].
+    assert (W : forall down_to, x (name k) <= high f - down_to ->
+              exists c, down t (what k) (high f - down_to) = Some c /\ x (name k) <= c).
+    { intros down_to B. pose proof (down_spec t G (what k) (high f - down_to) (genuine_fine _ Fk)) as U.
+      destruct (down t (what k) (high f - down_to)) as [c|]; [|exfalso; eapply U; [exact Ak|lia]].
+      destruct U as (_ & _ & U). exists c. split; [reflexivity|]. apply U; auto. }
+    enough (H : at_least (most_stop t y m l) (x (name e))).
+    { destruct H as (c & E & H). rewrite E in N. lia. }
+    apply (in_joined most_of (fun o => at_least o (x (name e)))) with (k := k) (f := f); auto.
+    { intros a b. apply most_of_either. }
+    unfold stops, ties_apart, stop_high.
+    destruct (A _ _ (S _ K) F C) as [[D|D]|[T D]]; [|lia|].
+    + left. rewrite (bonds_cases _ _ C). destruct (W (bytes (what k)) ltac:(lia)) as (c & -> & H).
+      rewrite (proj2 (Z.ltb_lt (low f - bytes (what k)) y)) by lia. exists c. split; [reflexivity|lia].
+    + right. rewrite (ties_in_ranges x k f (R _ (S _ K)) (R _ F) C T D).
+      unfold moves in MV. rewrite <- D, X, Z.eqb_refl, andb_true_r in MV. rewrite MV. cbn [negb andb].
+      destruct (W 0 ltac:(lia)) as (c & -> & H).
+      rewrite (proj2 (Z.ltb_lt (low f - 0) y)) by lia. exists c. split; [reflexivity|lia].
 Qed.
 
 Lemma put_below_holds x e f c : In e (entries c) -> In f (entries c) ->
@@ -374,19 +486,22 @@ Proof.
   apply narrow_raise_holds; [lia|]. apply narrow_lower_holds; [lia|]. assumption.
 Qed.
 
-Definition swapped (x : layout) (i j : positive) : layout := moved (moved x i (x j)) j (x i).
+(* These change places. *)
+Definition swapped (x : layout) (i j : positive) : layout :=
+  fun k => if Pos.eqb k i then x j else if Pos.eqb k j then x i else x k.
 
 Lemma are_twins_spec e f l : are_twins t e f l = true ->
   conflict t e f = true /\ bytes (what e) = bytes (what f) /\ modulus (what e) = modulus (what f) /\
   residue (what e) = residue (what f) /\ low e = low f /\ high e = high f /\
   fixed (what e) = None /\ fixed (what f) = None /\
-  forall k, In k l -> name k <> name e -> name k <> name f -> conflict t e k = conflict t f k.
+  forall k, In k l -> name k <> name e -> name k <> name f ->
+    conflict t e k = conflict t f k /\ can_tie t e k = can_tie t f k.
 Proof.
   unfold are_twins. rewrite !andb_true_iff, !Z.eqb_eq, forallb_forall.
   intros (((((((H1 & H2) & H3) & H4) & H5) & H6) & H7) & H8).
-  destruct (fixed (what e)), (fixed (what f)); try discriminate. repeat split; auto.
-  intros k I N1 N2. specialize (H8 _ I). rewrite !orb_true_iff, !Pos.eqb_eq in H8.
-  destruct H8 as [[H8|H8]|H8]; try contradiction. apply Bool.eqb_prop. assumption.
+  destruct (fixed (what e)), (fixed (what f)); try discriminate. do 8 (split; [auto|]).
+  intros k I N1 N2. specialize (H8 _ I). rewrite !orb_true_iff, !Pos.eqb_eq, andb_true_iff in H8.
+  destruct H8 as [[H8|H8]|[H8 H9]]; try contradiction. split; apply Bool.eqb_prop; assumption.
 Qed.
 
 Lemma twins_lay x l e f : lays x l -> In e l -> In f l -> are_twins t e f l = true ->
@@ -394,57 +509,52 @@ Lemma twins_lay x l e f : lays x l -> In e l -> In f l -> are_twins t e f l = tr
 Proof.
   intros L I J T Ae Af. pose proof L as [R A].
   destruct (are_twins_spec _ _ _ T) as (Cef & Eb & Em & Er & El & Eh & Ne & Nf & K).
-  pose proof (conflict_names _ _ Cef) as D.
+  pose proof (bonds_names _ _ (conflict_bonds _ _ Cef)) as D.
   destruct (R _ I) as (Fe & Be & (A1 & A2 & A3 & A4 & A5)).
   destruct (R _ J) as (Ff & Bf & (C1 & C2 & C3 & C4 & C5)).
-  assert (Xe : swapped x (name e) (name f) (name e) = x (name f)).
-  { unfold swapped. rewrite moved_other by congruence. apply moved_at. }
-  assert (Xf : swapped x (name e) (name f) (name f) = x (name e)) by apply moved_at.
-  assert (Xo : forall k, k <> name e -> k <> name f -> swapped x (name e) (name f) k = x k).
-  { intros. unfold swapped. rewrite !moved_other by congruence. reflexivity. }
-  assert (Q : forall g h, In g l -> In h l -> name g = name h -> what g = what h).
-  { intros g h Ig Ih N. destruct (R _ Ig) as (F & _). destruct (R _ Ih) as (F' & _). unfold genuine in *.
-    rewrite N in F. congruence. }
-  set (x' := swapped x (name e) (name f)) in *.
+  set (x' := swapped x (name e) (name f)).
+  assert (Xe : x' (name e) = x (name f)) by (unfold x', swapped; rewrite Pos.eqb_refl; reflexivity).
+  assert (Xf : x' (name f) = x (name e)).
+  { unfold x', swapped. rewrite (proj2 (Pos.eqb_neq _ _)) by congruence. rewrite Pos.eqb_refl. reflexivity. }
+  assert (Xo : forall k, k <> name e -> k <> name f -> x' k = x k).
+  { intros k N M. unfold x', swapped. rewrite !(proj2 (Pos.eqb_neq _ _)) by congruence. reflexivity. }
+  assert (U : forall g, In g l -> g = e \/ g = f \/ (name g <> name e /\ name g <> name f)).
+  { intros g Ig. destruct (Pos.eq_dec (name g) (name e)) as [N|N].
+    - left. eapply alone_is; eauto.
+    - destruct (Pos.eq_dec (name g) (name f)) as [M|M]; [right; left; eapply alone_is; eauto|auto]. }
   split.
   - intros g Ig. destruct (R _ Ig) as (Fg & Bg & Ag). split; [exact Fg|].
-    destruct (Pos.eq_dec (name g) (name e)) as [N|N]; [|destruct (Pos.eq_dec (name g) (name f)) as [M|M]].
-    + destruct (is_alone_spec _ _ Ae _ Ig N) as [-> ->]. rewrite (Q _ _ Ig I N), N, Xe. split; [lia|].
-      unfold allowed. rewrite Ne, Er, Em, Eb. repeat split; auto. congruence.
-    + destruct (is_alone_spec _ _ Af _ Ig M) as [-> ->]. rewrite (Q _ _ Ig J M), M, Xf. split; [lia|].
-      unfold allowed. rewrite Nf, <- Er, <- Em, <- Eb. repeat split; auto. congruence.
+    destruct (U _ Ig) as [->|[->|[N M]]].
+    + rewrite Xe. split; [lia|]. unfold allowed. rewrite Ne, Er, Em, Eb. repeat split; auto. congruence.
+    + rewrite Xf. split; [lia|]. unfold allowed. rewrite Nf, <- Er, <- Em, <- Eb. repeat split; auto. congruence.
     + rewrite Xo by assumption. auto.
   - (* Either is where the other was. *)
-    assert (W1 : forall g h, In g l -> In h l -> conflict t g h = true -> name g = name e -> apart x' g h).
-    { intros g h Ig Ih C N. pose proof (conflict_names _ _ C) as D'.
-      assert (C' : conflict t e h = true).
-      { rewrite <- (conflict_same e g h h); auto using same_refl. split; auto. }
-      unfold apart. rewrite N. rewrite Xe, (Q _ _ Ig I N).
-      destruct (Pos.eq_dec (name h) (name f)) as [M|M].
-      + rewrite M. rewrite Xf, (Q _ _ Ih J M).
-        destruct (A _ _ I J) as [P|P]; auto; lia.
-      + rewrite Xo by congruence.
-        assert (E : conflict t f h = true) by (rewrite <- K; auto; congruence).
-        destruct (A _ _ J Ih E) as [P|P]; lia. }
-    assert (W2 : forall g h, In g l -> In h l -> conflict t g h = true -> name g = name f -> apart x' g h).
-    { intros g h Ig Ih C N. pose proof (conflict_names _ _ C) as D'.
-      assert (C' : conflict t f h = true).
-      { rewrite <- (conflict_same f g h h); auto using same_refl. split; auto. }
-      unfold apart. rewrite N. rewrite Xf, (Q _ _ Ig J N).
-      destruct (Pos.eq_dec (name h) (name e)) as [M|M].
-      + rewrite M. rewrite Xe, (Q _ _ Ih I M).
-        destruct (A _ _ I J) as [P|P]; auto; lia.
-      + rewrite Xo by congruence.
-        assert (E : conflict t e h = true) by (rewrite K; auto; congruence).
-        destruct (A _ _ I Ih E) as [P|P]; lia. }
-    intros g h Ig Ih C.
-    destruct (Pos.eq_dec (name g) (name e)) as [N|N]; [auto|].
-    destruct (Pos.eq_dec (name g) (name f)) as [M|M]; [auto|].
-    destruct (Pos.eq_dec (name h) (name e)) as [N'|N'];
-      [apply apart_sym, W1; auto; rewrite conflict_sym; assumption|].
-    destruct (Pos.eq_dec (name h) (name f)) as [M'|M'];
-      [apply apart_sym, W2; auto; rewrite conflict_sym; assumption|].
-    unfold apart. rewrite !Xo by assumption. apply A; auto.
+    assert (W : forall g h, In h l -> name h <> name e -> name h <> name f -> bonds g h = true ->
+              g = e \/ g = f -> agree x' g h).
+    { intros g h Ih N M C E. destruct (K _ Ih N M) as [K1 K2].
+      apply bonds_cases in C. apply orb_prop in C.
+      assert (Q : forall g', In g' l -> (conflict t g' h = true -> apart x g' h) /\
+                (can_tie t g' h = true -> apart x g' h \/ x (name g') = x (name h))).
+      { intros g' Ig. split; intros H.
+        - apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption.
+        - destruct (A _ _ Ig Ih (can_tie_bonds _ _ H)) as [|[_ ?]]; auto. }
+      destruct (Q _ I) as [Q1 Q2], (Q _ J) as [Q3 Q4]. unfold agree, apart in *.
+      rewrite (Xo _ N M). destruct E as [->| ->]; rewrite ?Xe, ?Xf; destruct C as [C|C].
+      - pose proof C as C'. rewrite K2 in C'. destruct (Q4 C') as [Q5|Q5]; [left; lia|].
+        right. split; [apply can_tie_tied; assumption|assumption].
+      - rewrite K1 in C. specialize (Q3 C). left. lia.
+      - pose proof C as C'. rewrite <- K2 in C'. destruct (Q2 C') as [Q5|Q5]; [left; lia|].
+        right. split; [apply can_tie_tied; assumption|assumption].
+      - rewrite <- K1 in C. specialize (Q1 C). left. lia. }
+    assert (B : apart x e f).
+    { apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption. }
+    intros g h Ig Ih C. pose proof (bonds_names _ _ C) as DN.
+    destruct (U _ Ig) as [->|[->|[N M]]], (U _ Ih) as [->|[->|[N' M']]]; try congruence; auto.
+    + left. unfold apart in *. rewrite Xe, Xf. lia.
+    + left. unfold apart in *. rewrite Xe, Xf. lia.
+    + apply agree_sym, W; auto. rewrite bonds_sym. assumption.
+    + apply agree_sym, W; auto. rewrite bonds_sym. assumption.
+    + unfold agree, apart. rewrite !Xo by assumption. apply A; auto.
 Qed.
 
 Lemma justifies_sound s c r : true_lemmas s -> justifies t s c r = true -> forall x, ~ holds x c.
@@ -452,45 +562,58 @@ Proof.
   intros T J x HL. destruct r as [d|i v d1 d2|i v d1 d2|i j d1 d2|i j d]; cbn in J.
   - eapply derives_sound; eauto.
   - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
-    apply entry_of_in in E. destruct E as [I <-]. split_and; to_z.
-    match goal with H : is_allowed _ _ _ = true |- _ => apply is_allowed_iff in H end.
-    pose proof HL as [D L].
+    apply entry_of_in in E. destruct E as [I <-].
+    pose proof HL as [D L]. pose proof (proj1 L _ I) as (F & B & _).
+    pose proof (down_spec t G (what e) v (genuine_fine _ F)) as U.
+    destruct (down t (what e) v) as [y|]; [|discriminate]. destruct U as (U1 & U2 & _).
+    set (m := moving t y (entries c) (length (entries c)) [e]) in *. split_and; to_z.
+    match goal with H : forallb _ m = true |- _ => rewrite forallb_forall in H end.
     destruct (Z.le_gt_cases (x (name e)) v) as [X|X].
     { eapply (derives_sound s (narrow (name e) (lower t v) c)); eauto.
       apply (narrow_lower_holds x); [assumption|]. assumption. }
-    destruct (match least_on_top t e v (entries c) with Some least => least <=? x (name e) | None => false end) eqn:O.
-    { destruct (least_on_top t e v (entries c)) as [least|]; [|discriminate]. to_z.
+    destruct (match least_stop t y m (entries c) with Some least => least <=? x (name e) | None => false end) eqn:O.
+    { destruct (least_stop t y m (entries c)) as [least|]; [|discriminate]. to_z.
       eapply (derives_sound s (narrow (name e) (raise t (Z.max least (v + 1))) c)); eauto.
       apply (narrow_raise_holds x); [lia|]. assumption. }
-    destruct (split_low_supports x (entries c) e v (entries c)) as (y & Y1 & Y2 & Y3); auto using incl_refl.
-    { destruct (least_on_top t e v (entries c)); [to_z; lia|exact Logic.I]. }
+    destruct (moving_spec y (entries c) (length (entries c)) [e]) as (M1 & M2 & M3); [intros ? [<-|[]]; assumption|].
+    fold m in M1, M2, M3.
     eapply (derives_sound s (narrow (name e) (lower t v) c)); eauto.
-    apply (narrow_lower_holds (moved x (name e) y)); [rewrite moved_at; lia|]. split; [assumption|].
-    pose proof L as [R A]. destruct (R _ I) as (_ & B & _).
-    apply moved_lays; auto; [lia|]. intros f If C.
-    destruct (A _ _ I If C); [left; lia|right; auto].
+    apply (narrow_lower_holds (moved x m (x (name e)) y)).
+    + unfold moved, moves. rewrite Z.eqb_refl, andb_true_r.
+      rewrite (proj2 (is_among_iff m (name e))); [lia|]. exists e. split; [apply M2; cbn; auto|reflexivity].
+    + split; [assumption|]. apply split_low_moves; auto; [apply M2; cbn; auto| |lia|].
+      * intros k K. destruct (M3 _ K) as [[<-|[]]|]; auto.
+      * destruct (least_stop t y m (entries c)); [to_z; lia|exact Logic.I].
   - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
-    apply entry_of_in in E. destruct E as [I <-]. split_and; to_z.
-    match goal with H : is_allowed _ _ _ = true |- _ => apply is_allowed_iff in H end.
-    pose proof HL as [D L].
+    apply entry_of_in in E. destruct E as [I <-].
+    pose proof HL as [D L]. pose proof (proj1 L _ I) as (F & B & _).
+    pose proof (up_spec t G (what e) v (genuine_fine _ F)) as U.
+    destruct (up t (what e) v) as [y|]; [|discriminate]. destruct U as (U1 & U2 & _).
+    set (m := moving t y (entries c) (length (entries c)) [e]) in *. split_and; to_z.
+    match goal with H : forallb _ m = true |- _ => rewrite forallb_forall in H end.
     destruct (Z.le_gt_cases v (x (name e))) as [X|X].
     { eapply (derives_sound s (narrow (name e) (raise t v) c)); eauto.
       apply (narrow_raise_holds x); [assumption|]. assumption. }
-    destruct (match most_under t e v (entries c) with Some most => x (name e) <=? most | None => false end) eqn:O.
-    { destruct (most_under t e v (entries c)) as [most|]; [|discriminate]. to_z.
+    destruct (match most_stop t y m (entries c) with Some most => x (name e) <=? most | None => false end) eqn:O.
+    { destruct (most_stop t y m (entries c)) as [most|]; [|discriminate]. to_z.
       eapply (derives_sound s (narrow (name e) (lower t (Z.min most (v - 1))) c)); eauto.
       apply (narrow_lower_holds x); [lia|]. assumption. }
-    destruct (split_high_supports x (entries c) e v (entries c)) as (y & Y1 & Y2 & Y3); auto using incl_refl.
-    { destruct (most_under t e v (entries c)); [to_z; lia|exact Logic.I]. }
+    destruct (moving_spec y (entries c) (length (entries c)) [e]) as (M1 & M2 & M3); [intros ? [<-|[]]; assumption|].
+    fold m in M1, M2, M3.
     eapply (derives_sound s (narrow (name e) (raise t v) c)); eauto.
-    apply (narrow_raise_holds (moved x (name e) y)); [rewrite moved_at; lia|]. split; [assumption|].
-    pose proof L as [R A]. destruct (R _ I) as (_ & B & _).
-    apply moved_lays; auto; [lia|]. intros f If C.
-    destruct (A _ _ I If C); [left; auto|right; lia].
+    apply (narrow_raise_holds (moved x m (x (name e)) y)).
+    + unfold moved, moves. rewrite Z.eqb_refl, andb_true_r.
+      rewrite (proj2 (is_among_iff m (name e))); [lia|]. exists e. split; [apply M2; cbn; auto|reflexivity].
+    + split; [assumption|]. apply split_high_moves; auto; [apply M2; cbn; auto| |lia|].
+      * intros k K. destruct (M3 _ K) as [[<-|[]]|]; auto.
+      * destruct (most_stop t y m (entries c)); [to_z; lia|exact Logic.I].
   - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
     destruct (entry_of j (entries c)) as [f|] eqn:F; [|discriminate].
     apply entry_of_in in E. destruct E as [I <-]. apply entry_of_in in F. destruct F as [K <-]. split_and.
-    pose proof HL as [_ [R A]]. destruct (A e f) as [P|P]; auto.
+    pose proof HL as [_ [R A]].
+    assert (B : apart x e f).
+    { apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption. }
+    destruct B as [P|P].
     + eapply (derives_sound s (put_below t e f c)); eauto. apply (put_below_holds x); auto.
     + eapply (derives_sound s (put_below t f e c)); eauto. apply (put_below_holds x); auto.
   - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
@@ -498,13 +621,14 @@ Proof.
     apply entry_of_in in E. destruct E as [I <-]. apply entry_of_in in F. destruct F as [K <-]. split_and.
     pose proof HL as [D [R A]].
     assert (C : conflict t e f = true) by (eapply are_twins_spec; eauto).
-    pose proof (conflict_names _ _ C) as DN.
-    destruct (A e f I K C) as [P|P].
+    pose proof (bonds_names _ _ (conflict_bonds _ _ C)) as DN.
+    assert (B : apart x e f) by (apply conflict_apart; auto; apply A; auto; apply conflict_bonds; assumption).
+    destruct B as [P|P].
     + eapply (derives_sound s (put_below t e f c)); eauto. apply (put_below_holds x); auto.
     + assert (E : bytes (what e) = bytes (what f)) by (eapply are_twins_spec; eauto).
       eapply (derives_sound s (put_below t e f c)); eauto.
       apply (put_below_holds (swapped x (name e) (name f))); auto.
-      * unfold swapped. rewrite moved_at, moved_other, moved_at by assumption. lia.
+      * unfold swapped. rewrite !Pos.eqb_refl. destruct (Pos.eqb (name f) (name e)) eqn:Q; to_z; [congruence|lia].
       * split; [assumption|]. apply twins_lay; auto. split; assumption.
 Qed.
 

@@ -66,7 +66,8 @@ Proof.
   assert (K : known p (Table
             (fold_right (fun '(i, b) m => Map.add i (item_of p u b) m) (Map.empty _) (sized p))
             (merged (reserved p)) (rev (merged (reserved p)))
-            (index (conflicts p)) (index (exclusive p)) (index (in_place p))) u).
+            (index (conflicts p)) (index (exclusive p)) (index (in_place p))
+            false) u).
   { constructor; cbn; auto; try lia.
     - intros a b I. specialize (Q2 _ I). cbn beta iota in Q2. apply divides_spec; assumption.
     - intros o n I. specialize (S5 _ I). cbn beta iota in S5. split_and. to_z. assumption.
@@ -156,18 +157,16 @@ Proof.
   apply Z.divide_add_r; [apply pushed_divides|]. apply (known_sizes _ _ _ K _ _ I L).
 Qed.
 
-Lemma conflict_meets e f b c : conflict t e f = true -> what e = item_of p u b -> what f = item_of p u c ->
-  0 < size b -> 0 < size c -> meet p (name e) b (name f) c /\ ~ listed (in_place p) (name e) (name f).
+Lemma bonds_meet e f b c : bonds t e f = true -> what e = item_of p u b -> what f = item_of p u c ->
+  0 < size b -> 0 < size c -> meet p (name e) b (name f) c.
 Proof.
-  unfold conflict, meet. rewrite (known_conflicting _ _ _ K), (known_excluding _ _ _ K), (known_tying _ _ _ K).
+  unfold bonds, meets, meet. rewrite (known_conflicting _ _ _ K), (known_excluding _ _ _ K).
   intros H E F B C. rewrite E, F in H. cbn [item_of during] in H.
-  rewrite !andb_true_iff, orb_true_iff, andb_true_iff, !negb_true_iff in H. destruct H as [[H1 H2] H3]. to_z.
+  rewrite !andb_true_iff, orb_true_iff, andb_true_iff, !negb_true_iff in H. destruct H as [[H1 H2] _]. to_z.
   rewrite is_listed_index, is_together_iff in H2.
-  split.
-  - split; [assumption|]. split; [assumption|]. split; [assumption|].
-    destruct H2 as [H2|[H2 H4]]; [auto|right]. split; [assumption|].
-    intros N. apply is_listed_index in N. congruence.
-  - intros N. apply is_listed_index in N. congruence.
+  split; [assumption|]. split; [assumption|]. split; [assumption|].
+  destruct H2 as [H2|[H2 H4]]; [auto|right]. split; [assumption|].
+  intros N. apply is_listed_index in N. congruence.
 Qed.
 
 Hypothesis G : good t.
@@ -231,11 +230,13 @@ Proof.
     pose proof (build_genuine _ _ B _ I) as Ge. pose proof (build_genuine _ _ B _ J) as Gf.
     destruct (known_items _ _ _ K _ _ Ge) as (b & Ib & Lb & Eb).
     destruct (known_items _ _ _ K _ _ Gf) as (d & Id & Ld & Ed).
-    destruct (conflict_meets e f b d C Eb Ed Lb Ld) as [M T].
-    unfold apart. rewrite Eb, Ed. cbn [item_of bytes].
-    destruct (VA _ _ _ _ Ib Id M) as [Q|[Q|[Q _]]]; [left|right|contradiction].
+    pose proof (bonds_meet e f b d C Eb Ed Lb Ld) as M.
+    unfold agree, apart. rewrite Eb, Ed. cbn [item_of bytes].
+    destruct (VA _ _ _ _ Ib Id M) as [Q|[Q|[Q Q']]]; [left; left|left; right|right].
     + eapply pushed_apart; eauto.
     + eapply pushed_apart; eauto.
+    + split; [|unfold pushed; rewrite Q'; reflexivity].
+      unfold tied. rewrite (known_tying _ _ _ K). apply is_listed_index. assumption.
 Qed.
 
 Lemma peak_nonneg x : 0 <= peak p x.
@@ -268,7 +269,7 @@ Definition sound_state (s : state) : Prop :=
 
 Lemma do_step_sound s one s' : sound_state s -> do_step p t s one = Some s' -> sound_state s'.
 Proof.
-  intros [T H]. destruct one as [stated r|back|height d]; cbn [do_step].
+  intros [T H]. destruct one as [stated r|back|height d|count]; cbn [do_step].
   - destruct (build t stated) as [c|] eqn:B; [|discriminate].
     destruct (negb (dead c) && justifies t s c r) eqn:J; [|discriminate]. intros [= <-].
     split; [|exact H]. apply andb_prop in J. destruct J as [D J]. apply negb_true_iff in D.
@@ -290,13 +291,7 @@ Proof.
       destruct V as [V _]. destruct (V _ _ I) as (_ & ? & _). lia. }
     destruct (refuted s) as [h'|] eqn:E'; inversion E; [|congruence].
     specialize (H _ eq_refl _ V). lia.
-Qed.
-
-Lemma run_sound steps : forall s n s', sound_state s -> run p t s n steps = inl s' -> sound_state s'.
-Proof.
-  induction steps as [|one steps IH]; cbn; intros s n s' S R; [inversion R; subst; assumption|].
-  destruct (do_step p t s one) as [s1|] eqn:D; [|discriminate].
-  eapply IH; [|exact R]. eapply do_step_sound; eauto.
+  - intros [= <-]. split; [|exact H]. intros k l F. cbn [lemmas] in F. rewrite Map.gempty in F. discriminate.
 Qed.
 
 Lemma start_sound : sound_state (State 1 (Map.empty _) None).
@@ -368,6 +363,29 @@ Qed.
 
 End Grid.
 
+(* ---- All steps ---- *)
+
+(* Whether ties count changes nothing of what is known of the problem. *)
+Lemma table_after_known p t u one : good t -> known p t u -> good (table_after t one) /\ known p (table_after t one) u.
+Proof. intros G K. destruct one; auto. destruct G, K. split; constructor; assumption. Qed.
+
+Lemma sound_after p t one s s' : do_step p t s one = Some s' -> sound_state p t s' ->
+  sound_state p (table_after t one) s'.
+Proof.
+  destruct one as [| | |count]; cbn [do_step table_after]; try (intros _ S; exact S).
+  intros [= <-] [_ H]. split; [|exact H]. intros k l F. cbn [lemmas] in F. rewrite Map.gempty in F. discriminate.
+Qed.
+
+Lemma run_sound p u steps : forall t s n s', good t -> known p t u -> sound_state p t s ->
+  run p t s n steps = inl s' -> forall h, refuted s' = Some h -> forall x, valid p x -> h < peak p x.
+Proof.
+  induction steps as [|one steps IH]; cbn [run]; intros t s n s' G K S R.
+  - inversion R. subst. apply S.
+  - destruct (do_step p t s one) as [s1|] eqn:D; [|discriminate].
+    destruct (table_after_known p t u one G K) as [G' K'].
+    eapply IH; [exact G'|exact K'| |exact R]. eapply sound_after; eauto. eapply do_step_sound; eauto.
+Qed.
+
 (* ---- The theorems ---- *)
 
 (* The plan is a layout, with this peak, and no layout has a smaller one. *)
@@ -379,7 +397,7 @@ Proof.
   destruct (table_known _ _ T) as [G [u K]]. fold (layout_of places).
   destruct (is_valid p t (offsets_of places)) eqn:V; [|discriminate].
   destruct (run p t _ 0 steps) as [s|] eqn:R; [|discriminate].
-  destruct (run_sound p t u K G _ _ _ _ (start_sound p t) R) as [_ S].
+  pose proof (run_sound p u _ _ _ _ _ G K (start_sound p t) R) as S.
   pose proof (is_valid_sound p t u K _ V) as W. fold (layout_of places) in W.
   destruct (_ <? _) eqn:C; [discriminate|].
   destruct ((_ =? 0) || _) eqn:E; [|discriminate]. intros [= <-].
@@ -394,7 +412,7 @@ Proof.
   unfold check. destruct (table_of p) as [t|] eqn:T; [|discriminate].
   destruct (table_known _ _ T) as [G [u K]].
   destruct (run p t _ 0 steps) as [s|] eqn:R; [|discriminate].
-  destruct (run_sound p t u K G _ _ _ _ (start_sound p t) R) as [_ S].
+  pose proof (run_sound p u _ _ _ _ _ G K (start_sound p t) R) as S.
   destruct (refuted s) as [h|]; [|discriminate].
   destruct (pool_end p <=? h) eqn:C; [|discriminate]. intros _ x X. to_z.
   specialize (S _ eq_refl _ X). pose proof (known_end _ _ _ K).
@@ -411,7 +429,7 @@ Proof.
   destruct (table_known _ _ T) as [G [u K]]. fold (layout_of places).
   destruct (is_valid p t (offsets_of places)) eqn:V; [|discriminate].
   destruct (run p t _ 0 steps) as [s|] eqn:R; [|discriminate].
-  destruct (run_sound p t u K G _ _ _ _ (start_sound p t) R) as [_ S].
+  pose proof (run_sound p u _ _ _ _ _ G K (start_sound p t) R) as S.
   pose proof (is_valid_sound p t u K _ V) as W. fold (layout_of places) in W.
   destruct (_ <? _) eqn:C; [discriminate|].
   destruct ((_ =? 0) || _) eqn:E; [discriminate|]. intros [= <- <-].
@@ -428,7 +446,7 @@ Proof.
   destruct answer as [places|].
   - destruct (is_valid p t (offsets_of places)) eqn:V; [|discriminate].
     destruct (run p t _ 0 steps) as [s|] eqn:R; [|discriminate].
-    destruct (run_sound p t u K G _ _ _ _ (start_sound p t) R) as [_ S].
+    pose proof (run_sound p u _ _ _ _ _ G K (start_sound p t) R) as S.
     pose proof (is_valid_sound p t u K _ V) as W. pose proof (peak_nonneg p (layout_in (offsets_of places))).
     destruct (_ <? _) eqn:C; to_z.
     + destruct (refuted s) as [h|]; [|lia]. specialize (S _ eq_refl _ W). lia.

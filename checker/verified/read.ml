@@ -375,6 +375,11 @@ let steps_of known digest data =
           | 3L ->
               let height = amount () in
               Conclude (height, derivation ())
+          | 10L -> (
+              match number () with
+              | 0L -> Ties false
+              | 1L -> Ties true
+              | _ -> fail "ties that neither count nor do not")
           | 5L | 6L -> refuse "the proof is about reuse costs"
           | _ -> fail "an unknown kind of step"
         in

@@ -32,6 +32,7 @@ from memstow.planner.proofs.questions import (
     costs_of,
     fullest_of,
     groups_of,
+    has_partners,
     lives_of,
     may_leave_the_capacities,
     pose,
@@ -50,6 +51,8 @@ COSTS: Final = (*PLACEMENT_TERMS, Kind.REUSE_COST)
 _COST_NAMES: Final = "a cost (`placement_cost`, `preference`, `reuse_cost`)"
 _WITHOUT_CORES: Final = 1_000_000
 """Steps in which a height may be refuted before it is tried with costs."""
+_WITHOUT_TIES: Final = 20_000_000
+"""Steps in which a height may be refuted where ties do not count, before it is tried where they do."""
 _KNOWN: Final = frozenset(
     (
         "version",
@@ -252,6 +255,8 @@ class _Writer:
         self._budget = budget
         self._several = len(problem.pools) > 1
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
+        self._ties = (False, True) if has_partners(problem) else (False,)
+        """Whether ties count: what does not need that is the easier way."""
 
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
@@ -324,14 +329,21 @@ class _Writer:
             return None
         if len(kept) > MOST_BUFFERS and len(kept) == len(self._sized):
             return None
-        posed = pose(self._problem, height, kept)
-        if posed is None:
-            return None
-        question, end = posed
-        file = ProofFile(self._path, self._digest)
-        most = height if self._several else min(height, end)
-        proven = file.refute(question, end, most, self._several, self._budget if budget is None else budget)
-        return file if proven else None
+        budget = self._budget if budget is None else budget
+        for ties_count in self._ties:
+            posed = pose(self._problem, height, kept, ties_count)
+            if posed is None:
+                return None
+            question, end = posed
+            file = ProofFile(self._path, self._digest)
+            most = height if self._several else min(height, end)
+            within = budget if ties_count == self._ties[-1] else budget.share(0.5, _WITHOUT_TIES)
+            proven = file.refute(question, end, most, self._several, within)
+            if within is not budget:
+                budget.count(within.work)
+            if proven:
+                return file
+        return None
 
     def _costs(self, file: "ProofFile", wanted: Sequence[tuple[int, int]]) -> list[int]:
         """Write that layouts up to each height cost so much, or what of that can be shown."""
@@ -348,11 +360,16 @@ class _Writer:
             known = fixed
             is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
             if cost > fixed and open_pairs and is_small:
-                posed = pose(self._problem, height, self._sized)
-                if posed is not None:
+                for ties_count in self._ties:
+                    posed = pose(self._problem, height, self._sized, ties_count)
+                    if posed is None or known >= cost:
+                        break
                     question, end = posed
                     end = end if self._several else min(height, end)
-                    known = proof.raise_bound(question, end, height, cost, self._budget)
+                    within = self._budget if ties_count == self._ties[-1] else self._budget.share(0.5)
+                    known = proof.raise_bound(question, end, height, cost, within)
+                    if within is not self._budget:
+                        self._budget.count(within.work)
             shown.append(known)
         both = zip(shown, wanted, strict=True)
         return [file.cost(proof, height, min(known, cost)) for known, (height, cost) in both]

@@ -19,7 +19,7 @@ from memstow.planner.model.problem import (
     end_of,
     merged,
 )
-from memstow.planner.proofs.questions import crowds_of, groups_of, pose, size_of_moments
+from memstow.planner.proofs.questions import crowds_of, groups_of, has_partners, pose, size_of_moments
 from memstow.records import record
 from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
 
@@ -124,6 +124,7 @@ class PlacementProof:
         self._allowed = [list(range(len(unit.pools))) for unit in self._units]
         self._fitting = set[tuple[int, tuple[int, ...]]]()
         self._effort = _FIRST_EFFORT
+        self._ties = (False, True) if has_partners(problem) else (False,)
         self._kept = 0
         self._tree = list[int | tuple[int, int]]()
         self._root: tuple[int, list[int | tuple[int, int]]] = 0, []
@@ -299,13 +300,17 @@ class PlacementProof:
         for index in members:
             if buffers[index].pool is None:
                 buffers[index] = replace(buffers[index], pools=name)
-        posed = pose(replace(self._problem, buffers=tuple(buffers)), self._height, members)
-        if posed is None:
-            return None, False
-        question, end = posed
-        within = self._budget.share(0.5, effort)
-        answer = question.kept_steps(end, self._height, within)
-        self._budget.count(within.work)
+        answer: tuple[ProofSteps | None, bool] = None, False
+        for ties_count in self._ties:
+            posed = pose(replace(self._problem, buffers=tuple(buffers)), self._height, members, ties_count)
+            if posed is None:
+                return None, False
+            question, end = posed
+            within = self._budget.share(0.5, effort)
+            answer = question.kept_steps(end, self._height, within)
+            self._budget.count(within.work)
+            if answer[0] is not None:
+                break
         return answer
 
     def _add_covers(self) -> bool:

@@ -28,8 +28,13 @@ def may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
     return any(end_of(pool) == LIMIT for pool in problem.pools if names is None or pool.id in names)
 
 
-def pose(problem: Problem, height: int, kept: Sequence[int]) -> tuple[ProofQuestion, int] | None:
-    """These buffers up to a height, and the end of all addresses; None where that is no question."""
+def pose(
+    problem: Problem, height: int, kept: Sequence[int], ties_count: bool = False
+) -> tuple[ProofQuestion, int] | None:
+    """These buffers up to a height, and the end of all addresses; None where that is no question.
+
+    Pairs in place tie or are apart if ties count; else they may overlap, which is easier to search.
+    """
     space, several = Space(problem, max(height, 0)), len(problem.pools) > 1
     has_room = height == LIMIT and several
     if has_room and any(may_leave_the_capacities(problem, problem.buffers[index]) for index in kept):
@@ -49,6 +54,7 @@ def pose(problem: Problem, height: int, kept: Sequence[int]) -> tuple[ProofQuest
         [space.barred(pools) for pools in number_of],
         moments_of(buffers),
         *_special_pairs(problem, buffers),
+        ties_count,
         _groups_among(problem, kept),
     )
     return question, space.end
@@ -72,6 +78,29 @@ def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
     return fixed, pairs
 
 
+def has_partners(problem: Problem) -> bool:
+    """Whether there are pairs in place that would conflict otherwise: it may matter that they tie."""
+    by_id = {buffer.id: buffer for buffer in problem.buffers}
+    conflicts = {frozenset(pair) for pair in problem.conflicts}
+    exclusive = {frozenset(pair) for pair in problem.exclusive}
+
+    def live_together(one: Buffer, other: Buffer) -> bool:
+        return any(len(moment) > 1 for moment in moments_of((one, other)))
+
+    return any(
+        by_id[pair.input].size
+        and by_id[pair.output].size
+        and (
+            {pair.input, pair.output} in conflicts
+            or (
+                {pair.input, pair.output} not in exclusive
+                and live_together(by_id[pair.input], by_id[pair.output])
+            )
+        )
+        for pair in problem.in_place
+    )
+
+
 _Pairs = list[tuple[int, int]]
 Places = list[tuple[int, int]]
 """Of a rigid group: its buffers with bytes by their indices, and how far each is from the lowest."""
@@ -92,25 +121,25 @@ def _groups_among(problem: Problem, kept: Sequence[int]) -> list[Places]:
     return [group for group in among if len(group) > 1]
 
 
-def _special_pairs(problem: Problem, buffers: Sequence[Buffer]) -> tuple[_Pairs, _Pairs]:
-    """Pairs of these buffers that do not conflict when they live together, and those that do in any case."""
+def _special_pairs(problem: Problem, buffers: Sequence[Buffer]) -> tuple[_Pairs, _Pairs, _Pairs]:
+    """Pairs of these that do not conflict when they live together, that do in any case, and in place."""
     at = {buffer.id: number for number, buffer in enumerate(buffers)}
     ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
-    listed = {frozenset(pair) for pair in problem.conflicts} - ties
-    exempt = ({frozenset(pair) for pair in problem.exclusive} | ties) - listed
+    listed = {frozenset(pair) for pair in problem.conflicts}
+    exempt = {frozenset(pair) for pair in problem.exclusive} - listed
 
     def numbers(pairs: Iterable[frozenset[str]]) -> _Pairs:
         known = (sorted(at[name] for name in pair) for pair in pairs if all(name in at for name in pair))
         return sorted((one, other) for one, other in known)
 
-    return numbers(exempt), numbers(listed)
+    return numbers(exempt), numbers(listed), numbers(ties)
 
 
 def conflicts_of(problem: Problem, buffers: Sequence[Buffer]) -> _Pairs:
     """The pairs of these buffers that conflict, each and all ascending."""
-    exempt, listed = _special_pairs(problem, buffers)
+    exempt, listed, ties = _special_pairs(problem, buffers)
     together = {pair for moment in moments_of(buffers) for pair in combinations(moment, 2)}
-    return sorted(together.difference(exempt).union(listed))
+    return sorted(together.difference(exempt).union(listed).difference(ties))
 
 
 class Space:
@@ -265,6 +294,7 @@ def crowds_of(problem: Problem, kept: Sequence[int]) -> list[list[int]]:
         [[]],
         moments_of(buffers),
         *_special_pairs(problem, buffers),
+        False,
         _groups_among(problem, kept),
     )
     return [[kept[number] for number in row] for row in question.rows]

@@ -17,7 +17,7 @@ from memstow.records import record
 MOST_STEPS: Final = 300
 _MOST_NAMED: Final = 20
 _HEADER: Final = b"memstow proof 1\n"
-_LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST, _WITHIN, _ROW, _PLACEMENT = range(1, 10)
+_LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST, _WITHIN, _ROW, _PLACEMENT, _TIES = range(1, 11)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
 _PAID, _BRANCH, _WEIGHTS = range(3)
@@ -59,6 +59,8 @@ class _Stated:
     about: tuple[int, ...]
     """What the rule names: a buffer and an offset, or two buffers."""
     cases: tuple[_Case, ...]
+    ties_count: bool
+    """Whether pairs in place start at the same offset or are apart; else they may overlap."""
 
 
 @record
@@ -149,11 +151,11 @@ class _Reader:
 
     def read(self) -> None:
         """All steps."""
-        numbers, apart, height = self._numbers, tuple[int, ...](), 0
+        numbers, apart, height, ties_count = self._numbers, tuple[int, ...](), 0, False
         within = list[tuple[int, tuple[int, ...], int]]()
         for kind in numbers:
             if kind == _LEMMA:
-                self.lemmas.append(_lemma(numbers, len(self.lemmas)))
+                self.lemmas.append(_lemma(numbers, len(self.lemmas), ties_count))
             elif kind == _CONCLUDE:
                 height = next(numbers)
                 case = _case(numbers, len(self.lemmas))
@@ -178,6 +180,8 @@ class _Reader:
                 term, most = PLACEMENT_TERMS[next(numbers)], next(numbers)
                 tree = _PlacementTree(self._problem, term, self.limits, numbers)
                 self.placements.append(_Placement(term, most, tree.least, tuple(sorted(tree.used))))
+            elif kind == _TIES:
+                ties_count = next(numbers) == 1
             elif kind == _APART:
                 apart = tuple(ascending(numbers))
             elif kind == _COST:
@@ -286,12 +290,13 @@ def numbers_of(data: bytes, header: bytes = _HEADER) -> Iterator[int]:
             value = shift = 0
 
 
-def _lemma(numbers: Iterator[int], made: int) -> _Stated:
+def _lemma(numbers: Iterator[int], made: int, ties_count: bool) -> _Stated:
     buffers = ascending(numbers, 2)
     rule = next(numbers)
     about = () if rule == _DERIVED else (next(numbers), next(numbers))
     count = 1 if rule in (_DERIVED, _TWINS) else 2
-    return _Stated(tuple(buffers), rule, about, tuple(_case(numbers, made) for _ in range(count)))
+    cases = tuple(_case(numbers, made) for _ in range(count))
+    return _Stated(tuple(buffers), rule, about, cases, ties_count)
 
 
 def _case(numbers: Iterator[int], made: int) -> _Case:
@@ -396,7 +401,8 @@ class _Words:
             name = self._buffers[index].id
             side, place = ("most", "on top of") if stated.rule == _SPLIT_LOW else ("least", "under")
             text += f"If {name} is at {side} at {offset:,}: {reasons[0]}. "
-            text += f"Else it, or what moves with it, is {place} another: {reasons[1]}."
+            place += " another, or starts where one in place does" if stated.ties_count else " another"
+            text += f"Else it, or what moves with it, is {place}: {reasons[1]}."
             shown = [index, *(one for one in shown if one != index)]
         elif stated.rule in (_ORDER, _TWINS):
             one, other = stated.about

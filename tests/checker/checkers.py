@@ -21,7 +21,7 @@ import pytest
 from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_document
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
+from memstow.planner.model.problem import Buffer, InPlace, Pool, Problem, Relative, ReuseCost
 from memstow.planner.proofs.prove import why_not
 from tests.problems import costly_problem, random_problem
 
@@ -130,12 +130,12 @@ class SecondChecker:
         return Verdict(code, said.getvalue().strip())
 
 
-_SECOND: Final = SecondChecker("check.py")
+SECOND: Final = SecondChecker("check.py")
 
 
 def second(files: Files, folder: Path) -> Verdict:
     """What the second checker of layouts says."""
-    return _SECOND.check(files, folder)
+    return SECOND.check(files, folder)
 
 
 Case = TypeVar("Case")
@@ -187,6 +187,27 @@ def tiny_problem(rng: Random) -> Problem:
         problem = random_problem(rng)
         problem = replace(problem, objective=("max_peak",) if len(problem.pools) > 1 else ("peak",))
         if why_not(problem) is None:
+            return problem
+
+
+def tiny_ties(rng: Random, most: int = 5) -> Problem:
+    """A tiny problem with many pairs in place."""
+    while True:
+        problem = random_problem(rng, most)
+        names = [buffer.id for buffer in problem.buffers]
+        pairs = [InPlace(input=one, output=other) for one in names for other in names if one < other]
+        objective = ("max_peak",) if len(problem.pools) > 1 else ("peak",)
+        chosen = tuple(pair for pair in pairs if rng.random() < 0.6)
+        problem = replace(problem, in_place=chosen, objective=objective)
+        if rng.random() < 0.6:
+            chain = [names[k : k + 2] for k in range(0, len(names) - 1, rng.choice((2, 3)))]
+            relative = (Relative(buffer=pair[0], base=pair[1], offset=rng.randint(-4, 4)) for pair in chain)
+            problem = replace(problem, relative=tuple(relative) if rng.random() < 0.5 else ())
+        if rng.random() < 0.7:
+            dense = (replace(one, lifetime="always", lifetimes=None) for one in problem.buffers)
+            free = tuple(pair for pair in combinations(names, 2) if rng.random() < 0.3)
+            problem = replace(problem, buffers=tuple(dense), exclusive=free)
+        if chosen and not find_issues(problem) and why_not(problem) is None:
             return problem
 
 

@@ -1,7 +1,8 @@
 """Attacks on the checker: proofs, plans and problems that were changed, so that what they claim may be false.
 
-`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs` or `placements` after it of
-problems with reuse costs or with several pools. What the checker calls verified is compared with brute force.
+`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs`, `placements` or `ties` after it
+of problems with reuse costs, several pools or many pairs in place. What the checker calls verified is
+compared with brute force.
 """
 
 import json
@@ -42,6 +43,7 @@ from tests.checker.checkers import (
     tiny_costs,
     tiny_placements,
     tiny_problem,
+    tiny_ties,
 )
 from tests.referee import best, breaks, cost
 
@@ -216,7 +218,7 @@ def campaign(
 
 def main(words: list[str]) -> int:
     """Make mutants, and print what became of them."""
-    makers = {"costs": tiny_costs, "placements": tiny_placements}
+    makers = {"costs": tiny_costs, "placements": tiny_placements, "ties": tiny_ties}
     count, seed, tiny = int(words[0]), int(words[1]), makers.get("".join(words[2:]), tiny_problem)
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -33,6 +33,7 @@ from tests.checker.checkers import (
 )
 from tests.checker.mutations import Case, is_true, mutant, sample
 from tests.checker.test_checker import PROOF, TWO, by_hand, placed
+from tests.checker.test_ties import derived
 
 SOURCES: Final = FOLDER / "verified"
 PROGRAM: Final = SOURCES / "build/memstow-check-verified"
@@ -122,6 +123,22 @@ def test_it_agrees_with_the_fast_one(verified: Batch, fast: Batch, tmp_path: Pat
         codes[code] += 1
         assert code != VERIFIED or codes[code] > 20 or is_true(files), files
     assert min(codes[code] for code in (VERIFIED, WRONG, NOT_CHECKED, WEAKER)) > 0
+
+
+@pytest.mark.parametrize("seed", gate_first(range(12), 1))
+def test_it_agrees_where_pairs_in_place_tie(verified: Batch, fast: Batch, seed: int) -> None:
+    rng, cases, codes = Random(seed), list[Case](), Counter[int]()
+    while len(cases) < 40:
+        case = derived(rng)
+        if case is not None and is_known(case.problem):
+            cases.append(case)
+            assert agreed(verified, fast, files_of(case)) == VERIFIED
+    for _ in range(600):
+        files = mutant(rng, rng.choice(cases))
+        code = agreed(verified, fast, files)
+        codes[code] += 1
+        assert code != VERIFIED or codes[code] > 20 or is_true(files), files
+    assert min(codes[code] for code in (VERIFIED, WRONG)) > 20
 
 
 @pytest.mark.parametrize(

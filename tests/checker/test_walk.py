@@ -70,6 +70,20 @@ def test_every_rule_has_words(tmp_path: Path) -> None:
         assert words in walk.steps[1].text
 
 
+def test_splits_say_where_ties_count(tmp_path: Path) -> None:
+    path = tmp_path / "plan.proof"
+    problem = memstow.read_problem(by_hand(TWO, placed(0, 4))[0])
+    lemma = (1, 2, 0, 0, 4, 0, 0, 2, 1, 0, 0, 1, 0, 2, 2, 3, 9, 4, 1)
+    for ties, words in (
+        (1, "is on top of another, or starts where one in place does: "),
+        (0, "is on top of another: "),
+    ):
+        path.write_bytes(by_hand(TWO, placed(0, 4), 10, 1, 10, ties, *lemma, 0, 4)[2])
+        walk = walk_of(problem, problem, path)
+        assert walk is not None
+        assert words in walk.steps[1].text
+
+
 def test_groups_pools_and_lemmas_that_are_forgotten_are_read(tmp_path: Path) -> None:
     path = tmp_path / "plan.proof"
     numbers = (1, 2, 0, 0, 4, 0, 0, 8, 0, 2, 2, 1, 3, 15, 5, 0, 5, 2, 1, 0, 1, 2, 1, 1, 5, 2, 1, 0, 2, 0, 3)

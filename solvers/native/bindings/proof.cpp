@@ -35,13 +35,22 @@ std::vector<Range> converted(const Ranges& ranges) {
 proof::Question question_of(
     const std::vector<std::tuple<std::uint64_t, Bytes, Bytes, Bytes, Bytes, Index>>& items,
     const Ranges& reserved, const std::vector<Ranges>& barred, const std::vector<std::vector<Index>>& moments,
-    const Pairs& exempt, const Pairs& listed, const std::vector<proof::Question::Group>& groups) {
+    const Pairs& exempt, const Pairs& listed, const Pairs& in_place, bool ties_count,
+    const std::vector<proof::Question::Group>& groups) {
     std::vector<proof::Item> all;
     for (const auto& [name, size, modulus, residue, pin, ranges] : items)
         all.push_back({name, size, modulus, residue, pin, ranges});
     std::vector<std::vector<Range>> all_barred;
     for (const Ranges& ranges : barred) all_barred.push_back(converted(ranges));
-    return {std::move(all), converted(reserved), std::move(all_barred), moments, exempt, listed, groups};
+    return {std::move(all),
+            converted(reserved),
+            std::move(all_barred),
+            moments,
+            exempt,
+            listed,
+            in_place,
+            ties_count,
+            groups};
 }
 
 // A file that cannot be written is an OSError which names it.
@@ -134,10 +143,14 @@ void bind_proof(nb::module_& m) {
         "or -1, and which\n"
         "ranges are barred; the other lists name them by their place in this one. A "
         "group has items and their\n"
-        "places, whose differences are their distances.")
+        "places, whose differences are their distances. Pairs in place tie or are apart, or, where ties do "
+        "not\n"
+        "count, may overlap.")
         .def(nb::new_(&question_of), nb::arg("items"), nb::arg("reserved"), nb::arg("barred"),
-             nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("groups"))
-        .def_ro("rows", &proof::Question::rows, "Sets of items that conflict pairwise.")
+             nb::arg("moments"), nb::arg("exempt"), nb::arg("listed"), nb::arg("in_place"),
+             nb::arg("ties_count"), nb::arg("groups"))
+        .def_ro("rows", &proof::Question::rows,
+                "Sets of items that conflict pairwise; where ties count, they may be pairs in place.")
         .def(
             "kept_steps", &kept_steps, nb::arg("end"), nb::arg("height"), nb::arg("budget"),
             nb::call_guard<nb::gil_scoped_release>(),

@@ -13,7 +13,8 @@ enum Step : std::uint64_t {
     kCost = 6,
     kWithin = 7,
     kRow = 8,
-    kPlacement = 9
+    kPlacement = 9,
+    kTies = 10
 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
@@ -21,7 +22,7 @@ enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
 }  // namespace
 
 ProofFile::ProofFile(const std::string& path, const Digest& digest)
-    : NumberFile(path, "memstow proof 1\n", digest) {}
+    : NumberFile(path, "memstow proof 1\n", digest), is_kept_(false) {}
 
 void ProofFile::lay(Bytes height) {
     ++steps_;
@@ -80,6 +81,15 @@ void ProofFile::conclude(Bytes height, const Derivation& derivation) {
     derive(derivation);
 }
 
+void ProofFile::let_tie(bool ties_count) {
+    if (!is_kept_ && ties_count != ties_count_) {
+        ++steps_;
+        number(kTies);
+        number(ties_count ? 1 : 0);
+    }
+    ties_count_ = ties_count;
+}
+
 void ProofFile::keep_apart(const std::vector<std::uint64_t>& pairs) {
     ++steps_;
     number(kApart);
@@ -123,6 +133,7 @@ void ProofFile::placement(std::uint64_t term, Bytes height, const std::vector<st
 }
 
 void ProofFile::append(const ProofFile& steps) {
+    let_tie(steps.ties_count_);
     NumberFile::append(steps);
     steps_ += steps.steps_;
     lemmas_ += steps.lemmas_;

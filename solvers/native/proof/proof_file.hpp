@@ -45,6 +45,9 @@ class ProofFile : private NumberFile {
     std::uint64_t lemma(const std::vector<Bounds>& bounds, bool from_below, std::uint64_t item, Bytes at,
                         const Derivation& within, const Derivation& beyond);
     void forget(std::uint64_t lemma);
+    // Whether pairs in place tie or are apart, or may overlap, in what follows: no lemma before is referred
+    // to. At first they may. Steps that are kept say so where they are taken.
+    void let_tie(bool ties_count);
     void conclude(Bytes height, const Derivation& derivation);
     // Pairs of the problem that conflict from here on, ascending.
     void keep_apart(const std::vector<std::uint64_t>& pairs);
@@ -70,6 +73,7 @@ class ProofFile : private NumberFile {
     void list(const std::vector<std::uint64_t>& ascending_numbers);
 
     std::uint64_t steps_ = 0, lemmas_ = 0;
+    bool is_kept_ = true, ties_count_ = false;
 };
 
 }  // namespace memstow::proof

@@ -44,6 +44,7 @@ Outcome ProofSearch::refute(Bytes end, Bytes height) {
     if (height < 0) return Outcome::proven;  // without a step
     stopped_ = budget_.spent();              // what one step shows is shown all the same
     if (end > kHighest) return Outcome::stopped;
+    file_.let_tie(question_.ties_count());
     std::optional<Refutation> refutation;
     for (Index i = 0; i < question_.count() && !refutation; ++i) {
         const Item& item = question_.items[i];
@@ -101,7 +102,9 @@ bool ProofSearch::raise(Side side, Index item, Bytes to, Index by) {
 bool ProofSearch::push(Index from, Index onto) {
     for (const Side side : kSides) {
         const bool above = least_[side][onto] + question_.items[onto].size > top_of(side, from);
-        if (above && !raise(side, onto, least_[side][from] + question_.items[from].size, from)) return false;
+        if (!above) continue;
+        const Bytes to = least_[side][from] + lift(side, from, onto, can_tie(from, onto));
+        if (!raise(side, onto, to, from)) return false;
     }
     return true;
 }
@@ -184,6 +187,8 @@ std::optional<ProofSearch::Refutation> ProofSearch::overfull_row(Index row) {
         for (const Entry& entry : entries) {
             if (entry.end > end) continue;
             const Item& item = question_.items[entry.item];
+            const auto ties = [&](Index i) { return can_tie(i, entry.item); };
+            if (std::any_of(crowd.begin(), crowd.end(), ties)) continue;
             crowd.push_back(entry.item);
             most = std::min(kLimit, most + item.size + floor_mod(-item.size, item.modulus));
             if (most <= end - entry.least && question_.reserved.empty()) continue;
@@ -231,6 +236,13 @@ ProofSearch::Refutation ProofSearch::crowded(std::vector<Index> crowd, Bytes beg
         refutation.needs.push_back({i, {std::max(root_[kBottom][i], begin), std::max(root_[kTop][i], -end)}});
         for (const Index j : crowd) use(refutation.used, i, j);
     }
+    open(refutation.needs);
+    for (const Index i : crowd) {
+        for (const Index j : crowd) {
+            if (i < j && question_.partners(i, j)) need_apart(i, j);
+        }
+    }
+    refutation.needs = close();
     std::sort(crowd.begin(), crowd.end());
     refutation.crowd = std::move(crowd);
     return refutation;
@@ -391,22 +403,48 @@ std::optional<ProofSearch::Refutation> ProofSearch::solve() {
     return both;
 }
 
+// The items among some that move with one when it goes to its least position. What one of them comes upon is
+// a stop: another that it would lie on, or one that it ties with and that does not move.
+template <typename Among, typename Stop>
+ProofSearch::Moving ProofSearch::moving_with(Side side, Index item, Among among, Stop stop) const {
+    const Bytes at = least_[side][item];
+    Moving moving{{item, 0}};
+    for (const Question::Tie& tie : question_.ties[item]) {
+        if (among(tie.to)) moving.emplace_back(tie.to, question_.shift(side, item, tie));
+    }
+    const std::size_t rigid = moving.size();
+    for (std::size_t n = 0; n < moving.size(); ++n) {
+        const auto [k, shift] = moving[n];
+        for (const Index j : question_.neighbours[k]) {
+            if (!among(j)) continue;
+            stop(k, shift, j, false);
+            if (!can_tie(k, j)) continue;
+            const std::pair with{j, shift + question_.shift(side, k, {j, 0})};
+            const auto is_j = [j](const auto& one) { return one.first == j; };
+            const auto group_end = moving.begin() + static_cast<std::ptrdiff_t>(rigid);
+            if (std::any_of(moving.begin(), group_end, is_j)) continue;
+            if (!question_.ties[j].empty() || !may_be(side, j, at + with.second)) {
+                stop(k, shift, j, true);
+            } else if (std::find(moving.begin(), moving.end(), with) == moving.end()) {
+                moving.push_back(with);
+            }
+        }
+    }
+    return moving;
+}
+
 // The lowest position above its least one that it can have on top of another, or that what moves with it can.
 std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
     const Bytes at = least_[side][item];
-    const auto& ties = question_.ties[item];
     std::optional<Bytes> lowest;
-    const auto see = [&](Index k, Bytes shift) {
-        for (const Index j : question_.neighbours[k]) {
-            const Bytes size = question_.items[j].size, top = top_of(side, j) + size;
-            const auto most = ties.empty() ? question_.at_least(side, k, top) : std::optional(top);
-            if (most && *most <= at + shift) continue;
-            const auto least = question_.at_least(side, k, least_[side][j] + size);
+    moving_with(
+        side, item, [](Index) { return true; },
+        [&](Index k, Bytes shift, Index j, bool ties) {
+            const Bytes up = lift(side, j, k, ties);
+            if (top_of(side, j) + up <= at + shift) return;
+            const auto least = question_.at_least(side, k, least_[side][j] + up);
             if (least) lowest = std::min(lowest.value_or(*least - shift), *least - shift);
-        }
-    };
-    see(item, 0);
-    for (const Question::Tie& tie : ties) see(tie.to, question_.shift(side, item, tie));
+        });
     if (lowest) lowest = std::max(*lowest, at + 1);
     return lowest;
 }
@@ -475,6 +513,26 @@ void ProofSearch::need(Index item, Side side, Bytes least) {
     needed_[side][item] = std::max(needed_[side][item], least);
 }
 
+// As it is now.
+void ProofSearch::need_all(Index item) {
+    for (const Side side : kSides) need(item, side, least_[side][item]);
+}
+
+// That these, which could tie elsewhere, cannot here: the one is above all places of the other.
+void ProofSearch::need_apart(Index i, Index j) {
+    const auto [low, high] = least_[kBottom][i] > top_of(kBottom, j) ? std::pair(j, i) : std::pair(i, j);
+    const Bytes sum = 1 - question_.items[low].size;
+    need(low, kTop, root_[kTop][low]);
+    need(high, kBottom, root_[kBottom][high]);
+    const Bytes free_low = needed_[kTop][low], free_high = needed_[kBottom][high];
+    if (free_high >= sum - least_[kTop][low]) {
+        need(low, kTop, sum - free_high);
+    } else {
+        need(low, kTop, std::max(free_low, sum - least_[kBottom][high]));
+        need(high, kBottom, sum - needed_[kTop][low]);
+    }
+}
+
 void ProofSearch::open(const Nogood& nogood) {
     for (const Needed& one : nogood) {
         for (const Side side : kSides) need(one.item, side, one.least[side]);
@@ -505,8 +563,11 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
         const Bytes size_k = question_.items[k].size, size_by = question_.items[by].size;
         const Side back = other(side);
         needed_[side][k] = root_[side][k];
-        const Move move{by, !question_.conflict(by, k)};
-        if (refutation.moves.empty() || refutation.moves.back() != move) refutation.moves.push_back(move);
+        const Move move{by, !question_.bound(by, k)};
+        // What a push does to partners may rest on what one just before has done.
+        const bool partners = question_.partners(by, k);
+        if (partners || refutation.moves.empty() || refutation.moves.back() != move)
+            refutation.moves.push_back(move);
         if (move.follows) {
             const auto& ties = question_.ties[by];
             const auto tie = std::find_if(ties.begin(), ties.end(),
@@ -519,7 +580,7 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
         // That the item pushed ends so high that this one cannot start lower:
         const auto below = question_.at_most(side, k, wants - 1);
         if (below) {
-            need(by, side, *below + 1 - size_by);
+            need(by, side, *below + 1 - lift(side, by, k, can_tie(by, k)));
         } else {
             need(by, side, root_[side][by]);
         }
@@ -535,6 +596,7 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
             need(by, back, least_[back][by]);
             need(k, side, sum - least_[back][by]);
         }
+        if (partners && !can_tie(by, k)) need_apart(by, k);
     }
     refutation.needs = close();
 }
@@ -543,26 +605,26 @@ void ProofSearch::explain(Refutation& refutation, std::size_t mark) {
 void ProofSearch::need_for_rise(Side side, Index item, Bytes at, Bytes wanted) {
     const auto below = question_.at_most(side, item, wanted - 1);
     if (!below || *below <= at) return;
-    const std::vector<Index> members = members_;
-    const auto see = [&](Index k, Bytes shift) {
-        const auto too_low = question_.at_most(side, k, wanted + shift - 1);
+    const auto among = [&](Index j) { return is_needed_[j] != 0; };
+    const auto see = [&](Index k, Bytes shift, Index j, bool) {
+        // With wider ranges partners could be more, or move: they need to be as they are.
+        if (question_.partners(k, j)) {
+            need_all(k);
+            need_all(j);
+            return;
+        }
+        const auto too_low = question_.at_most(side, k, *below + shift);
         if (!too_low) return;
-        for (const Index j : members) {
-            if (!question_.conflict(k, j)) continue;
-            const Bytes high_enough = *too_low + 1 - question_.items[j].size;
-            const Bytes out_of_reach = -at - shift;  // on the other side: it ends at or below the item
-            if (needed_[side][j] >= high_enough || needed_[other(side)][j] >= out_of_reach) continue;
-            if (least_[other(side)][j] >= out_of_reach) {
-                need(j, other(side), out_of_reach);
-            } else {
-                need(j, side, high_enough);
-            }
+        const Bytes high_enough = *too_low + 1 - question_.items[j].size;
+        const Bytes out_of_reach = -at - shift;  // on the other side: it ends at or below the item
+        if (needed_[side][j] >= high_enough || needed_[other(side)][j] >= out_of_reach) return;
+        if (least_[other(side)][j] >= out_of_reach) {
+            need(j, other(side), out_of_reach);
+        } else {
+            need(j, side, high_enough);
         }
     };
-    see(item, 0);
-    for (const Question::Tie& tie : question_.ties[item]) {
-        if (is_needed_[tie.to]) see(tie.to, question_.shift(side, item, tie));
-    }
+    moving_with(side, item, among, see);
 }
 
 // The lemma of a split whose two cases are refuted.

@@ -81,6 +81,22 @@ class ProofSearch {
                least_[kTop][need.item] >= need.least[kTop];
     }
 
+    bool can_tie(Index i, Index j) const {
+        return question_.partners(i, j) && least_[kBottom][i] <= top_of(kBottom, j) &&
+               least_[kBottom][j] <= top_of(kBottom, i);
+    }
+    // How far the one that is pushed is from the other, by their positions on the side.
+    Bytes lift(Side side, Index from, Index onto, bool ties) const {
+        return ties ? question_.shift(side, from, {onto, 0}) : question_.items[from].size;
+    }
+    bool may_be(Side side, Index i, Bytes at) const {
+        return at >= least_[side][i] && at <= top_of(side, i) && question_.at_least(side, i, at) == at;
+    }
+    // Items that move with this one from its least position on, each with how far it is from it.
+    using Moving = std::vector<std::pair<Index, Bytes>>;
+    template <typename Among, typename Stop>
+    Moving moving_with(Side side, Index item, Among among, Stop stop) const;
+
     bool raise(Side side, Index item, Bytes to, Index by);
     bool push(Index from, Index onto);
     bool follow(Index from);
@@ -105,6 +121,8 @@ class ProofSearch {
     void use(Pairs& used, Index i, Index j) const;
     void explain(Refutation& refutation, std::size_t mark);
     void need(Index item, Side side, Bytes least);
+    void need_all(Index item);
+    void need_apart(Index i, Index j);
     void open(const Nogood& nogood);
     Nogood close();
 

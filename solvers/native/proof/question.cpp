@@ -21,8 +21,11 @@ constexpr std::int64_t kMostRowSteps = 20'000'000;
 Question::Question(std::vector<Item> all, std::vector<Range> ranges,
                    std::vector<std::vector<Range>> barred_ranges, std::vector<std::vector<Index>> moments,
                    const std::vector<Pair>& exempt, const std::vector<Pair>& listed,
-                   const std::vector<Group>& groups)
-    : items(std::move(all)), reserved(std::move(ranges)), barred(std::move(barred_ranges)) {
+                   const std::vector<Pair>& in_place, bool ties_count, const std::vector<Group>& groups)
+    : items(std::move(all)),
+      reserved(std::move(ranges)),
+      barred(std::move(barred_ranges)),
+      ties_count_(ties_count) {
     const auto size = items.size();
     adjacent_.assign(size, search::IndexSet(size));
     search::IndexSet together(size);
@@ -49,13 +52,28 @@ Question::Question(std::vector<Item> all, std::vector<Range> ranges,
             }
         }
     }
-    neighbours.resize(size);
-    for (Index i = 0; i < count(); ++i) {
-        adjacent_[i].remove(i);
-        neighbours[i] = adjacent_[i].list();
+    for (Index i = 0; i < count(); ++i) adjacent_[i].remove(i);
+    for (const auto& [i, j] : in_place) {
+        if (!conflict(i, j)) continue;
+        adjacent_[i].remove(j);
+        adjacent_[j].remove(i);
+        if (!ties_count) continue;
+        if (partners_.empty()) partners_.assign(size, search::IndexSet(size));
+        partners_[i].add(j);
+        partners_[j].add(i);
     }
+    list_neighbours();
     find_rows(std::move(moments), listed);
     find_rows_of();
+}
+
+void Question::list_neighbours() {
+    neighbours.clear();
+    for (Index i = 0; i < count(); ++i) {
+        search::IndexSet all = adjacent_[i];
+        if (!partners_.empty()) all |= partners_[i];
+        neighbours.push_back(all.list());
+    }
 }
 
 void Question::find_rows_of() {
@@ -76,8 +94,11 @@ Question Question::kept_apart(const std::vector<Pair>& pairs, Bytes above) const
         all.adjacent_[i].add(j);
         all.adjacent_[j].add(i);
         all.apart_.emplace(key(i, j), k);
+        if (!partners(i, j)) continue;
+        all.partners_[i].remove(j);
+        all.partners_[j].remove(i);
     }
-    for (Index i = 0; i < count(); ++i) all.neighbours[i] = all.adjacent_[i].list();
+    all.list_neighbours();
     std::erase_if(all.rows, [&](const std::vector<Index>& row) {
         return row.size() == 1 && !all.neighbours[row[0]].empty();
     });
@@ -139,9 +160,9 @@ void Question::add_heavy_cliques(Bytes above) {
 void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed) {
     for (const auto& moment : moments) add_cliques(moment);
     for (const auto& [i, j] : listed) {
-        if (!conflict(i, j)) continue;
+        if (!bound(i, j)) continue;
         std::vector<Index> both = neighbours[i];
-        std::erase_if(both, [&, j = j](Index k) { return k != j && !conflict(j, k); });
+        std::erase_if(both, [&, j = j](Index k) { return k != j && !bound(j, k); });
         both.push_back(i);
         add_cliques(both);
     }
@@ -169,10 +190,10 @@ void Question::add_cliques(const std::vector<Index>& some) {
     }
 }
 
-// With those of the others, one after the other, that conflict with all.
+// With those of the others, one after the other, that are bound to all.
 std::vector<Index> Question::clique_from(std::vector<Index> clique, const std::vector<Index>& sorted) const {
     for (const Index i : sorted) {
-        const bool fits = std::all_of(clique.begin(), clique.end(), [&](Index k) { return conflict(i, k); });
+        const bool fits = std::all_of(clique.begin(), clique.end(), [&](Index k) { return bound(i, k); });
         if (fits) clique.push_back(i);
     }
     return clique;

@@ -39,11 +39,13 @@ class Question {
         Bytes distance;
     };
 
-    // Those of a moment conflict, unless they are exempt or in one group; so do the pairs listed. Ranges are
-    // sorted and disjoint; those that an item may not touch hold the reserved ones.
+    // Those of a moment conflict, unless they are exempt or in one group; so do the pairs listed. Of these,
+    // pairs in place are partners if they count, or else nothing. Ranges are sorted and disjoint; those that
+    // an item may not touch hold the reserved ones.
     Question(std::vector<Item> items, std::vector<Range> reserved, std::vector<std::vector<Range>> barred,
              std::vector<std::vector<Index>> moments, const std::vector<Pair>& exempt,
-             const std::vector<Pair>& listed, const std::vector<Group>& groups);
+             const std::vector<Pair>& listed, const std::vector<Pair>& in_place, bool ties_count,
+             const std::vector<Group>& groups);
 
     // The same with conflicts between those of these pairs that have none; which is a pair's place in the
     // list.
@@ -52,6 +54,10 @@ class Question {
 
     Index count() const { return count_of(items); }
     bool conflict(Index i, Index j) const { return adjacent_[i].has(j); }
+    // Whether the two do not overlap unless they start at one offset.
+    bool partners(Index i, Index j) const { return !partners_.empty() && partners_[i].has(j); }
+    bool bound(Index i, Index j) const { return conflict(i, j) || partners(i, j); }
+    bool ties_count() const { return ties_count_; }
     // Where in the list the two are that are apart only because of it; -1: they are not.
     Index apart_pair(Index i, Index j) const {
         if (apart_.empty()) return -1;
@@ -75,9 +81,9 @@ class Question {
     std::vector<Item> items;
     std::vector<Range> reserved;
     std::vector<std::vector<Range>> barred;
-    std::vector<std::vector<Index>> neighbours;  // by item
+    std::vector<std::vector<Index>> neighbours;  // by item: what it is bound to
     std::vector<std::vector<Tie>> ties;          // by item
-    std::vector<std::vector<Index>> rows;        // sets of items that conflict pairwise
+    std::vector<std::vector<Index>> rows;        // sets of items that are bound pairwise
     std::vector<std::vector<Index>> rows_of;     // by item
 
   private:
@@ -90,12 +96,16 @@ class Question {
     void add_heavy_cliques(Bytes above);
     void find_rows_of();
 
+    void list_neighbours();
+
     static std::uint64_t key(Index i, Index j) {
         const auto [low, high] = std::minmax(i, j);
         return (static_cast<std::uint64_t>(low) << 32) | static_cast<std::uint64_t>(high);
     }
 
     std::vector<search::IndexSet> adjacent_;
+    std::vector<search::IndexSet> partners_;  // by item; none if no pair is one
+    bool ties_count_;
     std::unordered_map<std::uint64_t, Index> apart_;
 };
 
