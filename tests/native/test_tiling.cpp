@@ -347,7 +347,7 @@ TEST(a_sweep_goes_on_before_what_changed_as_if_from_the_beginning) {
         Random random(seed);
         std::vector<Sweep::Breadth> breadths(full->rows, some[1]);
         const TileRows rows(full->tiles, full->rows);
-        Sweep kept(rows, 0, 0, kMemory), anew(rows, 0, 0, kMemory);
+        Sweep kept(rows, 0, 8, 0, kMemory), anew(rows, 0, 8, 0, kMemory);
         Index changed = 0;
         for (int run = 0; run < 6; ++run) {
             const Answer one = kept.run(breadths, changed, kNever), two = anew.run(breadths, 0, kNever);
@@ -373,8 +373,8 @@ TEST(sweeps_from_both_ends_are_joined_at_whichever_row_both_have_reached) {
         if (!full) continue;
         const std::vector<Tile> backwards = mirrored(full->tiles, full->rows);
         const TileRows first(full->tiles, full->rows), second(backwards, full->rows);
-        Sweep one(first, 0, 0, kMemory),
-            other(second, 0, (full->rows + 1) % Sweep::kBetweenMilestones, kMemory);
+        Sweep one(first, 0, 8, 0, kMemory),
+            other(second, 0, 8, (full->rows + 1) % Sweep::kBetweenMilestones, kMemory);
         const std::vector<Sweep::Breadth> breadths(full->rows, {16, 8});
         one.run(breadths, 0, kNever);
         other.run(breadths, 0, kNever);
@@ -399,7 +399,7 @@ TEST(sweeps_that_have_not_passed_each_other_are_not_joined) {
     CHECK(full.has_value());
     if (!full) return;
     const TileRows rows(full->tiles, full->rows);
-    Sweep sweep(rows, 0, 0, kMemory);
+    Sweep sweep(rows, 0, 8, 0, kMemory);
     const Sweep::Reached beginning = sweep.reached();
     CHECK(beginning.milestones.size() == 1);
     CHECK(!meet(rows, beginning, rows, beginning, kMemory, kNever));

@@ -7,20 +7,17 @@
 namespace memstow::search {
 namespace {
 
-// By how many bits it has to be more likely that what ends at one time was apart than that it was together.
-constexpr std::int64_t kTrust = 8 * kLog2Unit, kTrustWithLoss = 6 * kLog2Unit;
-
 // The parts of the memory for milestones, and for what is remembered of equal sums.
 constexpr std::size_t kMilestonesPart = 4, kSetsPart = 4;
 
 }  // namespace
 
-Sweep::Sweep(const TileRows& rows, std::int64_t loss, Index phase, std::size_t memory)
+Sweep::Sweep(const TileRows& rows, std::int64_t loss, int doubt, Index phase, std::size_t memory)
     : rows_(rows),
       tiles_(rows.tiles()),
       phase_(phase),
       loss_(loss),
-      trust_(loss == 0 ? kTrust : kTrustWithLoss),
+      doubt_(doubt * kLog2Unit),
       memory_(memory),
       trees_(count_of(tiles_)),
       chosen_(tiles_.size(), 0),

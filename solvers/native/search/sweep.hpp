@@ -47,8 +47,9 @@ class Sweep {
     static constexpr Index kBetweenMilestones = 8;
 
     // `loss`: the part of a sum of sizes, in parts of 2^kShareBits, by which what begins may differ from
-    // what it takes the place of. Something begins and something ends in each row but the first.
-    Sweep(const TileRows& rows, std::int64_t loss, Index phase, std::size_t memory);
+    // what it takes the place of. Something begins and something ends in each row but the first. `doubt`: by
+    // how many bits it has to be more likely that what ends at one time was apart than that it was together.
+    Sweep(const TileRows& rows, std::int64_t loss, int doubt, Index phase, std::size_t memory);
 
     // Whether the last row was reached. Never `refuted`, since not all ways are tried. The breadth of rows
     // before `changed` is what it was in the run before, so that these are not swept again.
@@ -121,7 +122,7 @@ class Sweep {
     const TileRows& rows_;
     const std::vector<Tile>& tiles_;
     Index phase_;
-    std::int64_t loss_, trust_;
+    std::int64_t loss_, doubt_;
     std::size_t memory_;
     OrderTrees trees_;
     std::vector<Way> ways_;

@@ -138,7 +138,7 @@ std::int64_t Sweep::misfit(const Room& ended, const Room& begun) const {
 std::int64_t Sweep::worth(const Room& ended, const Room& begun) const {
     const std::int64_t off =
         loss_ == 0 ? 0 : log2_of(static_cast<Bytes>(deviation(ended.squares + begun.squares)) + 1);
-    return log2_of(ended.bytes) - off - trust_;
+    return log2_of(ended.bytes) - off - doubt_;
 }
 
 // What tiles take: their sizes and half of what they may have lost.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <thread>
 
 #include "core/arithmetic.hpp"
@@ -27,6 +28,14 @@ constexpr std::int64_t kMostLoss = std::int64_t{1} << (kShareBits - 2);
 // many each time that it gets no further.
 constexpr Sweep::Breadth kBreadths[] = {{4, 8}, {16, 16}, {64, 32}, {256, 64}, {1024, 64}};
 constexpr Index kWidened = 64;
+// How much sweeps doubt, and how many breadths they have. Where tiles may have lost something, those that
+// come to their end begin anew: what one of them misses at any breadth, another one has at once.
+struct Round {
+    int doubt;
+    std::size_t breadths;
+};
+constexpr Round kRounds[] = {{8, std::size(kBreadths)}};
+constexpr Round kRoundsWithLoss[] = {{6, 1}, {4, 1}, {6, std::size(kBreadths)}, {4, std::size(kBreadths)}};
 constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
 // The least offset of all items, if that is one: -1 where some could not be there, or not as far above it as
@@ -116,10 +125,12 @@ void estimate_losses(FullRows& full, const std::vector<Bytes>& empty) {
 // Sweeps in one direction, each with more breadth where the one before got stuck.
 class Direction {
   public:
-    Direction(const std::vector<Tile>& tiles, const FullRows& full, Index phase, std::size_t memory)
+    Direction(const std::vector<Tile>& tiles, const FullRows& full, const Round& round, Index phase,
+              std::size_t memory)
         : rows_(tiles, full.rows),
           full_(full),
-          sweep_(rows_, full.loss, phase, memory),
+          sweep_(rows_, full.loss, round.doubt, phase, memory),
+          most_(round.breadths),
           breadths_(full.rows, kBreadths[0]),
           levels_(full.rows, 0) {}
 
@@ -141,12 +152,16 @@ class Direction {
                 }
                 if (stopped_ || least == full_.height) return best;
             }
-            widen(0, full_.rows);
+            exhausted_ = !widen(0, full_.rows);
         } else if (!stopped_) {
             const Index failed = sweep_.failed();
             far_ = failed > furthest_ ? kWidened : 2 * far_;
             furthest_ = std::max(furthest_, failed);
-            widen(std::max(0, failed - far_), failed + 1);
+            while (!widen(std::max(0, failed - far_), failed + 1)) {
+                exhausted_ = far_ >= failed;
+                if (exhausted_) break;
+                far_ *= 2;
+            }
         }
         return best;
     }
@@ -156,20 +171,22 @@ class Direction {
     Sweep::Reached reached() const { return sweep_.reached(); }
 
   private:
-    void widen(Index begin, Index end) {
+    // Whether some of these rows have a next breadth.
+    bool widen(Index begin, Index end) {
         changed_ = begin;
-        exhausted_ = true;
+        bool widened = false;
         for (Index row = begin; row < std::min(end, full_.rows); ++row) {
-            if (levels_[row] + 1 == std::size(kBreadths)) continue;
-            exhausted_ = false;
+            if (levels_[row] + 1 == most_) continue;
+            widened = true;
             breadths_[row] = kBreadths[++levels_[row]];
         }
-        exhausted_ = exhausted_ && begin == 0;
+        return widened;
     }
 
     const TileRows rows_;
     const FullRows& full_;
     Sweep sweep_;
+    std::size_t most_;
     std::vector<Sweep::Breadth> breadths_;  // by row
     std::vector<std::size_t> levels_;       // by row: which breadth
     Index furthest_ = 0, far_ = kWidened;
@@ -237,12 +254,9 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
     const std::size_t threads = workers > 1 ? 2 : 1;
     // Both have their milestones at the same times.
     const Index phase = (full.rows + 1) % Sweep::kBetweenMilestones;
-    Direction directions[] = {{full.tiles, full, 0, memory / threads},
-                              {backwards, full, phase, memory / threads}};
     std::mutex mutex;  // guards the best layout, and what was reached
     std::optional<std::vector<Bytes>> best;
     Bytes least = kLimit;
-    std::shared_ptr<const Sweep::Reached> reached[2];
     std::atomic<bool> over{false};
     const Decision::Stop should_stop = [&](std::int64_t steps) {
         if (stop(steps)) over = true;
@@ -257,27 +271,33 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
         }
         if (least == full.height) over = true;
     };
-    const auto sweep = [&](std::size_t which) {
-        keep(directions[which].sweep(should_stop));
-        if (over) return;
-        std::shared_ptr<const Sweep::Reached> there[2];
-        {
-            const std::lock_guard lock(mutex);
-            reached[which] = std::make_shared<Sweep::Reached>(directions[which].reached());
-            there[0] = reached[0];
-            there[1] = reached[1];
+    const auto sweep_both = [&](const Round& round) {
+        Direction directions[] = {{full.tiles, full, round, 0, memory / threads},
+                                  {backwards, full, round, phase, memory / threads}};
+        std::shared_ptr<const Sweep::Reached> reached[2];
+        const auto sweep = [&](std::size_t which) {
+            keep(directions[which].sweep(should_stop));
+            if (over) return;
+            std::shared_ptr<const Sweep::Reached> there[2];
+            {
+                const std::lock_guard lock(mutex);
+                reached[which] = std::make_shared<Sweep::Reached>(directions[which].reached());
+                there[0] = reached[0];
+                there[1] = reached[1];
+            }
+            if (!there[0] || !there[1]) return;
+            keep(meet(directions[0].rows(), *there[0], directions[1].rows(), *there[1], memory / threads,
+                      should_stop));
+        };
+        if (threads == 1) {
+            while (!over && !(directions[0].exhausted() && directions[1].exhausted())) {
+                const bool second =
+                    directions[0].exhausted() ||
+                    (!directions[1].exhausted() && directions[1].steps() < directions[0].steps());
+                sweep(second ? 1 : 0);
+            }
+            return;
         }
-        if (!there[0] || !there[1]) return;
-        keep(meet(directions[0].rows(), *there[0], directions[1].rows(), *there[1], memory / threads,
-                  should_stop));
-    };
-    if (threads == 1) {
-        while (!over && !(directions[0].exhausted() && directions[1].exhausted())) {
-            const bool second = directions[0].exhausted() ||
-                                (!directions[1].exhausted() && directions[1].steps() < directions[0].steps());
-            sweep(second ? 1 : 0);
-        }
-    } else {
         std::exception_ptr failure;
         const auto all = [&](std::size_t which) {
             try {
@@ -292,6 +312,9 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
         all(0);
         other.join();
         if (failure) std::rethrow_exception(failure);
+    };
+    for (const Round& round : full.loss == 0 ? std::span<const Round>(kRounds) : kRoundsWithLoss) {
+        if (!over) sweep_both(round);
     }
     if (best) {
         for (Bytes& offset : *best) offset += full.base;
