@@ -6,6 +6,7 @@ from functools import partial
 from statistics import quantiles
 from typing import Any, Final
 
+from benchmarks import limits
 from benchmarks.load import Body, closed_loop, steady
 from benchmarks.measuring import IN_PROCESS
 from benchmarks.problems import HEIGHT, LETTERS
@@ -411,4 +412,4 @@ ENGINE_CASES: Final = (
     ),
 )
 
-PARTS: Final = {"commands": COMMAND_CASES, "engine": ENGINE_CASES}
+PARTS: Final = {"commands": COMMAND_CASES, "engine": ENGINE_CASES, "limits": limits.CASES}

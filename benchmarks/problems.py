@@ -62,12 +62,18 @@ def write_random_csv(path: Path, n: int) -> None:
 
 
 def _random_lines(n: int) -> Iterator[str]:
-    odd = random.Random(n)
     yield "id,lower,upper,size"
+    for name, begin, end, size in random_lives(n):
+        yield f"{name},{begin},{end},{size}"
+
+
+def random_lives(n: int) -> Iterator[tuple[str, int, int, int]]:
+    """Buffers of all sizes whose lives begin at any time: name, begin, end and size."""
+    odd = random.Random(n)
     for number in range(n):
         begin = odd.randrange(n)
         length = int(math.exp(odd.uniform(0.0, math.log(max(2.0, _LONGEST * n)))))
-        yield f"b{number},{begin},{begin + length},{int(math.exp(odd.uniform(0.0, 12.0)))}"
+        yield f"b{number}", begin, begin + length, int(math.exp(odd.uniform(0.0, 12.0)))
 
 
 def three_pools(rng: random.Random, count: int) -> Problem:

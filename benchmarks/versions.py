@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -66,10 +66,12 @@ class Checkout:
         text = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
         return text or "no commit"
 
-    def run(self, *words: str | Path, most_seconds: float = LONGEST) -> ProcessRun:
-        """Run a program of this checkout to its end; FailedError where it fails or takes too long."""
+    def run(
+        self, *words: str | Path, most_seconds: float = LONGEST, codes: Collection[int] = (0,)
+    ) -> ProcessRun:
+        """Run a program of this checkout; FailedError unless it ends in time with one of these exit codes."""
         ran = run(*words, folder=self.folder, most_seconds=most_seconds)
-        if ran.code != 0:
+        if ran.code not in codes:
             raise FailedError(_why(ran, most_seconds))
         return ran
 
@@ -108,17 +110,17 @@ class Inputs:
 
     def network(self, n: int) -> Path:
         """The tensors of a small network."""
-        return self._made(f"network-{n}.json", lambda: formats.write_problem(network(n, 0)))
+        return self.made(f"network-{n}.json", lambda: formats.write_problem(network(n, 0)))
 
     def planted(self, n: int, seed: int, slack: float) -> Path:
         """A problem that is full, or nearly, at all times."""
         name = f"planted-{n}-{seed}-{slack}.json"
-        return self._made(name, lambda: formats.write_problem(planted(n, seed, slack=slack)))
+        return self.made(name, lambda: formats.write_problem(planted(n, seed, slack=slack)))
 
     def three_pools(self, n: int, seed: int) -> Path:
         """Buffers with a cost in each of three pools."""
         name = f"pools-{n}-{seed}.json"
-        return self._made(name, lambda: formats.write_problem(three_pools(Random(seed), n)))
+        return self.made(name, lambda: formats.write_problem(three_pools(Random(seed), n)))
 
     def published(self, path: str) -> Path:
         """A problem of the shared data."""
@@ -131,7 +133,8 @@ class Inputs:
         """Where to write something that another run reads."""
         return self.folder / name
 
-    def _made(self, name: str, make: Callable[[], bytes]) -> Path:
+    def made(self, name: str, make: Callable[[], bytes]) -> Path:
+        """The file of this name; what it holds is made when it is first asked for."""
         path = self.folder / name
         if not path.exists():
             path.write_bytes(make())

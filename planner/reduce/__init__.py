@@ -108,18 +108,34 @@ def _describe_buffers(problem: Problem, to: Description) -> list[int] | None:
         first_of_kind = [buffers[index] for index in columns.largest]
         _describe_kinds(problem, [(buffer.alignment, named_pools(buffer)) for buffer in first_of_kind], to)
         return None
-    lives = _Lives(buffers)
     kinds: dict[tuple[int, tuple[str, ...] | None], int] = {}
+    to.size.extend([buffer.size for buffer in buffers])
+    to.kind.extend(
+        [kinds.setdefault((buffer.alignment, named_pools(buffer)), len(kinds)) for buffer in buffers]
+    )
+    moments = _describe_lives(buffers, to)
+    if any(buffer.offset is not None for buffer in buffers):
+        to.pin.extend(NO_PIN if buffer.offset is None else buffer.offset for buffer in buffers)
+    _describe_kinds(problem, kinds, to)
+    return moments
+
+
+def _describe_lives(buffers: Sequence[Buffer], to: Description) -> list[int] | None:
+    """In bulk where each lives once, as in most problems that are not in columns because of pins."""
+    once = [buffer.lifetime for buffer in buffers if isinstance(buffer.lifetime, tuple)]
+    if len(once) == len(buffers):
+        begins, ends = [begin for begin, _ in once], [end for _, end in once]
+        if _fits_64_bits(begins, ends):
+            to.life_begin.extend(begins)
+            to.life_end.extend(ends)
+            to.life_start.extend(range(1, len(buffers) + 1))
+            return None
+    lives = _Lives(buffers)
     for buffer in buffers:
-        to.size.append(buffer.size)
-        to.kind.append(kinds.setdefault((buffer.alignment, named_pools(buffer)), len(kinds)))
         for begin, end in lives.of(buffer):
             to.life_begin.append(begin)
             to.life_end.append(end)
         to.life_start.append(len(to.life_begin))
-    if any(buffer.offset is not None for buffer in buffers):
-        to.pin.extend(NO_PIN if buffer.offset is None else buffer.offset for buffer in buffers)
-    _describe_kinds(problem, kinds, to)
     return lives.moments
 
 

@@ -222,16 +222,18 @@ class ProblemIndex:
             return [entry.lifetime] if entry.lifetime[0] < entry.lifetime[1] else []
         return merged(entry.lifetimes) if entry.lifetimes else []
 
-    def lives_of(self, buffers: Iterable[int]) -> list[tuple[int, int, int]]:
-        """(buffer, begin, end) of each life of these buffers."""
+    def life_columns(self, buffers: Iterable[int]) -> tuple[list[int], list[int], list[int]]:
+        """The buffer, the begin and the end of each life of these buffers."""
         if self.columns is not None:
             begins, ends = self.columns.begins, self.columns.ends
-            return [(i, begins[i], ends[i]) for i in buffers if begins[i] < ends[i]]
-        return [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
+            lived = [i for i in buffers if begins[i] < ends[i]]
+            return lived, list(map(begins.__getitem__, lived)), list(map(ends.__getitem__, lived))
+        lives = [(buffer, begin, end) for buffer in buffers for begin, end in self.lives(buffer)]
+        return [life[0] for life in lives], [life[1] for life in lives], [life[2] for life in lives]
 
     def events(self, buffers: Iterable[int]) -> list[Event]:
         """Begins and ends of the lives of these buffers in order of time; at one moment ends come first."""
-        lives = self.lives_of(buffers)
+        lives = list(zip(*self.life_columns(buffers), strict=True))
         return sorted([(begin, 1, i) for i, begin, _ in lives] + [(end, 0, i) for i, _, end in lives])
 
     def lives_at(self, buffer: int, time: int) -> bool:
@@ -463,6 +465,8 @@ class Layout:
 
     def by_pool(self) -> list[list[int]]:
         """The placed buffers that have a size, of each pool."""
+        if len(self.index.pools) == 1 and NOWHERE not in self.pool and 0 not in self.index.sizes:
+            return [list(range(len(self.pool)))]
         placed: list[list[int]] = [[] for _ in self.index.pools]
         for i, (size, pool) in enumerate(zip(self.index.sizes, self.pool, strict=True)):
             if pool != NOWHERE and size:

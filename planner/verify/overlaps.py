@@ -23,10 +23,8 @@ class Lives:
     """The live ranges of buffers in one pool that have a size: an entry for each range of each of them."""
 
     def __init__(self, index: ProblemIndex, layout: Layout, placed: list[int]) -> None:
-        lives = index.lives_of(placed)
-        self.buffer = [buffer for buffer, _, _ in lives]
+        self.buffer, begins, ends = index.life_columns(placed)
         self._times: list[int] | None = None
-        begins, ends = [begin for _, begin, _ in lives], [end for _, _, end in lives]
         try:
             self._begins, self._ends = array("q", begins), array("q", ends)
         except OverflowError:
@@ -35,15 +33,15 @@ class Lives:
             rank = {time: number for number, time in enumerate(self._times)}
             self._begins = array("q", [rank[time] for time in begins])
             self._ends = array("q", [rank[time] for time in ends])
-        sizes = index.sizes
-        offsets = [layout.offset[i] for i in self.buffer]
+        offsets = list(map(layout.offset.__getitem__, self.buffer))
         if offsets and not 0 <= min(offsets) <= max(offsets) <= LIMIT:
             # No document has such an offset. From there on, nothing that overlaps is taken apart.
             offsets = [min(max(offset, 0), LIMIT) for offset in offsets]
         self._offsets = array("q", offsets)
-        self._sizes = array("q", [sizes[i] for i in self.buffer])
+        self._sizes = array("q", list(map(index.sizes.__getitem__, self.buffer)))
         group = index.rigid.group if index.rigid.members else None
-        self._groups = array("q", [ALONE if group is None else group[i] for i in self.buffer])
+        alone = array("q", [ALONE]) * len(self.buffer)
+        self._groups = alone if group is None else array("q", [group[i] for i in self.buffer])
         self.grouped = group is not None and any(number != ALONE for number in self._groups)
 
     def begin(self, life: int) -> int:

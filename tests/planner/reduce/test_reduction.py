@@ -1,8 +1,10 @@
 """From places to items and back: only what an item could really follow is taken."""
 
 from memstow.planner.model.plan import Placement
+from memstow.planner.model.problem import Problem
 from memstow.planner.reading.parse import parse_problem
 from memstow.planner.reduce import Reduction, reduce
+from tests.calls import calls_of
 
 TIED = parse_problem(
     {
@@ -55,3 +57,31 @@ def test_what_is_kept_is_counted_by_where_the_item_would_be() -> None:
     assert places(*at(a=4, b=16)) == [(0, 0, 1, 1), (0, 0, 2, 1)], "one of the two at a time"
     assert places(*at(b=4)) == [], "the item would begin below zero"
     assert places(*at(c=25)) == [], "no item is there"
+
+
+def _pinned(count: int, **last: object) -> Problem:
+    """Buffers of one life each but for the last, and a pin, so that they are not in columns."""
+    buffers = [
+        {"id": f"b{i}", "size": 8 * i, "lifetime": [i, i + 2], "alignment": 8 * (1 + i % 2)}
+        for i in range(1, count)
+    ]
+    buffers[0] |= {"pool": "memory", "offset": 0}
+    return parse_problem({"version": 1, "buffers": [*buffers, {"id": "last", "size": 8, **last}]})
+
+
+def test_lives_in_bulk_are_those_one_by_one() -> None:
+    once, twice = (
+        reduce(_pinned(9, **last), None) for last in ({"lifetime": [3, 5]}, {"lifetimes": [[3, 4], [4, 5]]})
+    )
+    assert isinstance(once, Reduction)
+    assert isinstance(twice, Reduction)
+    assert once.instance == twice.instance
+
+
+def test_a_pin_does_not_make_each_life_cost_calls() -> None:
+    def calls(count: int) -> int:
+        problem = _pinned(count, lifetime=[3, 5])
+        return calls_of(lambda: reduce(problem, None))
+
+    # Of each buffer: the pools that it names, and whether banks, pins and the like count.
+    assert calls(2000) - calls(1000) <= 4 * 1000
