@@ -207,16 +207,16 @@ def _name_of(path: Path) -> str:
 
 def _rows(path: Path, folder: Path, runtime: "_Runtime | None") -> Iterator[list[str]]:
     model, nothing = path.read_bytes(), _nothing(folder)
-    found = None if runtime is None else runtime.figures(model, nothing)
+    result = None if runtime is None else runtime.figures(model, nothing)
     arena = memstow.measure_arena(model)
-    if found is None and arena.least is not None:
-        found = Figures("TensorFlow Lite Micro", arena.least, 0, None, None, None, None)
-    if found is not None:
-        yield _row(path, found, None)
+    if result is None and arena.least is not None:
+        result = Figures("TensorFlow Lite Micro", arena.least, 0, None, None, None, None)
+    if result is not None:
+        yield _row(path, result, None)
     for figures in _ours(model, folder, nothing):
-        if found is not None and found.outputs is not None and found.outputs != figures.outputs:
+        if result is not None and result.outputs is not None and result.outputs != figures.outputs:
             raise RuntimeError(f"{path.name}: {figures.name} makes other outputs than the runtime")
-        yield _row(path, figures, None if found is None else found.instructions)
+        yield _row(path, figures, None if result is None else result.instructions)
 
 
 def _row(path: Path, figures: Figures, whole: int | None) -> list[str]:

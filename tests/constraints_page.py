@@ -91,15 +91,15 @@ def text() -> str:
 
 def examples() -> list[Example]:
     """Those of the page, in its order."""
-    found = []
+    result = []
     for title, section in re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text(), re.MULTILINE | re.DOTALL):
         problems = re.findall(r"```json problem\n(.*?)```", section, re.DOTALL)
         options = re.findall(r"```json options\n(.*?)```", section, re.DOTALL)
         if problems:
             (one,) = problems
             chosen = parse_options(json.loads(options[0])) if options else Options()
-            found.append(Example(title, read_problem(one.encode()), chosen))
-    return found
+            result.append(Example(title, read_problem(one.encode()), chosen))
+    return result
 
 
 def table() -> str:

@@ -104,7 +104,7 @@ class _Maker:
         made = {name for operator in self.operators for name in operator["outputs"]}
         paired = {name for operator in self.operators for pair in operator["in_place"] for name in pair}
         free = [name for name in self.data if name in made and name not in self.in_groups | paired]
-        tensor = next(it for it in self.tensors if it["id"] == output)
+        tensor = next(entry for entry in self.tensors if entry["id"] == output)
         if len(free) >= 2 and self.random.random() < 0.6:
             parts, at = self.random.sample(free, 2), 0
             for part in parts:
@@ -152,8 +152,8 @@ def _needs(document: Document) -> dict[str, set[str]]:
         needs[operator["id"]] = {maker[name] for name in operator["inputs"] if name in maker}
         for earlier in document["operators"][:i]:
             for state in (name for name in kind if kind[name] == "state"):
-                both = [state in it["inputs"] + it["outputs"] for it in (earlier, operator)]
-                if all(both) and any(state in it["outputs"] for it in (earlier, operator)):
+                both = [state in entry["inputs"] + entry["outputs"] for entry in (earlier, operator)]
+                if all(both) and any(state in entry["outputs"] for entry in (earlier, operator)):
                     needs[operator["id"]].add(earlier["id"])
     for first, then in document["before"]:
         needs[then].add(first)
@@ -172,28 +172,32 @@ def needed(document: Document, order: Sequence[str]) -> list[int]:
     kind = {tensor["id"]: tensor["kind"] for tensor in document["tensors"]}
     always = sum(size[name] for name in size if kind[name] == "state")
     data = [name for name in size if kind[name] == "data"]
-    found = [always + _union(document, set(document["inputs"]), size)]
+    result = [always + _union(document, set(document["inputs"]), size)]
     for at, name in enumerate(order):
         operator = by_name[name]
-        gone = {it for other in order[:at] for it in by_name[other]["outputs"]} | set(document["inputs"])
-        later = {it for other in order[at + 1 :] for it in by_name[other]["inputs"]} | set(
+        gone = {output for other in order[:at] for output in by_name[other]["outputs"]} | set(
+            document["inputs"]
+        )
+        later = {entry for other in order[at + 1 :] for entry in by_name[other]["inputs"]} | set(
             document["outputs"]
         )
-        here = {it for it in (*operator["inputs"], *operator["outputs"]) if it in data}
-        live = here | {it for it in data if it in gone and it in later}
-        ends = {it for it in here if it not in later}
+        here = {entry for entry in (*operator["inputs"], *operator["outputs"]) if entry in data}
+        live = here | {entry for entry in data if entry in gone and entry in later}
+        ends = {entry for entry in here if entry not in later}
         saved = most_saved(
             [(i, o, min(size[i], size[o])) for i, o in _distinct(operator["in_place"]) if {i} <= ends]
         )
-        count = max([1, *(it["phases"][1] for it in operator["temporaries"] if "phases" in it)])
+        count = max(
+            [1, *(temporary["phases"][1] for temporary in operator["temporaries"] if "phases" in temporary)]
+        )
         for phase in range(count):
             extra = sum(
-                it["size"]
-                for it in operator["temporaries"]
-                if it.get("phases", [0, count])[0] <= phase < it.get("phases", [0, count])[1]
+                temporary["size"]
+                for temporary in operator["temporaries"]
+                if temporary.get("phases", [0, count])[0] <= phase < temporary.get("phases", [0, count])[1]
             )
-            found.append(always + _union(document, live, size) + extra - saved)
-    return found
+            result.append(always + _union(document, live, size) + extra - saved)
+    return result
 
 
 def _distinct(pairs: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
@@ -225,7 +229,7 @@ def most_saved(pairs: list[tuple[str, str, int]]) -> int:
 def live_bytes_of(problem: Problem, moments: int) -> list[int]:
     """The bytes live at each time from 0, without conflicts; views and pairs in place counted."""
     place = {tie.buffer: (tie.base, tie.offset) for tie in problem.relative}
-    found = []
+    result = []
     for time in range(moments):
         live = {
             b.id: b.size
@@ -241,9 +245,9 @@ def live_bytes_of(problem: Problem, moments: int) -> list[int]:
                 offset += more
             covered |= {(root, offset + byte) for byte in range(size)}
         pairs = [
-            (it.input, it.output, min(live[it.input], live[it.output]))
-            for it in problem.in_place
-            if it.input in live and it.output in live
+            (pair.input, pair.output, min(live[pair.input], live[pair.output]))
+            for pair in problem.in_place
+            if pair.input in live and pair.output in live
         ]
-        found.append(len(covered) - most_saved(pairs))
-    return found
+        result.append(len(covered) - most_saved(pairs))
+    return result

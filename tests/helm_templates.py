@@ -75,10 +75,10 @@ class Chart:
                         break
             else:
                 _, (key, item), over, body = node
-                found = self._value(over, top, variables)
-                assert isinstance(found, dict), "only maps are ranged over"
-                for name in sorted(found):
-                    parts.append(self._written(body, top, {**variables, key: name, item: found[name]}))
+                result = self._value(over, top, variables)
+                assert isinstance(result, dict), "only maps are ranged over"
+                for name in sorted(result):
+                    parts.append(self._written(body, top, {**variables, key: name, item: result[name]}))
         return "".join(parts)
 
     def _value(self, text: str, top: Any, variables: Mapping[str, Any]) -> Any:
@@ -215,7 +215,7 @@ def _printf(form: str, *values: Any) -> str:
 
 
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "and": lambda *given: next((it for it in given if not it), given[-1]),
+    "and": lambda *given: next((entry for entry in given if not entry), given[-1]),
     "b64enc": lambda text: base64.b64encode(text.encode()).decode(),
     "default": lambda other, value: value or other,
     "eq": lambda one, other: one == other,

@@ -89,8 +89,8 @@ def list_of(command: str) -> str:
     if _below(parser):
         return _list_of_kinds(_below(parser), known)
     options = _options_of(parser)
-    items = [_item(_named(it), "", in_page(it)) for it in options if it not in known]
-    again = ", ".join(_named(it, has_place=False) for it in options if it in known)
+    items = [_item(_named(option), "", in_page(option)) for option in options if option not in known]
+    again = ", ".join(_named(option, has_place=False) for option in options if option in known)
     if again:
         items.append(_item(again, "", _AS_BEFORE.get(command, "as for `solve`")))
     return "\n".join(items)

@@ -86,7 +86,7 @@ class _Network:
 
     def join(self, sources: list[int], name: str) -> int:
         _, rows, columns, _ = self.shapes[sources[0]]
-        depth = sum(self.shapes[it][3] for it in sources)
+        depth = sum(self.shapes[source][3] for source in sources)
         return self.run("CONCATENATION", sources, self.tensor((1, rows, columns, depth), name), f0=("i", 3))
 
     def end(self, source: int) -> None:

@@ -267,12 +267,12 @@ class _Draft:
 
     def pairs(self, chance: float) -> tuple[tuple[str, str], ...]:
         """Distinct pairs of distinct buffers, in any order."""
-        found = []
+        result = []
         for i, one in enumerate(self.names):
             for other in self.names[:i]:
                 if self.rng.random() < chance / max(1, len(self.names) - 1) * 2:
-                    found.append(self.rng.choice(((one, other), (other, one))))
-        return tuple(found)
+                    result.append(self.rng.choice(((one, other), (other, one))))
+        return tuple(result)
 
     def _some_pools(self) -> tuple[str, ...] | None:
         names = [pool.id for pool in self.pools]

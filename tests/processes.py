@@ -37,13 +37,13 @@ def state_of(process: int) -> str:
 
 def children_of(process: int) -> list[int]:
     """Processes that a process has started."""
-    found: list[int] = []
+    result: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{process}/task").iterdir():
             # A thread may end while its neighbours are looked at.
             with suppress(OSError):
-                found += map(int, (task / "children").read_text().split())
-    return found
+                result += map(int, (task / "children").read_text().split())
+    return result
 
 
 # One that solves has threads besides the one that listens and the one that waits for a request.

@@ -121,10 +121,10 @@ class _Rules:
     def __init__(self, problem: Problem) -> None:
         self._buffers: dict[str, Buffer] = {buffer.id: buffer for buffer in problem.buffers}
         self._pools: dict[str, Pool] = {pool.id: pool for pool in problem.pools}
-        self._in_place = {frozenset((it.input, it.output)) for it in problem.in_place}
+        self._in_place = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
         self._groups = [{buffer.id: 0} for buffer in problem.buffers]
-        for it in problem.relative:
-            self._join(it.buffer, it.base, it.offset)
+        for relation in problem.relative:
+            self._join(relation.buffer, relation.base, relation.offset)
         # Distances lead through buffers of size 0, which are themselves anywhere.
         empty = [{buffer.id: 0} for buffer in problem.buffers if not buffer.size]
         sized = [{n: d for n, d in group.items() if self.size(n)} for group in self._groups]
@@ -133,9 +133,9 @@ class _Rules:
         self._conflicts = set(_conflicts(problem))
         self._apart = {
             frozenset(pair)
-            for it in problem.bank_conflicts
-            if it.cost is None
-            for pair in combinations(it.buffers, 2)
+            for conflict in problem.bank_conflicts
+            if conflict.cost is None
+            for pair in combinations(conflict.buffers, 2)
         }
 
     def groups(self) -> Iterator[dict[str, int]]:
@@ -173,8 +173,8 @@ class _Rules:
             and ((pool.base or 0) + offset) % lcm(buffer.alignment, pool.alignment) == 0
             and (pool.capacity is None or end <= pool.capacity)
             and not any(
-                byte in range(it.offset, it.offset + it.size)
-                for it in pool.reserved
+                byte in range(stretch.offset, stretch.offset + stretch.size)
+                for stretch in pool.reserved
                 for byte in range(offset, end)
             )
             and self._in_banks(buffer, pool, offset)
@@ -228,13 +228,13 @@ class _Costs:
             if self._sized.keys() >= set(entry.buffers)
         ]
         self._bank_costs = [
-            (*pair, it.cost)
-            for it in problem.bank_conflicts
-            if it.cost is not None
-            for pair in combinations(it.buffers, 2)
+            (*pair, conflict.cost)
+            for conflict in problem.bank_conflicts
+            if conflict.cost is not None
+            for pair in combinations(conflict.buffers, 2)
             if self._sized.keys() >= set(pair)
         ]
-        self._hint = {it.buffer: (it.pool, it.offset) for it in hint.placements} if hint else {}
+        self._hint = {entry.buffer: (entry.pool, entry.offset) for entry in hint.placements} if hint else {}
 
     def vector(self, places: Places, rest: int = 0) -> Vector:
         """The value of each term; `rest` is placement cost of those without a place yet."""
@@ -245,8 +245,8 @@ class _Costs:
 
     def placement(self, places: Places) -> int:
         return sum(
-            (it.size if it.accesses is None else it.accesses) * self._pool_costs[places[name][0]]
-            for name, it in self._sized.items()
+            (buffer.size if buffer.accesses is None else buffer.accesses) * self._pool_costs[places[name][0]]
+            for name, buffer in self._sized.items()
             if name in places
         )
 
@@ -281,8 +281,8 @@ class _Costs:
             )
         if term == "preference":
             return sum(
-                it.size * self._pools_of(it).index(places[name][0])
-                for name, it in self._sized.items()
+                buffer.size * self._pools_of(buffer).index(places[name][0])
+                for name, buffer in self._sized.items()
                 if name in places
             )
         if term == "moves":
@@ -309,7 +309,7 @@ def _share(place: Place, there: Place, size: int, other_size: int) -> bool:
 def _bank_of(pool: Pool, byte: int) -> int | None:
     """The number of the bank that holds the byte."""
     number = 0
-    for run in sorted(pool.banks, key=lambda it: it.offset):
+    for run in sorted(pool.banks, key=lambda bank: bank.offset):
         for at in range(run.count):
             begin = run.offset + at * run.size
             if begin <= byte < begin + run.size:
@@ -357,18 +357,18 @@ def _moments(buffer: Buffer) -> str | list[int] | None:
 
 def _enough(problem: Problem, hint: Plan | None) -> int:
     """A height below which there is a best plan: everything can be stacked above all that is fixed."""
-    fixed = [it.offset + it.size for pool in problem.pools for it in pool.reserved]
+    fixed = [stretch.offset + stretch.size for pool in problem.pools for stretch in pool.reserved]
     fixed += [buffer.offset + buffer.size for buffer in problem.buffers if buffer.offset is not None]
-    fixed += [it.offset for it in hint.placements] if hint is not None else []
-    fixed += [it.offset + it.size * it.count for pool in problem.pools for it in pool.banks]
+    fixed += [entry.offset for entry in hint.placements] if hint is not None else []
+    fixed += [bank.offset + bank.size * bank.count for pool in problem.pools for bank in pool.banks]
     pool_step = lcm(*(pool.alignment for pool in problem.pools))
     # The members of a rigid group together may be aligned as seldom as the common multiple says.
-    tied = {name for it in problem.relative for name in (it.buffer, it.base)}
+    tied = {name for relation in problem.relative for name in (relation.buffer, relation.base)}
     group_step = lcm(pool_step, *(buffer.alignment for buffer in problem.buffers if buffer.id in tied))
     stacked = sum(
         buffer.size + (group_step if buffer.id in tied else lcm(buffer.alignment, pool_step)) - 1
         for buffer in problem.buffers
         if buffer.offset is None
     )
-    distances = sum(abs(it.offset) for it in problem.relative)
+    distances = sum(abs(relation.offset) for relation in problem.relative)
     return max(fixed, default=0) + stacked + distances + 4 * pool_step

@@ -167,18 +167,20 @@ class Naive:
 
     def __post_init__(self) -> None:
         self.shape = {
-            it.id: (it.shape[-3], it.shape[-2])
-            for it in self.graph.tensors
-            if it.shape and len(it.shape) >= 3
+            tensor.id: (tensor.shape[-3], tensor.shape[-2])
+            for tensor in self.graph.tensors
+            if tensor.shape and len(tensor.shape) >= 3
         }
         self.operators = self.graph.operators
-        self.out = [it.outputs[0] for it in self.operators]
+        self.out = [entry.outputs[0] for entry in self.operators]
         self.place = {name: at for at, name in enumerate(self.out)}
-        constant = {it.id for it in self.graph.tensors if it.kind == "constant"}
+        constant = {tensor.id for tensor in self.graph.tensors if tensor.kind == "constant"}
         self.images = [
-            list(dict.fromkeys(n for n in it.inputs if n not in constant)) for it in self.operators
+            list(dict.fromkeys(n for n in entry.inputs if n not in constant)) for entry in self.operators
         ]
-        self.reduces = [it.type in ("MEAN", "FULLY_CONNECTED", "AVERAGE_POOL_2D") for it in self.operators]
+        self.reduces = [
+            entry.type in ("MEAN", "FULLY_CONNECTED", "AVERAGE_POOL_2D") for entry in self.operators
+        ]
         read = {name for names in self.images for name in names}
         self.leaves = {name for name in self.out if name in self.graph.outputs or name not in read}
         self.inside = [name for name in self.out if name not in self.leaves]
@@ -215,18 +217,18 @@ class Naive:
     def columns(self, a: int, b: int) -> list[Range]:
         """By operator, the columns of a strip."""
         wide = self.extent(len(self.out) - 1)[1]
-        found: dict[int, set[int]] = {place: set() for place in range(len(self.out))}
+        result: dict[int, set[int]] = {place: set() for place in range(len(self.out))}
         for place in reversed(range(len(self.out))):
             own = self.extent(place)[1]
             if self.out[place] in self.leaves or self.reduces[place]:
-                found[place] |= set(range(a * own // wide, b * own // wide))
-            if not found[place]:
+                result[place] |= set(range(a * own // wide, b * own // wide))
+            if not result[place]:
                 continue
-            begin, end = min(found[place]), max(found[place]) + 1
+            begin, end = min(result[place]), max(result[place]) + 1
             for name in self.images[place]:
                 if name in self.place:
-                    found[self.place[name]] |= set(self.needs(place, name, 1, begin, end))
-        return [(min(it), max(it) + 1) if it else (0, 0) for _, it in sorted(found.items())]
+                    result[self.place[name]] |= set(self.needs(place, name, 1, begin, end))
+        return [(min(entry), max(entry) + 1) if entry else (0, 0) for _, entry in sorted(result.items())]
 
     def run(self) -> Iterator[Step]:
         """The rows of a strip, of any columns or none, in the order of the contract."""
@@ -260,11 +262,11 @@ class Naive:
 
     def is_made(self, name: str) -> bool:
         """Whether a strip has a row of it, with columns."""
-        return self.widest(name) > 0 and any(it.place == self.place[name] for it in self.steps)
+        return self.widest(name) > 0 and any(step.place == self.place[name] for step in self.steps)
 
     def fails(self, rows: dict[str, int]) -> str | None:
         """Why rings of so many rows do not do; None where they do. Every pixel that leaves must be made."""
-        self.computed = dict.fromkeys((it.id for it in self.operators), 0)
+        self.computed = dict.fromkeys((entry.id for entry in self.operators), 0)
         written: dict[str, Pixels] = {name: set() for name in self.leaves}
         taken: dict[str, list[tuple[int, int]]] = {name: [] for name in self.out}
         for columns in self.strips:
@@ -304,17 +306,17 @@ class Naive:
 
     def held(self) -> dict[str, set[int]]:
         """By ring, the places that run while it has a row that is read then or later."""
-        found: dict[str, set[int]] = {name: set() for name in self.inside}
+        result: dict[str, set[int]] = {name: set() for name in self.inside}
         for name in self.inside:
             made_at: dict[int, int] = {}
             last_read: dict[int, int] = {}
             for at, step in enumerate(self.steps):
                 if self.out[step.place] == name or name in step.reads:
-                    found[name].add(step.place)
+                    result[name].add(step.place)
                 if self.out[step.place] == name:
                     made_at[step.row] = at
                 for row in step.reads.get(name, ()):
                     last_read[row] = at
             for row, end in last_read.items():
-                found[name].update(step.place for step in self.steps[made_at[row] : end + 1])
-        return found
+                result[name].update(step.place for step in self.steps[made_at[row] : end + 1])
+        return result

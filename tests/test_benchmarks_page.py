@@ -82,21 +82,21 @@ def test_a_set_is_shown_by_family_and_by_instance_and_what_was_not_reached_below
 
 def test_a_set_is_run_by_the_bench_batch_by_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sets, "OUTPUT", tmp_path)
-    asked: list[list[str]] = []
+    request: list[list[str]] = []
 
     def memstow(words: list[str]) -> int:
-        asked.append(words)
+        request.append(words)
         results(tmp_path / "small", made("one", "auto", 5, bound=5))
         return 0
 
     monkeypatch.setattr(sets, "memstow", memstow)
     batches = tuple(Batch(lambda *_: ["generate:planted,n=9"], seconds, ()) for seconds in (1.0, 5.0))
     text = sets.measure("small", ProblemSet("Two limits:", batches), Effort(most_seconds=2.0))
-    assert [words[words.index("--time-limit") + 1] for words in asked] == ["1", "2"]
+    assert [words[words.index("--time-limit") + 1] for words in request] == ["1", "2"]
     assert text.startswith("Two limits:\n\n| problems |")
     missing = sets.measure("small", ProblemSet("Nothing:", batches, ("no such set",)), Effort())
     assert missing == "Skipped: `../shared/data` is not there."
-    assert len(asked) == 2
+    assert len(request) == 2
 
 
 @pytest.mark.parametrize("name", [*sets.ALL, *sets.HARD])

@@ -74,7 +74,7 @@ def test_time_of_an_inner_function_counts_once(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_imports_are_told_apart_by_whose_they_are_without_the_interpreter_s_own() -> None:
-    told = profiles.imports(
+    imported = profiles.imports(
         "import time: self [us] | cumulative | imported package\n"
         "import time:       900 |        900 |   encodings\n"
         "import time:       100 |       1000 | site\n"
@@ -83,7 +83,7 @@ def test_imports_are_told_apart_by_whose_they_are_without_the_interpreter_s_own(
         "import time:       400 |        630 | memstow.api.cli.main\n"
         "the plan, which has nothing to do with it\n"
     )
-    assert sorted(told.values()) == [pytest.approx(3e-5), pytest.approx(2e-4), pytest.approx(4e-4)]
+    assert sorted(imported.values()) == [pytest.approx(3e-5), pytest.approx(2e-4), pytest.approx(4e-4)]
 
 
 def test_a_sample_belongs_to_the_innermost_file_with_a_room() -> None:

@@ -47,14 +47,14 @@ def _result(row: Row, before: list[float], now: list[float]) -> Result:
 
 
 def test_both_take_turns_and_a_warm_run_does_not_count(tmp_path: Path) -> None:
-    asked: list[tuple[Checkout, int]] = []
+    request: list[tuple[Checkout, int]] = []
 
     def measure(checkout: Checkout, _: Inputs, number: int) -> Figures:
-        asked.append((checkout, number))
-        return {"took": float(len(asked))}
+        request.append((checkout, number))
+        return {"took": float(len(request))}
 
     result = measured(Case("one", (SECONDS,), measure, 2, warm=True), OLD, NEW, Inputs(tmp_path))
-    assert asked == [(OLD, 0), (NEW, 0), (OLD, 0), (NEW, 0), (OLD, 1), (NEW, 1)]
+    assert request == [(OLD, 0), (NEW, 0), (OLD, 0), (NEW, 0), (OLD, 1), (NEW, 1)]
     assert result.before is not None
     assert result.before.figures("took") == [3.0, 5.0]
     assert result.now.figures("took") == [4.0, 6.0]
@@ -94,16 +94,16 @@ def test_what_is_not_reached_now_is_marked(row: Row, now: list[float], shown: st
 
 
 def test_a_version_that_fails_has_no_more_turns_and_its_reason_is_told(tmp_path: Path) -> None:
-    asked: list[Checkout] = []
+    request: list[Checkout] = []
 
     def measure(checkout: Checkout, _: Inputs, number: int) -> Figures:
-        asked.append(checkout)
+        request.append(checkout)
         if checkout is OLD and number == 1:
             raise FailedError("exit code 2: unrecognized\n  arguments: a|b")
         return {"took": 1.0}
 
     result = measured(Case("one", (SECONDS, RATE), measure, 3), OLD, NEW, Inputs(tmp_path))
-    assert asked == [OLD, NEW, OLD, NEW, NEW]
+    assert request == [OLD, NEW, OLD, NEW, NEW]
     assert _cells([result]) == [
         ["a command, s", "1.0", "1.0", "1.00", "2.0", "1 and 3"],
         # What a run did not reach, without having failed.
@@ -179,8 +179,8 @@ def test_both_versions_get_the_same_bytes_which_are_made_once(tmp_path: Path) ->
 def test_what_a_call_of_the_library_finds_is_told(tmp_path: Path) -> None:
     inputs = Inputs(tmp_path)
     words = [sys.executable, "-P", str(IN_PROCESS), "plan", str(inputs.planted(20, 0, 0.0)), '{"workers": 1}']
-    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert '"status": "optimal", "value": 1048576, "bound": 1048576' in told
+    output = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert '"status": "optimal", "value": 1048576, "bound": 1048576' in output
 
 
 def test_every_call_has_a_figure_and_a_plan_of_objects_is_verified(tmp_path: Path) -> None:

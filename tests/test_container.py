@@ -30,7 +30,9 @@ def servers(name: str) -> dict[str, Any]:
     """Containers of our image that run what it runs by itself."""
     services = read(name)["services"]
     return {
-        title: it for title, it in services.items() if it.get("image") == "memstow" and "entrypoint" not in it
+        title: entry
+        for title, entry in services.items()
+        if entry.get("image") == "memstow" and "entrypoint" not in entry
     }
 
 
@@ -42,7 +44,7 @@ def image_environment() -> dict[str, str]:
 @pytest.mark.parametrize("name", COMPOSED)
 def test_every_container_of_ours_is_confined_and_set_up_by_settings_that_exist(name: str) -> None:
     services = read(name)["services"]
-    ours = {title: it for title, it in services.items() if it.get("image") == "memstow"}
+    ours = {title: entry for title, entry in services.items() if entry.get("image") == "memstow"}
     assert ours
     for service in ours.values():
         assert service["read_only"] is True
@@ -115,15 +117,15 @@ def test_the_base_is_pinned_and_what_is_installed_has_hashes() -> None:
 
 def requirements() -> dict[str, str]:
     """The packages that the image may install, and their versions; each has hashes."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for entry in re.split(r"\n(?=\S)", (ROOT / "docker" / "requirements.txt").read_text()):
         if entry.startswith("#"):
             continue
         pinned = re.match(r"([\w.-]+)==(\S+)", entry)
         assert pinned, entry
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
-        found[canonicalize_name(pinned[1])] = pinned[2]
-    return found
+        result[canonicalize_name(pinned[1])] = pinned[2]
+    return result
 
 
 def test_the_hashes_are_of_the_versions_that_were_tested() -> None:
@@ -195,7 +197,9 @@ def test_prometheus_asks_every_replica() -> None:
 
 def test_servers_and_workers_of_the_cluster_meet_at_the_scheduler() -> None:
     services = read("compose.cluster.yaml")["services"]
-    places = {it["environment"]["MEMSTOW_SCHEDULER"] for it in servers("compose.cluster.yaml").values()}
+    places = {
+        server["environment"]["MEMSTOW_SCHEDULER"] for server in servers("compose.cluster.yaml").values()
+    }
     (place,) = places
     assert load({"MEMSTOW_EXECUTOR": "dask", "MEMSTOW_SCHEDULER": place}).scheduler == place
     scheduler, worker = services["scheduler"], services["worker"]

@@ -25,7 +25,9 @@ UNIT = ROOT / "deploy" / "memstow.service"
 def documents() -> dict[str, Any]:
     """What is in the manifests, by kind."""
     return {
-        it["kind"]: it for path in sorted(KUBERNETES.iterdir()) for it in yaml.safe_load_all(path.read_text())
+        entry["kind"]: entry
+        for path in sorted(KUBERNETES.iterdir())
+        for entry in yaml.safe_load_all(path.read_text())
     }
 
 
@@ -36,30 +38,30 @@ def containers() -> list[Any]:
 
 def test_the_manifests_are_what_kubernetes_takes() -> None:
     validator = pytest.importorskip("kubernetes_validate", reason="needs kubernetes-validate")
-    found = documents()
-    assert found.keys() == {
+    result = documents()
+    assert result.keys() == {
         "Deployment",
         "Service",
         "PodDisruptionBudget",
         "HorizontalPodAutoscaler",
         "Job",
     }
-    for document in found.values():
+    for document in result.values():
         for version in ("1.30", validator.latest_version()):
             validator.validate(document, version, strict=True)
-    broken = {**found["Service"], "spec": {**found["Service"]["spec"], "prots": []}}
+    broken = {**result["Service"], "spec": {**result["Service"]["spec"], "prots": []}}
     with pytest.raises(validator.ValidationError):
         validator.validate(broken, "1.30", strict=True)
 
 
 def test_the_manifests_agree_with_each_other_and_with_the_service() -> None:
-    found = documents()
-    deployment = found["Deployment"]
+    result = documents()
+    deployment = result["Deployment"]
     template = deployment["spec"]["template"]
-    assert found["Service"]["spec"]["selector"] == template["metadata"]["labels"]
+    assert result["Service"]["spec"]["selector"] == template["metadata"]["labels"]
     for kind in ("Deployment", "PodDisruptionBudget"):
-        assert found[kind]["spec"]["selector"]["matchLabels"] == template["metadata"]["labels"]
-    target = found["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
+        assert result[kind]["spec"]["selector"]["matchLabels"] == template["metadata"]["labels"]
+    target = result["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
     assert (target["kind"], target["name"]) == ("Deployment", deployment["metadata"]["name"])
     (server,) = template["spec"]["containers"]
     assert template["spec"]["terminationGracePeriodSeconds"] > 5 + Settings().grace_seconds
@@ -88,14 +90,16 @@ def test_every_container_is_confined_and_set_up_by_settings_that_exist() -> None
 
 def test_what_solves_fits_into_the_memory_of_its_pod() -> None:
     (server,) = documents()["Deployment"]["spec"]["template"]["spec"]["containers"]
-    settings = load({it["name"]: it["value"] for it in server["env"] if "value" in it})
+    settings = load(
+        {variable["name"]: variable["value"] for variable in server["env"] if "value" in variable}
+    )
     assert most_memory(settings) < int(server["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
 
 
 def test_one_key_does_not_take_all_slots_of_the_pods() -> None:
     deployment = documents()["Deployment"]["spec"]
     (server,) = deployment["template"]["spec"]["containers"]
-    given = {it["name"]: it.get("value") for it in server["env"]}
+    given = {variable["name"]: variable.get("value") for variable in server["env"]}
     assert 0 < int(given["MEMSTOW_KEY_RUNNING"]) < int(given["MEMSTOW_SLOTS"]) * deployment["replicas"]
 
 

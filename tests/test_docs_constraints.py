@@ -13,8 +13,8 @@ SECTIONS = pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: exam
 FOUND = (Status.OPTIMAL, Status.FEASIBLE)
 
 
-def valid(example: Example, found: Plan) -> bool:
-    return verify(example.problem, found, example.options.hint) == []
+def valid(example: Example, plan: Plan) -> bool:
+    return verify(example.problem, plan, example.options.hint) == []
 
 
 def test_each_constraint_has_a_section() -> None:
@@ -44,8 +44,8 @@ def test_who_does_not_decline_honours_it(example: Example) -> None:
     for solver in example.honoured_by():
         if solver in BACK_ENDS:
             continue  # A process each; their agreement with brute force is a test of its own.
-        found = example.plan(solver, work_limit=500_000)
-        assert found.status not in FOUND or valid(example, found), solver
+        planned = example.plan(solver, work_limit=500_000)
+        assert planned.status not in FOUND or valid(example, planned), solver
 
 
 def test_the_table_of_who_honours_what_is_current() -> None:

@@ -27,9 +27,9 @@ EXAMPLES = re.findall(r"```json graph\n(.*?)```", PAGE, flags=re.DOTALL)
 @pytest.mark.parametrize("order", ["given", "free"])
 def test_each_graph_gets_a_valid_plan(text: str, order: Any) -> None:
     graph = with_order(read_graph(text.encode()), order)
-    found = solve(graph, Options(time_limit=5.0))
-    assert found.status in PLANNED
-    assert verify(graph, found) == []
+    planned = solve(graph, Options(time_limit=5.0))
+    assert planned.status in PLANNED
+    assert verify(graph, planned) == []
 
 
 def test_the_examples_of_the_command_line_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,6 +50,6 @@ def test_every_field_is_on_the_page() -> None:
 
 
 def test_every_type_of_an_element_is_on_the_page() -> None:
-    told = PAGE.partition("| `shape`, `type` |")[2].partition("\n")[0]
+    output = PAGE.partition("| `shape`, `type` |")[2].partition("\n")[0]
     ranges = {"int4", "int8", "int16", "int32", "uint4", "uint8", "uint16", "uint32"}
-    assert all(f"`{name}`" in told for name in model._BITS if name not in ranges)
+    assert all(f"`{name}`" in output for name in model._BITS if name not in ranges)

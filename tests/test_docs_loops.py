@@ -50,7 +50,7 @@ def test_the_program_in_c_goes_through_all_steps(folder: Path) -> None:
 
 
 def test_every_field_is_explained() -> None:
-    kinds = [it for it in vars(model).values() if dataclasses.is_dataclass(it)]
+    kinds = [var for var in vars(model).values() if dataclasses.is_dataclass(var)]
     assert len(kinds) > 8
     for kind in kinds:
         for field in dataclasses.fields(kind):

@@ -23,8 +23,10 @@ def test_the_example_holds_and_the_drawing_shows_its_bytes() -> None:
     graph = example()
     numbers = {operator.id: number for number, operator in enumerate(graph.operators)}
     drawing = (DOCS / "order.svg").read_text()
-    bars = [int(it) for it in re.findall(r">(\d+)</text>", drawing)]
+    bars = [int(entry) for entry in re.findall(r">(\d+)</text>", drawing)]
     counted = [
-        step.bytes for order in ("DABCY", "ABCDY") for step in steps(graph, [numbers[it] for it in order])
+        step.bytes
+        for order in ("DABCY", "ABCDY")
+        for step in steps(graph, [numbers[operator] for operator in order])
     ]
     assert bars == counted

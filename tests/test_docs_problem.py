@@ -28,10 +28,10 @@ def examples(kind: str) -> list[str]:
 
 @pytest.mark.parametrize("text", examples("problem"))
 def test_each_problem_gets_a_valid_plan(text: str) -> None:
-    it = read_problem(text.encode())
-    found = solve(it, options.Options(solver="greedy", time_limit=5.0))
-    assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
-    assert verify(it, found) == []
+    sample = read_problem(text.encode())
+    planned = solve(sample, options.Options(solver="greedy", time_limit=5.0))
+    assert planned.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert verify(sample, planned) == []
 
 
 @pytest.mark.parametrize("text", examples("options"))
@@ -57,8 +57,8 @@ def test_the_plan_is_understood_and_valid() -> None:
             {"id": "b", "size": 6, "lifetime": [1, 3]},
         ],
     }
-    it = read_problem(json.dumps(small).encode())
-    assert verify(it, parse_plan(json.loads(text))) == []
+    sample = read_problem(json.dumps(small).encode())
+    assert verify(sample, parse_plan(json.loads(text))) == []
 
 
 @pytest.mark.parametrize("module", [problem, options, plan, targets], ids=lambda module: module.__name__)

@@ -18,8 +18,8 @@ PAGE = (Path(__file__).parents[1] / "docs" / "shapes.md").read_text(encoding="ut
 
 
 def _document(kind: str) -> bytes:
-    (found,) = re.findall(rf"```json {kind}\n(.*?)```", PAGE, flags=re.DOTALL)
-    text: str = found
+    (result,) = re.findall(rf"```json {kind}\n(.*?)```", PAGE, flags=re.DOTALL)
+    text: str = result
     return text.encode()
 
 

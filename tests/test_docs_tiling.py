@@ -43,10 +43,10 @@ def test_the_command_prints_what_the_page_says(layer: Path, capsys: pytest.Captu
 def test_the_figures_are_those_of_the_model(shared_data: Path, kib: int, two: int, one: int) -> None:
     graph = read_graph((shared_data / "tflite" / "tflm__person_detect.tflite").read_bytes())
     for double, moved in ((True, two), (False, one)):
-        found = tile_all(graph, TilingOptions(capacity=kib << 10, double_buffer=double))
-        tiled = [it for it in found if it.chosen is not None]
+        tilings = tile_all(graph, TilingOptions(capacity=kib << 10, double_buffer=double))
+        tiled = [tiling for tiling in tilings if tiling.chosen is not None]
         assert len(tiled) == 29
-        assert all(it.complete and it.replayed for it in tiled)
-        assert sum(it.least or 0 for it in tiled) == 691_754
-        assert sum(it.chosen.bytes for it in tiled if it.chosen is not None) == moved
+        assert all(tiling.complete and tiling.replayed for tiling in tiled)
+        assert sum(entry.least or 0 for entry in tiled) == 691_754
+        assert sum(tiling.chosen.bytes for tiling in tiled if tiling.chosen is not None) == moved
         assert f"{moved:,}" in RESULTS

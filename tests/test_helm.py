@@ -64,67 +64,67 @@ CASES = {"least": LEAST, "all": ALL, "other": OTHER}
 
 def rendered(values: dict[str, Any], release: str = "memstow") -> dict[str, Any]:
     """The manifests by kind."""
-    made = {it["kind"]: it for it in CHART.render(values, release)}
+    made = {entry["kind"]: entry for entry in CHART.render(values, release)}
     assert len(made) == len(CHART.render(values, release))
     return made
 
 
-def containers(found: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def containers(result: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Each pod with its container."""
-    for kind in {"Deployment", "Job"} & found.keys():
-        pod = found[kind]["spec"]["template"]["spec"]
+    for kind in {"Deployment", "Job"} & result.keys():
+        pod = result[kind]["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         yield pod, container
 
 
 def environment(values: dict[str, Any]) -> dict[str, str]:
     (server,) = rendered(values)["Deployment"]["spec"]["template"]["spec"]["containers"]
-    return {it["name"]: it.get("value") for it in server["env"]}
+    return {variable["name"]: variable.get("value") for variable in server["env"]}
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("release", ["memstow", "a-release-with-a-name-as-long-as-helm-allows-it-to-be"])
 def test_kubernetes_takes_what_the_chart_gives(values: dict[str, Any], release: str) -> None:
     validator = pytest.importorskip("kubernetes_validate", reason="needs kubernetes-validate")
-    found = rendered(values, release)
-    for document in found.values():
+    result = rendered(values, release)
+    for document in result.values():
         assert len(document["metadata"]["name"]) <= 63
         for version in ("1.30", validator.latest_version()):
             validator.validate(document, version, strict=True)
     kinds = {"Deployment", "Service"}
     kinds |= {"Job", "PodDisruptionBudget"} if values is not OTHER else set()
     kinds |= {"Secret", "Ingress", "HorizontalPodAutoscaler"} if values is ALL else set()
-    assert found.keys() == kinds
+    assert result.keys() == kinds
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES)
 def test_its_parts_find_each_other(values: dict[str, Any]) -> None:
-    found = rendered(values, "one")
-    deployment = found["Deployment"]["spec"]
+    result = rendered(values, "one")
+    deployment = result["Deployment"]["spec"]
     labels = deployment["template"]["metadata"]["labels"]
     assert deployment["selector"]["matchLabels"].items() <= labels.items()
-    assert found["Service"]["spec"]["selector"] == deployment["selector"]["matchLabels"]
-    if "PodDisruptionBudget" in found:
-        assert found["PodDisruptionBudget"]["spec"]["selector"] == deployment["selector"]
-    if "Job" in found:
-        job = found["Job"]["spec"]["template"]
+    assert result["Service"]["spec"]["selector"] == deployment["selector"]["matchLabels"]
+    if "PodDisruptionBudget" in result:
+        assert result["PodDisruptionBudget"]["spec"]["selector"] == deployment["selector"]
+    if "Job" in result:
+        job = result["Job"]["spec"]["template"]
         assert not deployment["selector"]["matchLabels"].items() <= job["metadata"]["labels"].items()
         assert build_parser().parse_args(job["spec"]["containers"][0]["args"]).action == "upgrade"
-    if "Ingress" in found:
-        (rule,) = found["Ingress"]["spec"]["rules"]
+    if "Ingress" in result:
+        (rule,) = result["Ingress"]["spec"]["rules"]
         (path,) = rule["http"]["paths"]
-        assert path["backend"]["service"]["name"] == found["Service"]["metadata"]["name"]
-    if "HorizontalPodAutoscaler" in found:
-        target = found["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
-        assert target["name"] == found["Deployment"]["metadata"]["name"]
+        assert path["backend"]["service"]["name"] == result["Service"]["metadata"]["name"]
+    if "HorizontalPodAutoscaler" in result:
+        target = result["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
+        assert target["name"] == result["Deployment"]["metadata"]["name"]
         assert "replicas" not in deployment, "two would set it"
     names = {
-        it["valueFrom"]["secretKeyRef"]["name"]
-        for _, container in containers(found)
-        for it in container["env"]
-        if "valueFrom" in it
+        variable["valueFrom"]["secretKeyRef"]["name"]
+        for _, container in containers(result)
+        for variable in container["env"]
+        if "valueFrom" in variable
     }
-    secret = found.get("Secret")
+    secret = result.get("Secret")
     assert names == {secret["metadata"]["name"] if secret else "memstow-database"}
     if secret is not None:
         assert base64.b64decode(secret["data"]["address"]).decode() == ALL["database"]["url"]
@@ -146,20 +146,20 @@ def test_every_container_is_confined_and_set_up_by_settings_that_exist(values: d
 
 
 def test_what_it_runs_by_default_is_what_the_plain_manifests_run() -> None:
-    found, plain = rendered(LEAST), plain_documents()
+    result, plain = rendered(LEAST), plain_documents()
     for kind in ("Deployment", "Job"):
-        ours, theirs = (it[kind]["spec"]["template"]["spec"] for it in (found, plain))
+        ours, theirs = (entry[kind]["spec"]["template"]["spec"] for entry in (result, plain))
         (server,), (other,) = ours.pop("containers"), theirs.pop("containers")
         assert server.pop("image") == other.pop("image") == f"memstow:{memstow.__version__}"
         assert server.pop("imagePullPolicy") == "IfNotPresent"
-        variables = [sorted(it.pop("env"), key=lambda one: str(one["name"])) for it in (server, other)]
+        variables = [sorted(entry.pop("env"), key=lambda one: str(one["name"])) for entry in (server, other)]
         assert variables[0] == variables[1]
         assert server == other
         for pod in (ours, theirs):
             pod.pop("topologySpreadConstraints", None)
             pod["securityContext"].pop("fsGroup", None)
         assert ours == theirs
-    assert found["Deployment"]["spec"]["strategy"] == plain["Deployment"]["spec"]["strategy"]
+    assert result["Deployment"]["spec"]["strategy"] == plain["Deployment"]["spec"]["strategy"]
     scaled, other = rendered(ALL)["HorizontalPodAutoscaler"], plain["HorizontalPodAutoscaler"]
     assert {**scaled["spec"], "minReplicas": 2} == other["spec"]
 
@@ -228,7 +228,7 @@ def test_every_value_is_in_the_schema_and_documented_with_its_default() -> None:
     page = (ROOT / "docs" / "operations.md").read_text()
     rows = dict(re.findall(r"^\| `([\w.]+)` \| (.*?) \| .* \|$", page, re.MULTILINE))
     expected = {path: f"`{json.dumps(value)}`" for path, value in _paths(CHART.values, SCHEMA)}
-    assert {path: it for path, it in rows.items() if path in expected or "." in path} == expected
+    assert {path: entry for path, entry in rows.items() if path in expected or "." in path} == expected
 
 
 @pytest.mark.parametrize("values", CASES.values(), ids=CASES)
@@ -241,5 +241,5 @@ def test_helm_makes_the_same_of_it(values: dict[str, Any], tmp_path: Path) -> No
     for command in (["lint", "--strict", *given], ["template", "memstow", *given]):
         ran = subprocess.run([helm, *command], capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert ran.returncode == 0, ran.stderr + ran.stdout
-    made = {it["kind"]: it for it in yaml.safe_load_all(ran.stdout) if it}
+    made = {entry["kind"]: entry for entry in yaml.safe_load_all(ran.stdout) if entry}
     assert made == rendered(values)

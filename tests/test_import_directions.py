@@ -56,7 +56,7 @@ def file_of(name: str) -> Path | None:
         return None
     # The three folders are links in `memstow/`.
     place = ROOT.joinpath("memstow", *parts[1:])
-    named = next((it for it in (place.with_suffix(".py"), place / "__init__.py") if it.exists()), None)
+    named = next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.exists()), None)
     return None if named is None else named.resolve()
 
 
@@ -65,10 +65,10 @@ def reached(paths: list[Path]) -> set[Path]:
     seen, left = set(paths), list(paths)
     while left:
         for name in imports(left.pop()) - {"memstow"}:
-            found = file_of(name)
-            if found is not None and found not in seen:
-                seen.add(found)
-                left.append(found)
+            result = file_of(name)
+            if result is not None and result not in seen:
+                seen.add(result)
+                left.append(result)
     return seen
 
 

@@ -129,9 +129,9 @@ def test_signatures_are_those_that_people_read() -> None:
     assert str(inspect.signature(memstow.plan)).startswith(
         "(problem: 'Problem | Graph', options: 'Options | None' = None,"
     )
-    told = str(inspect.signature(memstow.Buffer))
-    assert told.startswith("(*, id: 'str', size: 'SupportsIndex', lifetime: ")
-    assert "**" not in told
+    text = str(inspect.signature(memstow.Buffer))
+    assert text.startswith("(*, id: 'str', size: 'SupportsIndex', lifetime: ")
+    assert "**" not in text
     for name in memstow.__all__:
         value = getattr(memstow, name)
         if inspect.isfunction(value):
@@ -238,10 +238,10 @@ Buffer(id="a")
 Buffer(id="a", size=8, sizes=8)
 problem.name = "frozen"
 """
-    found = _types(right + wrong, tmp_path)
+    result = _types(right + wrong, tmp_path)
     lines = len(right.splitlines())
-    at = {int(line.split(":")[1]) for line in found if ": error:" in line}
-    assert at == set(range(lines + 2, lines + 10)), "\n".join(found)
+    at = {int(line.split(":")[1]) for line in result if ": error:" in line}
+    assert at == set(range(lines + 2, lines + 10)), "\n".join(result)
 
 
 @pytest.mark.parametrize("read", [name for name in dir(memstow) if name.startswith("read_")])
@@ -275,24 +275,27 @@ A_SYMBOLIC: Any = memstow.SymbolicProblem(
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda it: it.plan({"version": 1}), "not dict: memstow.read_problem reads a document"),
-        (lambda it: it.plan(A_SYMBOLIC), "memstow.plan_symbolic is for sizes that are formulas"),
+        (lambda entry: entry.plan({"version": 1}), "not dict: memstow.read_problem reads a document"),
+        (lambda entry: entry.plan(A_SYMBOLIC), "memstow.plan_symbolic is for sizes that are formulas"),
         (
-            lambda it: it.plan(A_PROBLEM, {"time_limit": 3}),
+            lambda entry: entry.plan(A_PROBLEM, {"time_limit": 3}),
             "the options of a plan are memstow.Options, not dict",
         ),
         (
-            lambda it: it.plan_symbolic(A_PROBLEM),
+            lambda entry: entry.plan_symbolic(A_PROBLEM),
             "plan_symbolic takes a SymbolicProblem (of a graph: lower_symbolic), not Problem",
         ),
-        (lambda it: it.lower_graph(A_PROBLEM), "lower_graph takes a Graph, not Problem"),
-        (lambda it: it.buffer_labels(A_PROBLEM), "buffer_labels takes a Graph, not Problem"),
-        (lambda it: it.loops(A_PROBLEM, it.plan(A_PROBLEM)), "loops takes a Graph and its Plan, not Problem"),
-        (lambda it: it.tile(A_PROBLEM, "a"), "tile takes a Graph, not Problem"),
-        (lambda it: it.digest(A_SYMBOLIC), "digest takes a Problem, not SymbolicProblem"),
-        (lambda it: it.write_plan(it.plan(A_PROBLEM), A_PROBLEM), "and its Plan, not Problem"),
+        (lambda entry: entry.lower_graph(A_PROBLEM), "lower_graph takes a Graph, not Problem"),
+        (lambda entry: entry.buffer_labels(A_PROBLEM), "buffer_labels takes a Graph, not Problem"),
         (
-            lambda it: it.retarget(A_PROBLEM, "rp2040"),
+            lambda entry: entry.loops(A_PROBLEM, entry.plan(A_PROBLEM)),
+            "loops takes a Graph and its Plan, not Problem",
+        ),
+        (lambda entry: entry.tile(A_PROBLEM, "a"), "tile takes a Graph, not Problem"),
+        (lambda entry: entry.digest(A_SYMBOLIC), "digest takes a Problem, not SymbolicProblem"),
+        (lambda entry: entry.write_plan(entry.plan(A_PROBLEM), A_PROBLEM), "and its Plan, not Problem"),
+        (
+            lambda entry: entry.retarget(A_PROBLEM, "rp2040"),
             "as memstow.shipped_target returns it by its name, not str",
         ),
     ],
@@ -321,9 +324,9 @@ def test_a_graph_stands_where_a_problem_can(order: str) -> None:
 
 def test_the_shortfall_of_a_graph_is_that_of_its_problem() -> None:
     graph = a_graph()
-    found = memstow.shortfall(graph, 90)
-    assert found is not None
-    assert found == memstow.shortfall(memstow.lower_graph(graph), 90)
+    missing = memstow.shortfall(graph, 90)
+    assert missing is not None
+    assert missing == memstow.shortfall(memstow.lower_graph(graph), 90)
     with pytest.raises(memstow.InputError, match="0 bytes or more, not -1"):
         memstow.shortfall(graph, -1)
 

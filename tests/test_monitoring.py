@@ -54,9 +54,9 @@ def test_the_dashboard_asks_for_figures_that_there_are() -> None:
     panels = json.loads((ROOT / "docker" / "grafana" / "memstow.json").read_text())["panels"]
     expressions = [target["expr"] for panel in panels for target in panel["targets"]]
     assert all("memstow_" in expression for expression in expressions)
-    asked = set().union(*(asked_metrics(expression, labels_of) for expression in expressions))
+    request = set().union(*(asked_metrics(expression, labels_of) for expression in expressions))
     families = {re.sub(r"_(bucket|count|sum|total|created)$", "", name) for name in labels_of}
-    shown = {re.sub(r"_(bucket|count|sum|total)$", "", name) for name in asked}
+    shown = {re.sub(r"_(bucket|count|sum|total)$", "", name) for name in request}
     assert families == shown, "every figure has its place on the dashboard"
 
 

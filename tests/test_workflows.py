@@ -26,8 +26,8 @@ ONLY_TAGS = "startsWith(github.ref, 'refs/tags/v')"
 
 
 def workflow(name: str) -> dict[Any, Any]:
-    found: dict[Any, Any] = yaml.safe_load((FOLDER / name).read_text())
-    return found
+    document: dict[Any, Any] = yaml.safe_load((FOLDER / name).read_text())
+    return document
 
 
 def steps(job: dict[str, Any], action: str) -> list[dict[str, Any]]:
@@ -36,9 +36,9 @@ def steps(job: dict[str, Any], action: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_workflow_may_only_read_but_for_what_publishes(name: str) -> None:
-    found = workflow(name)
-    assert found["permissions"] == {"contents": "read"}
-    for title, job in found["jobs"].items():
+    result = workflow(name)
+    assert result["permissions"] == {"contents": "read"}
+    for title, job in result["jobs"].items():
         assert job.get("permissions") == RIGHTS.get((name, title)), title
         assert ("environment" in job) == ((name, title) in RIGHTS), "who may publish is decided there"
 
@@ -59,10 +59,10 @@ def test_no_registry_is_named(name: str) -> None:
 
 
 def test_the_image_is_pushed_with_its_provenance_and_what_is_in_it() -> None:
-    found = workflow("image.yml")
-    (job,) = found["jobs"].values()
+    result = workflow("image.yml")
+    (job,) = result["jobs"].values()
     # PyYAML reads `on` as a truth value.
-    assert found[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
+    assert result[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
     assert job["if"] == "vars.IMAGE_REGISTRY != ''"
     tried, pushed = steps(job, "docker/build-push-action")
     assert tried["with"]["load"] is True
@@ -71,7 +71,7 @@ def test_the_image_is_pushed_with_its_provenance_and_what_is_in_it() -> None:
     assert pushed["with"]["push"] is True
     assert (pushed["with"]["provenance"], pushed["with"]["sbom"]) == ("mode=max", True)
     differ = {"load", "push", "tags", "labels", "provenance", "sbom"}
-    assert [{k: v for k, v in it["with"].items() if k not in differ} for it in (tried, pushed)] == [
+    assert [{k: v for k, v in entry["with"].items() if k not in differ} for entry in (tried, pushed)] == [
         {"context": "."}
     ] * 2, "what is pushed is what was tried"
     (attested,) = steps(job, "actions/attest-build-provenance")
@@ -90,7 +90,7 @@ def test_the_image_is_pushed_with_its_provenance_and_what_is_in_it() -> None:
 
 def test_wheels_are_made_on_the_systems_that_contributing_names() -> None:
     systems = workflow("release.yml")["jobs"]["wheels"]["strategy"]["matrix"]["os"]
-    assert all(it.startswith("ubuntu-") for it in systems)
+    assert all(system.startswith("ubuntu-") for system in systems)
     assert len(systems) == 2
     text = (ROOT / "CONTRIBUTING.md").read_text()
     assert "Wheels are for Linux with glibc alone. There are none for macOS, musl or Windows" in text

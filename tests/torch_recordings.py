@@ -75,7 +75,7 @@ class CachingAllocator:
             if not block.active and block.size >= wanted
         ]
         if free:
-            _, _, segment, block = min(free, key=lambda found: found[:2])
+            _, _, segment, block = min(free, key=lambda entry: entry[:2])
         else:
             segment, block = self._reserve(wanted, stream, pool)
         if block.size > wanted:

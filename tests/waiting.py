@@ -16,10 +16,10 @@ _MOST_SECONDS = 0.25
 T = TypeVar("T")
 
 
-def wait_for(found: Callable[[], T], what: str) -> T:
+def wait_for(result: Callable[[], T], what: str) -> T:
     """Wait until there is something, and return it."""
     begin = time.monotonic()
-    while not (value := found()):
+    while not (value := result()):
         waited = time.monotonic() - begin
         if waited > PATIENCE:
             raise AssertionError(f"waited {PATIENCE:g} s for {what}")

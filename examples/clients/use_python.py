@@ -21,9 +21,9 @@ def wait(job: Job | object) -> Job:
     assert isinstance(job, Job), job
     while job.state in ("queued", "running"):
         time.sleep(0.05)
-        found = get_job.sync(job.id, client=client)
-        assert isinstance(found, Job), found
-        job = found
+        result = get_job.sync(job.id, client=client)
+        assert isinstance(result, Job), result
+        job = result
     assert job.state == "done", job.error
     return job
 

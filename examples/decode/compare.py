@@ -21,8 +21,14 @@ def main() -> int:
     plan = memstow.read_symbolic_plan(args.plan.read_bytes())
     layout = memstow.Layout(problem, plan)
     draw = random.Random(18)
-    ends = [{it.id: it.min for it in problem.symbols}, {it.id: it.max for it in problem.symbols}]
-    some = [{it.id: draw.randint(it.min, it.max) for it in problem.symbols} for _ in range(args.values)]
+    ends = [
+        {symbol.id: symbol.min for symbol in problem.symbols},
+        {symbol.id: symbol.max for symbol in problem.symbols},
+    ]
+    some = [
+        {symbol.id: draw.randint(symbol.min, symbol.max) for symbol in problem.symbols}
+        for _ in range(args.values)
+    ]
     for at in ends + some:
         words = [str(at[name]) for name in ("b", "t", "c")]
         ran = subprocess.run([args.program.resolve(), *words], capture_output=True, text=True, check=True)

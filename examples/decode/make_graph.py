@@ -76,7 +76,7 @@ def graph(blocks: int) -> Json:
     # Only the last token of each sequence says what comes next.
     last = model.run("last", "slice", [x], model.tensor("last_rows", "b", WIDTH))
     logits = model.run("words", "matmul", [last], model.tensor("logits", "b", WORDS, element="float32"))
-    caches = [str(it["id"]) for it in model.tensors if it["kind"] == "external"]
+    caches = [str(entry["id"]) for entry in model.tensors if entry["kind"] == "external"]
     return {
         "version": 1,
         "name": f"decode of {blocks} blocks",

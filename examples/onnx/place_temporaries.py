@@ -42,12 +42,12 @@ class Place(NamedTuple):
 def places_of(header: str) -> dict[str, Place]:
     """The places of the buffers, by their names as emx-onnx-cgen writes them."""
     places: dict[str, Place] = {}
-    for it in _BUFFER.finditer(header):
-        name = re.sub(r"[^a-zA-Z0-9_]", "_", it["id"])
+    for buffer in _BUFFER.finditer(header):
+        name = re.sub(r"[^a-zA-Z0-9_]", "_", buffer["id"])
         name = f"v_{name}" if name[0].isdigit() else name
         if name in places:
             sys.exit(f"two buffers are called {name} in C; rename one in the model")
-        places[name] = Place(it["pool"], int(it["offset"]), int(it["size"]), it["at"])
+        places[name] = Place(buffer["pool"], int(buffer["offset"]), int(buffer["size"]), buffer["at"])
     return places
 
 
@@ -59,9 +59,9 @@ def lives_of(parameters: str, body: str) -> dict[str, tuple[int, int]]:
         uses = [i for i, names in enumerate(calls) if name in names]
         is_input = re.search(rf"const \w+ {name}\[", parameters) is not None
         lives[name] = (-1, max(uses, default=-1)) if is_input else (min(uses, default=0), len(calls))
-    for it in _TEMPORARY.finditer(body):
-        uses = [i for i, names in enumerate(calls) if it["name"] in names]
-        lives[it["name"]] = (min(uses), max(uses)) if uses else (0, len(calls))
+    for entry in _TEMPORARY.finditer(body):
+        uses = [i for i, names in enumerate(calls) if entry["name"] in names]
+        lives[entry["name"]] = (min(uses), max(uses)) if uses else (0, len(calls))
     return lives
 
 
@@ -77,14 +77,16 @@ def placed(source: str, header: str, header_name: str) -> str:
         if meet and known[one].overlaps(known[other]):
             sys.exit(f"{one} and {other} are in use at the same time, and share memory in {header_name}")
 
-    def declaration(it: re.Match[str]) -> str:
-        name, kind = it["name"], it["type"]
+    def declaration(match: re.Match[str]) -> str:
+        name, kind = match["name"], match["type"]
         if name not in known:
             print(f"{name} is not in {header_name}: it stays on the stack", file=sys.stderr)
-            return it[0]
+            return match[0]
         place = known[name]
-        fits = f'_Static_assert(sizeof({kind}{it["first"]}{it["rest"]}) <= {place.size}u, "{name} fits");'
-        return f"    {fits}\n    {kind} (*const {name}){it['rest']} = {place.at};\n"
+        fits = (
+            f'_Static_assert(sizeof({kind}{match["first"]}{match["rest"]}) <= {place.size}u, "{name} fits");'
+        )
+        return f"    {fits}\n    {kind} (*const {name}){match['rest']} = {place.at};\n"
 
     body = _TEMPORARY.sub(declaration, function["body"])
     start, end = function.span("body")

@@ -1288,12 +1288,12 @@ def _nearest(operator: FullOperator, _: Context) -> Layer:
         stretch = (small - 1) / (large - 1) if corners and large > 1 else small / large
         stretch = single(stretch)
         offset = 0.5 if centers else 0.0
-        found = []
+        result = []
         for place in range(large):
             at = single(single(place + offset) * stretch)
             nearest = rounded(at) if corners else int(at // 1)
-            found.append(max(0, min(nearest, small - 1)))
-        return tuple(found)
+            result.append(max(0, min(nearest, small - 1)))
+        return tuple(result)
 
     layer = {
         "in_rows": image.shape[1],

@@ -80,12 +80,12 @@ class Bounds:
 
     def _of_crowds(self) -> TermBound:
         buffers, part_buffer = self._reduction.problem.buffers, self._reduction.part_buffer
-        found = core.bound_of_crowds(self._reduction.instance.native)
+        result = core.bound_of_crowds(self._reduction.instance.native)
         crowds = tuple(
             Crowd(buffers=tuple(buffers[part_buffer[part]].id for part in crowd.parts), cost=crowd.cost)
-            for crowd in found.crowds
+            for crowd in result.crowds
         )
-        return TermBound(found.value, Crowds(crowds=crowds) if crowds else None)
+        return TermBound(result.value, Crowds(crowds=crowds) if crowds else None)
 
     def misfit(self) -> Explanation | None:
         """Buffers that are too large for the pools they may go to; None if there is no such set."""

@@ -32,20 +32,20 @@ def job_of(client: httpx2.Client, job: str) -> dict[str, Any]:
     """A job as it is now."""
     answer = client.get(f"/v1/jobs/{job}")
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    document: dict[str, Any] = answer.json()
+    return document
 
 
 def over(client: httpx2.Client, job: str) -> dict[str, Any]:
     """A job once it is over."""
 
     def look() -> dict[str, Any] | None:
-        found = job_of(client, job)
-        return found if found["state"] in OVER else None
+        result = job_of(client, job)
+        return result if result["state"] in OVER else None
 
-    found = wait_for(look, "the job to end")
-    assert found is not None
-    return found
+    result = wait_for(look, "the job to end")
+    assert result is not None
+    return result
 
 
 def has_plan(client: httpx2.Client, job: str) -> bool:

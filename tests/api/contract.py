@@ -50,9 +50,9 @@ def new_key(data: Path) -> str:
     made = subprocess.run(
         [*command, "--data", str(data)], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    found = re.search(r"msk_\S+", made.stdout)
-    assert found is not None, made.stdout
-    return found.group()
+    match = re.search(r"msk_\S+", made.stdout)
+    assert match is not None, made.stdout
+    return match.group()
 
 
 def compare(url: str, key: str | None, folder: Path, phases: str, *options: str) -> tuple[bool, str]:
@@ -61,12 +61,12 @@ def compare(url: str, key: str | None, folder: Path, phases: str, *options: str)
     if key is not None:
         # Where there are keys, none is no way in.
         document["security"] = [way for way in document["security"] if way]
-    rest = ",".join(it for it in phases.split(",") if it != COVERAGE)
+    rest = ",".join(part for part in phases.split(",") if part != COVERAGE)
     runs = [(rest, document)] if rest else []
     if COVERAGE in phases.split(","):
         runs.append((COVERAGE, shallow(document)))
-    found = [_compared(url, key, folder, phases, document, *options) for phases, document in runs]
-    return all(agrees for agrees, _ in found), "".join(report for _, report in found)
+    result = [_compared(url, key, folder, phases, document, *options) for phases, document in runs]
+    return all(agrees for agrees, _ in result), "".join(report for _, report in result)
 
 
 def shallow(document: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def shallow(document: dict[str, Any]) -> dict[str, Any]:
         properties = made["components"]["schemas"][name]["properties"]
         for member, schema in properties.items():
             if "$ref" in json.dumps(schema):
-                properties[member] = {it: schema[it] for it in ("type", "minItems") if it in schema}
+                properties[member] = {name: schema[name] for name in ("type", "minItems") if name in schema}
     return made
 
 

@@ -42,12 +42,12 @@ def solving(farm: Farm) -> list[int]:
 
 def attempts(server: Server) -> list[int]:
     """The attempts that a server has begun."""
-    return [it["attempt"] for it in server.events() if it["event"] == "job_started"]
+    return [event["attempt"] for event in server.events() if event["event"] == "job_started"]
 
 
 def said(server: Server, event: str) -> list[str]:
     """The messages of an event in the log of a server."""
-    return [it["message"] for it in server.events() if it["event"] == event]
+    return [issue["message"] for issue in server.events() if issue["event"] == event]
 
 
 def ends_of(client: httpx2.Client, job: str) -> int:

@@ -61,10 +61,10 @@ class Postgres:
         return f"postgresql://memstow@/{name}?host={self._folder}"
 
     def _run(self, name: str, *arguments: str) -> None:
-        found = program(name)
-        assert found is not None, WHY_NOT
+        sample = program(name)
+        assert sample is not None, WHY_NOT
         subprocess.run(
-            [found, *arguments],
+            [sample, *arguments],
             cwd=self._folder,
             user=self._user,
             env={"PATH": os.environ["PATH"], "HOME": str(self._folder), "LC_ALL": "C"},

@@ -56,9 +56,9 @@ class Server:
             )
 
     def _listening(self) -> bool:
-        found = re.search(r"https?://[^\"]+", self.log())
-        self.url = found.group() if found else ""
-        return bool(found)
+        match = re.search(r"https?://[^\"]+", self.log())
+        self.url = match.group() if match else ""
+        return bool(match)
 
     def log(self) -> str:
         """What it has said."""

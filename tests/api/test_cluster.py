@@ -35,8 +35,8 @@ def value_of(client: httpx2.Client, job: str) -> int:
     return value
 
 
-def require_valid(problem: dict[str, Any], found: Any) -> None:
-    assert verify(parse_problem(problem), parse_plan(found)) == []
+def require_valid(problem: dict[str, Any], result: Any) -> None:
+    assert verify(parse_problem(problem), parse_plan(result)) == []
 
 
 def test_what_a_worker_finds_is_told_while_it_goes_on(server: Server, farm: Farm) -> None:
@@ -59,13 +59,13 @@ def test_what_a_worker_finds_is_told_while_it_goes_on(server: Server, farm: Farm
         require_valid(problem, client.get(f"/v1/jobs/{job}/plan").json())
         client.delete(f"/v1/jobs/{job}")
         wait_for(lambda: not solving(farm), "the solve to end")
-        found = over(client, job)
+        excess = over(client, job)
         listener.join(PATIENCE)
-        assert found["state"] == "cancelled"
-        assert found["value"] < first
+        assert excess["state"] == "cancelled"
+        assert excess["value"] < first
         last = client.get(f"/v1/jobs/{job}/plan").json()
         require_valid(problem, last)
-        assert last["objective"][0]["value"] == found["value"]
+        assert last["objective"][0]["value"] == excess["value"]
         assert {"phase", "incumbent"} <= set(heard)
         assert heard[-1] == "done"
         assert heard.count("done") == 1
@@ -96,15 +96,15 @@ def test_a_lost_worker_means_another_try_from_the_best_plan(server: Server, farm
         wait_for(lambda: value_of(client, job) < first, "a better plan")
         before = value_of(client, job)
         (child,) = solving(farm)
-        (worker,) = (it for it in farm.workers if child in children_of(it.pid))
+        (worker,) = (worker for worker in farm.workers if child in children_of(worker.pid))
         worker.kill()
         worker.wait()
         wait_ended(child)
         wait_for(lambda: solving(farm), "the other worker to go on")
         client.delete(f"/v1/jobs/{job}")
-        found = over(client, job)
-        assert (found["state"], found["error"]) == ("cancelled", None)
-        assert found["value"] <= before
+        excess = over(client, job)
+        assert (excess["state"], excess["error"]) == ("cancelled", None)
+        assert excess["value"] <= before
         require_valid(problem, client.get(f"/v1/jobs/{job}/plan").json())
         assert ends_of(client, job) == 1
         assert 'memstow_children_killed_total{reason="child_lost"} 1.0' in client.get("/metrics").text
@@ -132,12 +132,12 @@ def test_a_batch_that_loses_a_worker_has_the_plans_of_a_run_here(server: Server,
         farm.workers[0].kill()
         wait_for(lambda: done() == len(problems), "all results")
         jobs = client.get(f"/v1/jobs?batch={batch}").json()["jobs"]
-        found = {it["digest"]: client.get(f"/v1/jobs/{it['id']}/plan").json() for it in jobs}
-        assert all(ends_of(client, it["id"]) == 1 for it in jobs)
+        result = {job["digest"]: client.get(f"/v1/jobs/{job['id']}/plan").json() for job in jobs}
+        assert all(ends_of(client, job["id"]) == 1 for job in jobs)
     here = [parse_problem(problem) for problem in problems]
     expected = {digest(problem): plan(problem, Options(**options)) for problem in here}
-    assert {name: parse_plan(it).placements for name, it in found.items()} == {
-        name: it.placements for name, it in expected.items()
+    assert {name: parse_plan(entry).placements for name, entry in result.items()} == {
+        name: one_plan.placements for name, one_plan in expected.items()
     }
 
 
@@ -147,9 +147,9 @@ def test_a_worker_that_says_nothing_is_given_up(server: Server, farm: Farm) -> N
     with start(server, farm, max_attempts=1, lease_seconds=8) as client:
         job = begun(client, farm, hard(600, 35), time_limit=LONG)
         farm.workers[0].send_signal(signal.SIGSTOP)
-        found = over(client, job)
-        assert found["state"] == "failed"
-        assert found["error"] == "child_lost: its worker gave no sign of life"
+        excess = over(client, job)
+        assert excess["state"] == "failed"
+        assert excess["error"] == "child_lost: its worker gave no sign of life"
         farm.workers[0].send_signal(signal.SIGCONT)
         wait_for(lambda: not solving(farm), "what nobody wants any more to end")
 
@@ -177,9 +177,9 @@ def test_a_scheduler_is_waited_for_at_the_start_and_when_it_is_lost(server: Serv
         wait_for(lambda: client.get("/readyz").status_code == 200, "the cluster to be there again")
         wait_for(lambda: solving(farm), "a worker to go on")
         client.delete(f"/v1/jobs/{job}")
-        found = over(client, job)
-        assert (found["state"], found["error"]) == ("cancelled", None)
-        assert found["value"] <= before
+        excess = over(client, job)
+        assert (excess["state"], excess["error"]) == ("cancelled", None)
+        assert excess["value"] <= before
         assert ends_of(client, job) == 1
         assert attempts(server) == [1], "the job is not to blame"
 
@@ -198,10 +198,10 @@ def test_a_solve_ends_with_its_server(server: Server, farm: Farm) -> None:
 def test_a_solve_over_its_memory_is_ended_there(server: Server, farm: Farm) -> None:
     farm.add_worker()
     with start(server, farm, solve_memory=1 << 20) as client:
-        found = over(client, submit(client, hard(600, 38), time_limit=LONG))
-        assert found["state"] == "failed"
-        assert found["error"].startswith("out_of_memory: ")
-        assert "solve_memory" in found["error"]
+        excess = over(client, submit(client, hard(600, 38), time_limit=LONG))
+        assert excess["state"] == "failed"
+        assert excess["error"].startswith("out_of_memory: ")
+        assert "solve_memory" in excess["error"]
 
 
 def test_a_server_alone_does_not_import_dask(tmp_path: Path) -> None:

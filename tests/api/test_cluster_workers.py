@@ -33,11 +33,11 @@ SHORT_LEASE = 8
 def same_as_here(client: httpx2.Client, jobs: dict[str, dict[str, Any]]) -> None:
     """Each job has one end, and the plan of a run here."""
     for job, problem in jobs.items():
-        found = over(client, job)
-        assert (found["state"], found["error"], ends_of(client, job)) == ("done", None, 1)
+        excess = over(client, job)
+        assert (excess["state"], excess["error"], ends_of(client, job)) == ("done", None, 1)
         there = parse_plan(client.get(f"/v1/jobs/{job}/plan").json())
         assert there.placements == plan(parse_problem(problem), Options(**BOUNDED)).placements
-        assert digest(parse_problem(problem)) == found["digest"]
+        assert digest(parse_problem(problem)) == excess["digest"]
 
 
 def workers(client: httpx2.Client, standing: str) -> int:
@@ -54,7 +54,9 @@ def test_what_a_stalled_worker_has_not_begun_is_done_by_another(server: Server, 
         # These wait for the only thread.
         problems = [hard(100, seed) for seed in (71, 72, 73)]
         waiting = {submit(client, problem, **BOUNDED): problem for problem in problems}
-        wait_for(lambda: all(job_of(client, it)["state"] == "running" for it in waiting), "all to be placed")
+        wait_for(
+            lambda: all(job_of(client, entry)["state"] == "running" for entry in waiting), "all to be placed"
+        )
         stalled.send_signal(signal.SIGSTOP)
         wait_for(lambda: said(server, "cluster_worker_silent"), "the silence to be noticed")
         wait_for(lambda: workers(client, "silent") == 1, "the metrics to tell")
@@ -71,7 +73,7 @@ def test_what_a_stalled_worker_has_not_begun_is_done_by_another(server: Server, 
         again = {submit(client, hard(100, 74), **BOUNDED): hard(100, 74)}
         same_as_here(client, again)
         # Jobs that had not begun are not counted as lost.
-        assert sorted(it for it in attempts(server) if it > 1) in ([], [2])
+        assert sorted(attempt for attempt in attempts(server) if attempt > 1) in ([], [2])
 
 
 def test_a_job_goes_to_a_worker_that_has_what_it_needs(server: Server, farm: Farm) -> None:
@@ -79,16 +81,16 @@ def test_a_job_goes_to_a_worker_that_has_what_it_needs(server: Server, farm: Far
     with start(server, farm, slots=2, fast_seconds=0, lease_seconds=SHORT_LEASE) as client:
         wait_for(lambda: workers(client, "ready") == 1, "the worker to be known")
         lacking = submit(client, hard(30, 80), solver="cpsat", time_limit=LONG)
-        found = over(client, lacking)
-        assert (found["state"], found["error"]) == (
+        excess = over(client, lacking)
+        assert (excess["state"], excess["error"]) == (
             "failed",
             "declined: no worker of the cluster has ortools",
         )
         farm.add_worker()
         wait_for(lambda: workers(client, "ready") == 2, "the other worker to be known")
         for seed in (81, 82, 83):
-            found = over(client, submit(client, hard(30, seed), solver="cpsat", time_limit=2))
-            assert (found["state"], found["error"]) == ("done", None)
+            excess = over(client, submit(client, hard(30, seed), solver="cpsat", time_limit=2))
+            assert (excess["state"], excess["error"]) == ("done", None)
         assert attempts(server) == [1, 1, 1, 1]
 
 
@@ -128,10 +130,10 @@ def test_who_waits_for_a_child_of_the_server_itself_is_told_that_it_ends(server:
     tight = {**hard(600, 96), "pools": [{"id": "m", "capacity": 1 << 16}]}
     with start(server, farm, grace_seconds=4) as client, ThreadPoolExecutor() as threads:
         begun(client, farm, hard(600, 95), time_limit=LONG)
-        asked = threads.submit(client.post, "/v1/inspect?needs=true&time_limit=300", json=tight)
+        request = threads.submit(client.post, "/v1/inspect?needs=true&time_limit=300", json=tight)
         wait_for(lambda: len(processes.solving(server.pid)) > 0, "the search for what it needs")
         server.signal(signal.SIGTERM)
-        answer = asked.result()
+        answer = request.result()
     assert answer.headers["content-type"] == "application/problem+json", answer.text
     assert (answer.status_code, answer.json()["code"]) == (503, "child_lost")
     assert server.wait() == 0

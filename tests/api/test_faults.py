@@ -103,12 +103,12 @@ def test_a_cancelled_job_keeps_its_plan_when_the_server_is_killed_before_the_job
     server.kill()
     os.kill(child, signal.SIGKILL)
     with server.start().client() as client:
-        found = over(client, job)
-        assert found["state"] == "cancelled"
-        assert found["value"] <= before
-        assert found["expires"] > found["finished"]
+        excess = over(client, job)
+        assert excess["state"] == "cancelled"
+        assert excess["value"] <= before
+        assert excess["expires"] > excess["finished"]
         assert has_plan(client, job)
-        assert events(client, job)[-1].data["value"] == found["value"]
+        assert events(client, job)[-1].data["value"] == excess["value"]
 
 
 @pytest.mark.campaign
@@ -117,14 +117,16 @@ def test_a_job_whose_child_is_killed_is_begun_again(server: Server) -> None:
         job = submit(client, hard(600, 2), time_limit=LONG)
         (child,) = wait_for(lambda: solving(server.pid), "a child to solve it")
         os.kill(child, signal.SIGKILL)
-        again = wait_for(lambda: [it for it in solving(server.pid) if it != child], "another to go on")
+        again = wait_for(
+            lambda: [entry for entry in solving(server.pid) if entry != child], "another to go on"
+        )
         assert again != [child]
         client.delete(f"/v1/jobs/{job}")
-        found = over(client, job)
-        assert (found["state"], found["error"]) == ("cancelled", None)
+        excess = over(client, job)
+        assert (excess["state"], excess["error"]) == ("cancelled", None)
         assert has_plan(client, job)
         assert 'memstow_children_killed_total{reason="child_lost"} 1.0' in client.get("/metrics").text
-    begins = [it["attempt"] for it in server.events() if it["event"] == "job_started"]
+    begins = [event["attempt"] for event in server.events() if event["event"] == "job_started"]
     assert begins == [1, 2]
 
 
@@ -155,7 +157,7 @@ def test_sigterm_puts_running_jobs_back_with_their_best_plan_and_ends_in_time(se
 @pytest.mark.campaign
 def test_new_work_is_refused_while_the_server_ends(server: Server) -> None:
     """By a word to who has a connection already; by then new ones are not taken any more."""
-    told: list[tuple[int, str]] = []
+    output: list[tuple[int, str]] = []
     with server.start(grace_seconds=5).client() as client:
         job = submit(client, hard(600, 4), time_limit=LONG)
         wait_for(lambda: solving(server.pid), "it to run")
@@ -167,12 +169,12 @@ def test_new_work_is_refused_while_the_server_ends(server: Server) -> None:
             except httpx2.TransportError:
                 return True
             if answer.status_code != 202:
-                told.append((answer.status_code, answer.json()["code"]))
+                output.append((answer.status_code, answer.json()["code"]))
             return answer.status_code != 202
 
         wait_for(refused, "new work to be refused")
         assert server.wait() == 0, server.log()
-    assert set(told) <= {(503, "draining")}
+    assert set(output) <= {(503, "draining")}
     with server.start(slots=0).client() as client:
         assert job_of(client, job)["state"] == "queued", "what ran was put back"
 
@@ -331,8 +333,8 @@ def test_strangers_who_do_not_speak_to_the_end_are_sent_away_and_counted(server:
         counted = 'memstow_connections_refused_total{reason="slow_head"} 6.0'
         assert counted in client.get("/metrics").text
         assert client.get("/livez").status_code == 200
-    refused = [it for it in server.events() if it["event"] == "connection_refused"]
-    assert {(it["reason"], it["address"]) for it in refused} == {("slow_head", "127.0.0.1")}
+    refused = [event for event in server.events() if event["event"] == "connection_refused"]
+    assert {(entry["reason"], entry["address"]) for entry in refused} == {("slow_head", "127.0.0.1")}
 
 
 @pytest.mark.campaign
@@ -354,7 +356,9 @@ def test_idle_connections_leave_file_handles_for_the_jobs(server: Server) -> Non
         wait_for(lambda: gave_way in client.get("/metrics").text, "connections to give way")
         jobs = [submit(client, seed=seed) for seed in range(6)]
         assert [over(client, job)["state"] for job in jobs] == ["done"] * 6
-    assert [it["open_files"] for it in server.events() if it["event"] == "fewer_connections"] == [256]
+    assert [event["open_files"] for event in server.events() if event["event"] == "fewer_connections"] == [
+        256
+    ]
 
 
 @pytest.mark.campaign
@@ -365,7 +369,7 @@ def test_no_job_is_lost_while_the_server_may_open_no_more_files(server: Server) 
         limits = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
         logged = {"shortage", "no_spare_child"}
-        wait_for(lambda: logged <= {it["event"] for it in server.events()}, "no child to be started")
+        wait_for(lambda: logged <= {event["event"] for event in server.events()}, "no child to be started")
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, limits)
         assert [over(client, job)["state"] for job in (first, second)] == ["done", "done"]
         assert "memstow_shortages_total 0.0" not in client.get("/metrics").text
@@ -420,9 +424,11 @@ def test_a_client_that_goes_away_leaves_a_job_behind_only_if_it_can_come_again(
                 b"%bContent-Length: %d\r\n\r\n%b" % (header, len(body), body)
             )
             wait_for(lambda: client.get("/v1/jobs").json()["jobs"], "its job")
-            (job,) = (it["id"] for it in client.get("/v1/jobs").json()["jobs"])
-        asked = {"event": "request", "route": "/v1/plan"}
-        wait_for(lambda: any(asked.items() <= it.items() for it in server.events()), "the request to end")
+            (job,) = (job["id"] for job in client.get("/v1/jobs").json()["jobs"])
+        request = {"event": "request", "route": "/v1/plan"}
+        wait_for(
+            lambda: any(request.items() <= event.items() for event in server.events()), "the request to end"
+        )
         if header:
             assert over(client, job)["state"] == "done", "it was not stopped"
         else:
@@ -440,8 +446,8 @@ def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None
         settings = [{"name": str(seed), "options": {"seed": seed}} for seed in range(count)]
         body = {"problems": [{"problem": PROBLEM}], "settings": settings}
         path = client.post("/v1/batches", json=body).headers["location"]
-        found = client.get(f"/v1/jobs?batch={path.rpartition('/')[2]}&limit=500").json()["jobs"]
-        jobs = [job["id"] for job in found]
+        document = client.get(f"/v1/jobs?batch={path.rpartition('/')[2]}&limit=500").json()["jobs"]
+        jobs = [job["id"] for job in document]
         assert len(jobs) == count
 
         async def read(reader: httpx2.AsyncClient, job: str) -> list[Event]:
@@ -461,7 +467,7 @@ def test_many_readers_of_events_hear_the_end(server: Server, count: int) -> None
                 return await asyncio.gather(*tasks)
 
         heard = asyncio.run(read_all())
-        assert [it[-1].kind for it in heard] == ["done"] * 200
+        assert [entry[-1].kind for entry in heard] == ["done"] * 200
         wait_for(lambda: "memstow_event_streams 0.0" in client.get("/metrics").text, "the streams to end")
 
 
@@ -532,12 +538,12 @@ def test_a_clock_that_jumps_takes_no_job_away(server: Server, monkeypatch: pytes
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.8e9 + jump)
         claims.heartbeat([(job, 1)])
         housekeeper._take_over()
-        found = queue.get(job)
-        assert found is not None
-        assert found.state == "running"
+        result = queue.get(job)
+        assert result is not None
+        assert result.state == "running"
     steady.monotonic = lambda: 101.1
     housekeeper._take_over()
-    found = queue.get(job)
-    assert found is not None
-    assert found.state == "queued"
+    result = queue.get(job)
+    assert result is not None
+    assert result.state == "queued"
     database.close()

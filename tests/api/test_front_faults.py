@@ -33,17 +33,17 @@ def problem(seed: int, buffers: int = 80) -> Problem:
 def submit(server: Server, seed: int, time_limit: float, **members: object) -> str:
     """A new job for a front."""
     given = json.loads(formats.write_problem(problem(seed)))
-    asked = {"problem": given, "front": {"terms": TERMS}, "options": {"time_limit": time_limit}, **members}
+    request = {"problem": given, "front": {"terms": TERMS}, "options": {"time_limit": time_limit}, **members}
     with server.client() as client:
-        response = client.post("/v1/fronts", json=asked)
+        response = client.post("/v1/fronts", json=request)
         assert response.status_code == 202, response.text
         return str(response.json()["id"])
 
 
 def job_of(server: Server, job: str) -> Json:
     with server.client() as client:
-        found: Json = client.get(f"/v1/jobs/{job}").json()
-        return found
+        document: Json = client.get(f"/v1/jobs/{job}").json()
+        return document
 
 
 def over(server: Server, job: str) -> Json:
@@ -89,9 +89,9 @@ def front_of(server: Server, job: str) -> Front:
         return read_front(client.get(f"/v1/jobs/{job}/front").content)
 
 
-def key(told: Json) -> str:
+def key(output: Json) -> str:
     """What an event says of a point, whenever it was told."""
-    return json.dumps({name: value for name, value in told.items() if name != "seconds"}, sort_keys=True)
+    return json.dumps({name: value for name, value in output.items() if name != "seconds"}, sort_keys=True)
 
 
 def key_of(point: FrontPoint) -> str:
@@ -99,8 +99,8 @@ def key_of(point: FrontPoint) -> str:
     return json.dumps(said, sort_keys=True)
 
 
-def require_told_once(told: list[Json], front: Front) -> None:
-    keys = [key(it) for it in told]
+def require_told_once(output: list[Json], front: Front) -> None:
+    keys = [key(entry) for entry in output]
     assert len(keys) == len(set(keys)), "a point was told twice"
     assert {key_of(point) for point in front.points} <= set(keys), "a point was not told"
 
@@ -112,9 +112,9 @@ def busy(processes: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for it in started:
-            it.kill()
-            it.wait()
+        for child in started:
+            child.kill()
+            child.wait()
 
 
 @pytest.mark.campaign
@@ -130,7 +130,7 @@ def test_a_server_that_is_killed_goes_on_with_all_points_and_tells_none_twice(tm
             assert stored_points(server, job) >= before
         assert over(server, job)["state"] == "done"
         front = front_of(server, job)
-        require_told_once([it for _, it in points_told(server, job)], front)
+        require_told_once([entry for _, entry in points_told(server, job)], front)
         assert len(front.points) >= 2
     finally:
         server.kill()
@@ -152,7 +152,7 @@ def test_a_front_that_is_stopped_ends_with_its_points(tmp_path: Path, moment: st
         front = front_of(server, job)
         assert front.points
         assert not front.complete
-        require_told_once([it for _, it in points_told(server, job)], front)
+        require_told_once([entry for _, entry in points_told(server, job)], front)
     finally:
         server.kill()
 
@@ -168,6 +168,6 @@ def test_fronts_at_a_server_that_gets_hardly_any_processor(tmp_path: Path) -> No
                 assert (ended["state"], ended["error"]) == ("done", None)
                 front = front_of(server, job)
                 assert front.points
-                require_told_once([it for _, it in points_told(server, job)], front)
+                require_told_once([entry for _, entry in points_told(server, job)], front)
     finally:
         server.kill()

@@ -22,7 +22,7 @@ SECTION = (
 )
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
 DOCUMENT = create_app(Settings()).openapi()
-OPERATIONS = [it["operationId"] for path in DOCUMENT["paths"].values() for it in path.values()]
+OPERATIONS = [entry["operationId"] for path in DOCUMENT["paths"].values() for entry in path.values()]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,9 @@ def test_python(running: Server, tmp_path: Path) -> None:
     assert "removal" not in said
     # Of bodies that are not JSON, and nothing else.
     warned = set(re.findall(r"^WARNING parsing .*\n\n(.*)$", said, re.MULTILINE))
-    assert {it for it in warned if not it.startswith("Unsupported content type ")} == {"Missing schema"}
+    assert {entry for entry in warned if not entry.startswith("Unsupported content type ")} == {
+        "Missing schema"
+    }
     made = {file.stem for file in (tmp_path / "planner" / "api").rglob("*.py")}
     assert set(OPERATIONS) <= made
 
@@ -93,5 +95,5 @@ def test_go(running: Server, tmp_path: Path) -> None:
     )
     made = "".join(file.read_text() for file in (tmp_path / "planner").glob("api_*.go"))
     for name in OPERATIONS:
-        assert f") {''.join(it.capitalize() for it in name.split('_'))}(ctx" in made, name
+        assert f") {''.join(part.capitalize() for part in name.split('_'))}(ctx" in made, name
     assert "not yet supported" not in said

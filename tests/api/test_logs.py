@@ -55,7 +55,7 @@ def test_every_request_is_one_line_and_nothing_private_is_in_any(keyed: tuple[Se
     given = {"authorization": f"Bearer {key}"}
     wrong = {"authorization": f"Bearer {PRIVATE}"}
     broken = {**PROBLEM, PRIVATE: 1}
-    asked = [
+    request = [
         ("POST", "/v1/plan", given, {"problem": PROBLEM}, 200, "/v1/plan"),
         ("POST", "/v1/plan", wrong, {"problem": PROBLEM}, 401, "/v1/plan"),
         ("POST", "/v1/plan", given, {"problem": broken}, 422, "/v1/plan"),
@@ -67,15 +67,15 @@ def test_every_request_is_one_line_and_nothing_private_is_in_any(keyed: tuple[Se
         ("GET", "/livez", {}, None, 200, "/livez"),
     ]
     with server.client() as client:
-        for number, (method, path, headers, body, status, _) in enumerate(asked):
+        for number, (method, path, headers, body, status, _) in enumerate(request):
             headers = {**headers, "x-request-id": f"asked-{number}", "idempotency-key": PRIVATE}
             answer = client.request(method, path, headers=headers, json=body)
             assert answer.status_code == status, answer.text
             assert answer.headers["x-request-id"] == f"asked-{number}"
-    wait_for(lambda: len(requests_in(server)) >= before + len(asked), "the lines")
+    wait_for(lambda: len(requests_in(server)) >= before + len(request), "the lines")
     lines = requests_in(server)[before:]
-    assert len(lines) == len(asked)
-    for number, (line, (method, _, _, _, status, route)) in enumerate(zip(lines, asked, strict=True)):
+    assert len(lines) == len(request)
+    for number, (line, (method, _, _, _, status, route)) in enumerate(zip(lines, request, strict=True)):
         assert (line["request"], line["method"], line["status"]) == (f"asked-{number}", method, status)
         assert line["route"] == route
         assert line["seconds"] >= 0
@@ -100,7 +100,7 @@ def test_what_happens_to_a_job_carries_its_id(keyed: tuple[Server, str]) -> None
     with server.client(headers=given) as client:
         job = client.post("/v1/jobs", json=body).json()["id"]
         wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["state"] == "done", "the job to end")
-    wait_for(lambda: any(it["event"] == "job_finished" for it in server.events()), "the line")
+    wait_for(lambda: any(event["event"] == "job_finished" for event in server.events()), "the line")
     lines = [event for event in server.events() if event.get("job") == job]
     # Of the request and of its job, whichever writes first.
     assert sorted(line["event"] for line in lines) == ["audit", "job_finished", "job_started"]

@@ -23,7 +23,7 @@ from tests.waiting import wait_for
 TILES = planted(14, 5)
 """A problem that `auto` solves to the optimum, and published planners do not."""
 QUESTION = json.loads(formats.write_problem(TILES))
-SOLVERS = [it.name for it in registry.describe() if it.missing is None]
+SOLVERS = [entry.name for entry in registry.describe() if entry.missing is None]
 PUBLISHED = [name for name in SOLVERS if registry.is_classic(name)]
 
 

@@ -35,8 +35,8 @@ DATABASE = "postgresql://memstow@postgres/memstow"
 def run(command: str, folder: Path, **variables: str) -> str:
     """The output of a command of the page."""
     places = [str(Path(sys.executable).parent)]
-    if (found := postgres.program("pg_dump")) is not None:
-        places.append(str(Path(found).parent))
+    if (result := postgres.program("pg_dump")) is not None:
+        places.append(str(Path(result).parent))
     environment = os.environ | variables | {"PATH": ":".join([*places, os.environ["PATH"]])}
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
@@ -160,9 +160,14 @@ def test_prometheus_reads_the_metrics_with_the_key_of_the_page_and_loads_the_ale
         return answer.json()["data"] if answer.status_code == 200 else None
 
     def target(health: str) -> Any:
-        found = ask("targets?state=active")
+        result = ask("targets?state=active")
         return next(
-            (it for it in (found or {"activeTargets": []})["activeTargets"] if it["health"] == health), None
+            (
+                activetarget
+                for activetarget in (result or {"activeTargets": []})["activeTargets"]
+                if activetarget["health"] == health
+            ),
+            None,
         )
 
     assert "401" in wait_for(lambda: target("down"), "a scrape that is refused")["lastError"]

@@ -20,10 +20,10 @@ LIMITS = ("minimum", "maximum", "exclusiveMaximum")
 
 def _limits(schema: dict[str, Any]) -> dict[str, float]:
     kinds: Iterable[dict[str, Any]] = schema.get("anyOf", [schema])
-    found = {name: kind[name] for kind in kinds for name in LIMITS if name in kind}
-    if "exclusiveMaximum" in found:
-        found["maximum"] = found.pop("exclusiveMaximum") - 1
-    return found
+    result = {name: kind[name] for kind in kinds for name in LIMITS if name in kind}
+    if "exclusiveMaximum" in result:
+        result["maximum"] = result.pop("exclusiveMaximum") - 1
+    return result
 
 
 @pytest.mark.parametrize(

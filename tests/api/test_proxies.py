@@ -40,7 +40,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, stack: ExitStack) -> Serve
     return server.start(trusted_proxies="127.0.0.1")
 
 
-@pytest.fixture(scope="module", params=PROXIES, ids=lambda it: it.__name__)
+@pytest.fixture(scope="module", params=PROXIES, ids=lambda entry: entry.__name__)
 def proxied(
     request: pytest.FixtureRequest,
     service: Server,
@@ -78,8 +78,8 @@ def test_a_body_too_large_is_a_problem_document(
     # the rest of the answer now and then. nginx promises to keep the connection, and closes it where the
     # answer came before the end of the body: nothing else may be asked on it. That the service itself waits
     # until its answer is read: tests/api/test_faults.py.
-    asked = 5 if request.node.callspec.params["proxied"] is caddy else 1
-    for left in reversed(range(asked)):
+    wanted = 5 if request.node.callspec.params["proxied"] is caddy else 1
+    for left in reversed(range(wanted)):
         try:
             answer = proxied.post("/v1/plan", json={"x": "y" * MAX_BODY}, headers={"connection": "close"})
         except httpx2.RemoteProtocolError:
@@ -98,7 +98,7 @@ def test_a_page_of_the_same_host_may_call_and_another_may_not(proxied: httpx2.Cl
     problem_document(foreign, 403, "foreign_origin")
 
 
-@pytest.mark.parametrize("proxy", PROXIES, ids=lambda it: it.__name__)
+@pytest.mark.parametrize("proxy", PROXIES, ids=lambda entry: entry.__name__)
 def test_a_service_that_is_away_is_a_problem_document(
     proxy: Proxy, certificate: Path, tmp_path: Path
 ) -> None:

@@ -55,15 +55,15 @@ def test_the_commands_set_up_a_cluster(stack: ExitStack, tmp_path: Path) -> None
 
     wait_for(ready, "the server and its cluster")
     with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
-        found = over(client, submit(client, hard(600, 41), time_limit=0.5))
-        assert (found["state"], found["error"]) == ("done", None)
+        excess = over(client, submit(client, hard(600, 41), time_limit=0.5))
+        assert (excess["state"], excess["error"]) == ("done", None)
 
 
 def test_the_settings_it_names_are_there() -> None:
     named = set(re.findall(r"MEMSTOW_(\w+)", PAGE))
     assert {name.lower() for name in named} <= Settings.model_fields.keys()
     assert {"EXECUTOR", "SCHEDULER"} <= named
-    told = {
+    output = {
         "slots",
         "solve_memory",
         "lease_seconds",
@@ -72,8 +72,8 @@ def test_the_settings_it_names_are_there() -> None:
         "max_queued",
         "key_running",
     }
-    assert all(f"`{name}`" in PAGE for name in told)
-    assert told <= Settings.model_fields.keys()
+    assert all(f"`{name}`" in PAGE for name in output)
+    assert output <= Settings.model_fields.keys()
 
 
 def test_other_pages_lead_there() -> None:

@@ -66,7 +66,7 @@ def test_the_examples_run(running: Server, tmp_path: Path) -> None:
 def test_the_examples_for_operators_run(tmp_path: Path) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not here")
-    (block,) = (it for it in blocks("sh") if "/v1/keys" in it)
+    (block,) = (block for block in blocks("sh") if "/v1/keys" in block)
     data = tmp_path / "data"
     create = ["keys", "create", "--name", "operator", "--role", "admin", "--data", str(data)]
     made = subprocess.run(
@@ -105,7 +105,7 @@ def test_the_receiver_of_callbacks_takes_what_is_signed_and_nothing_else(
     assert secret.stat().st_mode & 0o077 == 0
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    (code,) = (it for it in blocks("python") if "BaseHTTPRequestHandler" in it)
+    (code,) = (block for block in blocks("python") if "BaseHTTPRequestHandler" in block)
     (tmp_path / "receiver.py").write_text(code.replace("9090", str(port)))
     environment = os.environ | {"CALLBACK_SECRET": secret.read_text().strip()}
     with subprocess.Popen(
@@ -122,7 +122,7 @@ def test_the_receiver_of_callbacks_takes_what_is_signed_and_nothing_else(
             server.start(callback_allow=url, callback_secret=secret, callback_networks="127.0.0.1")
             with server.client() as client:
                 (tmp_path / "first.json").write_text(client.get("/v1/examples/first").text)
-                (command,) = (it for it in blocks("sh") if "?callback=" in it)
+                (command,) = (block for block in blocks("sh") if "?callback=" in block)
                 command = command.replace("localhost:8080", server.url.removeprefix("http://"))
                 command = command.replace("https://builds.example.com", url)
                 ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, capture_output=True)
@@ -166,7 +166,7 @@ def test_what_the_readme_sends_gets_a_plan(running: Server, tmp_path: Path) -> N
 
 
 def test_the_library_example_runs(running: Server) -> None:
-    (code,) = (it for it in blocks("python") if "Client(" in it)
+    (code,) = (block for block in blocks("python") if "Client(" in block)
     exec(code.replace("http://localhost:8080", running.url), {})
 
 
@@ -198,8 +198,8 @@ def _codes_of_errors() -> set[str]:
     for file in (*(ROOT / "api" / "http").rglob("*.py"), *(ROOT / "api" / "workers").rglob("*.py")):
         for call in ast.walk(ast.parse(file.read_text())):
             if isinstance(call, ast.Call) and _name_of(call.func) in makers:
-                texts = [str(it.value) for it in call.args if isinstance(it, ast.Constant)]
-                codes |= set([it for it in texts if re.fullmatch(r"[a-z]+(_[a-z]+)*", it)][:1])
+                texts = [str(arg.value) for arg in call.args if isinstance(arg, ast.Constant)]
+                codes |= set([text for text in texts if re.fullmatch(r"[a-z]+(_[a-z]+)*", text)][:1])
     return codes - {"http_error"}
 
 
@@ -210,8 +210,8 @@ def _name_of(called: ast.expr) -> str:
 def test_every_code_of_an_error_is_documented() -> None:
     rows = re.findall(r"^\| \d{3} \| (`.*?`) \| .* \|$", PAGE, re.MULTILINE)
     documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
-    found = _codes_of_errors()
-    assert len(found) > 30
-    assert found - documented == set()
+    result = _codes_of_errors()
+    assert len(result) > 30
+    assert result - documented == set()
     program = "".join(file.read_text() for file in (ROOT / "api").rglob("*.py"))
     assert {code for code in documented if f'"{code}"' not in program} == set(), "nothing answers with it"

@@ -55,7 +55,9 @@ def spans(exporter: InMemorySpanExporter, root: str) -> dict[str, ReadableSpan]:
     return (
         wait_for(
             lambda: (
-                found if root in (found := {it.name: it for it in exporter.get_finished_spans()}) else None
+                result
+                if root in (result := {span.name: span for span in exporter.get_finished_spans()})
+                else None
             ),
             f"the span {root}",
         )
@@ -72,23 +74,23 @@ def id_of(span: ReadableSpan) -> int:
     return int(span.context.span_id)
 
 
-def traces_of(found: dict[str, ReadableSpan]) -> set[str]:
-    return {f"{it.context.trace_id:032x}" for it in found.values() if it.context is not None}
+def traces_of(result: dict[str, ReadableSpan]) -> set[str]:
+    return {f"{entry.context.trace_id:032x}" for entry in result.values() if entry.context is not None}
 
 
 def test_a_small_request_is_read_solved_and_judged_in_the_trace_of_its_caller(
     client: TestClient, exporter: InMemorySpanExporter
 ) -> None:
     assert client.post("/v1/plan", json=PROBLEM, headers=GIVEN).status_code == 200
-    found = spans(exporter, "POST /v1/plan")
-    root = found["POST /v1/plan"]
-    assert traces_of(found) == {TRACE}
+    stretches = spans(exporter, "POST /v1/plan")
+    root = stretches["POST /v1/plan"]
+    assert traces_of(stretches) == {TRACE}
     assert parent_of(root) == int(PARENT, 16)
     assert root.attributes is not None
     assert root.attributes["http.response.status_code"] == 200
-    assert {"read", "solve", "reduce", "judge"} <= found.keys()
-    assert parent_of(found["read"]) == parent_of(found["solve"]) == id_of(root)
-    assert parent_of(found["judge"]) == id_of(found["solve"])
+    assert {"read", "solve", "reduce", "judge"} <= stretches.keys()
+    assert parent_of(stretches["read"]) == parent_of(stretches["solve"]) == id_of(root)
+    assert parent_of(stretches["judge"]) == id_of(stretches["solve"])
 
 
 def test_a_job_continues_the_trace_across_the_store_and_its_process(
@@ -98,24 +100,24 @@ def test_a_job_continues_the_trace_across_the_store_and_its_process(
         "/v1/jobs", json={"problem": hard(600, 41), "options": {"time_limit": 0.5}}, headers=GIVEN
     )
     job = answer.json()["id"]
-    found = spans(exporter, "job")
-    request, run = found["POST /v1/jobs"], found["job"]
-    assert traces_of(found) == {TRACE}
-    assert parent_of(run) == parent_of(found["queue"]) == id_of(request)
+    stretches = spans(exporter, "job")
+    request, run = stretches["POST /v1/jobs"], stretches["job"]
+    assert traces_of(stretches) == {TRACE}
+    assert parent_of(run) == parent_of(stretches["queue"]) == id_of(request)
     assert run.attributes is not None
     assert (run.attributes["memstow.job"], run.attributes["memstow.attempt"]) == (job, 1)
-    assert {"read", "queue", "solve", "judge", "store"} <= found.keys()
-    solves = {id_of(it) for it in exporter.get_finished_spans() if it.name == "solve"}
+    assert {"read", "queue", "solve", "judge", "store"} <= stretches.keys()
+    solves = {id_of(span) for span in exporter.get_finished_spans() if span.name == "solve"}
     assert len(solves) == 2, "the short attempt, and the process of its own"
-    judged = {parent_of(it) for it in exporter.get_finished_spans() if it.name == "judge"}
+    judged = {parent_of(span) for span in exporter.get_finished_spans() if span.name == "judge"}
     assert judged == solves
-    stored = {parent_of(it) for it in exporter.get_finished_spans() if it.name == "store"}
+    stored = {parent_of(span) for span in exporter.get_finished_spans() if span.name == "store"}
     assert {id_of(request), id_of(run)} <= stored
-    for span in found.values():
+    for span in stretches.values():
         assert span.start_time is not None
         assert span.end_time is not None
         assert span.start_time <= span.end_time
-    queued = found["queue"]
+    queued = stretches["queue"]
     assert queued.end_time is not None
     assert run.start_time is not None
     assert queued.end_time <= run.start_time
@@ -133,9 +135,9 @@ def test_a_malformed_traceparent_begins_a_new_trace(
     client: TestClient, exporter: InMemorySpanExporter, given: str
 ) -> None:
     assert client.post("/v1/plan", json=PROBLEM, headers={"traceparent": given}).status_code == 200
-    found = spans(exporter, "POST /v1/plan")
-    assert found["POST /v1/plan"].parent is None
-    assert len(traces_of(found)) == 1
+    stretches = spans(exporter, "POST /v1/plan")
+    assert stretches["POST /v1/plan"].parent is None
+    assert len(traces_of(stretches)) == 1
 
 
 def test_the_caller_decides_what_is_not_recorded(client: TestClient, exporter: InMemorySpanExporter) -> None:
@@ -187,16 +189,19 @@ class Collector:
                     body = gzip.decompress(body)
                 sent.ParseFromString(body)
                 for resource in sent.resource_spans:
-                    service = {it.key: it.value.string_value for it in resource.resource.attributes}
+                    service = {
+                        attribute.key: attribute.value.string_value
+                        for attribute in resource.resource.attributes
+                    }
                     for scope in resource.scope_spans:
                         taken.extend(
                             {
-                                "name": it.name,
-                                "trace": it.trace_id.hex(),
+                                "name": span.name,
+                                "trace": span.trace_id.hex(),
                                 "service": service["service.name"],
                                 "place": service["deployment.environment"],
                             }
-                            for it in scope.spans
+                            for span in scope.spans
                         )
                 self.send_response(200)
                 self.send_header("content-length", "0")
@@ -232,13 +237,13 @@ def test_a_server_sends_its_traces_to_a_collector_and_its_log_names_them(
         assert client.post("/v1/plan", json={}).json()["trace"] == TRACE
     server.signal(15)
     assert server.wait() == 0, server.log()
-    names = {it["name"] for it in collector.spans}
+    names = {span["name"] for span in collector.spans}
     assert {"POST /v1/jobs", "queue", "job", "solve", "judge", "store"} <= names
-    assert {it["trace"] for it in collector.spans} == {TRACE}
-    assert {(it["service"], it["place"]) for it in collector.spans} == {("memstow", "tests")}
+    assert {span["trace"] for span in collector.spans} == {TRACE}
+    assert {(span["service"], span["place"]) for span in collector.spans} == {("memstow", "tests")}
     lines = server.events()
     for event in ("request", "job_started", "job_finished"):
-        assert {it["trace"] for it in lines if it["event"] == event} == {TRACE}, event
+        assert {line["trace"] for line in lines if line["event"] == event} == {TRACE}, event
 
 
 @pytest.mark.campaign
@@ -262,6 +267,6 @@ def test_a_batch_is_traced_as_well(client: TestClient, exporter: InMemorySpanExp
     }
     answer: httpx2.Response = client.post("/v1/batches", json=batch, headers=GIVEN)
     assert answer.status_code == 202, answer.text
-    found = spans(exporter, "job")
-    assert traces_of(found) == {TRACE}
-    assert parent_of(found["job"]) == id_of(found["POST /v1/batches"])
+    stretches = spans(exporter, "job")
+    assert traces_of(stretches) == {TRACE}
+    assert parent_of(stretches["job"]) == id_of(stretches["POST /v1/batches"])

@@ -275,11 +275,11 @@ def test_what_takes_long_for_few_bytes_can_be_stopped(tmp_path: Path, at_once: b
     document, answer, proof = by_hand(problem, plan, *numbers if at_once else (0, 0))
     path = tmp_path / "plan.proof"
     path.write_bytes(proof)
-    asked = list[bool]()
+    request = list[bool]()
 
     def stopped() -> bool:
-        asked.append(True)
-        return len(asked) > 2  # besides at the beginning of the file and at its end
+        request.append(True)
+        return len(request) > 2  # besides at the beginning of the file and at its end
 
     assert _checker.check(document, answer, str(path), bool) is not None
     assert len(proof) < 8_192

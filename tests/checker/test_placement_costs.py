@@ -174,17 +174,17 @@ def test_many_limits_with_many_parts_can_be_stopped(tmp_path: Path) -> None:
     document, answer, proof = by_hand(problem, {"status": "infeasible"}, *numbers)
     path = tmp_path / "plan.proof"
     path.write_bytes(proof)
-    asked = list[bool]()
+    request = list[bool]()
 
     def stopped() -> bool:
-        asked.append(True)
+        request.append(True)
         return False
 
     result = _checker.check(document, answer, str(path), stopped)
     assert result is not None
     assert "does not show it" in result[1]
     blocks = -(-len(proof) // 8_192)
-    assert len(asked) > blocks + 1  # at each block, at the end of the file, and in between
+    assert len(request) > blocks + 1  # at each block, at the end of the file, and in between
 
 
 def test_reserved_ranges_are_not_kept_for_any_number_of_lists_of_pools(tmp_path: Path) -> None:

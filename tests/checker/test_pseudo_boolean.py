@@ -61,9 +61,9 @@ def test_it_is_proven_just_where_brute_force_says_so(tmp_path: Path, seed: int) 
         assert write_pseudo_boolean(document_of(problem), answer, *paths) is not None
         texts = paths[0].read_text(), paths[1].read_text()
     else:
-        found = refuted(problem, least, tmp_path)
-        assert found is not None
-        texts = found
+        refusals = refuted(problem, least, tmp_path)
+        assert refusals is not None
+        texts = refusals
     assert accepts(*texts)
     constraints = parse_problem(texts[0])
     if len({abs(one) for each in constraints for one in each.terms}) <= MOST_VARIABLES:
@@ -89,16 +89,16 @@ def test_the_problem_has_a_solution_where_there_is_a_layout() -> None:
 def test_sums_of_rows_are_needed_and_right(tmp_path: Path) -> None:
     # Three of a size that do not fit although each pair does.
     problem = Problem(buffers=[Buffer(id=name, size=4, lifetime=(0, 1)) for name in "abc"])
-    found = refuted(problem, 12, tmp_path)
-    assert found is not None
-    assert " d" in found[1]
-    assert accepts(*found)
+    refusals = refuted(problem, 12, tmp_path)
+    assert refusals is not None
+    assert " d" in refusals[1]
+    assert accepts(*refusals)
 
 
 def test_a_proof_that_lacks_a_step_or_has_another_is_none(tmp_path: Path) -> None:
-    found = refuted(puzzle(3, 7, 5, 3), plan(puzzle(3, 7, 5, 3)).objective[0].value, tmp_path)
-    assert found is not None
-    problem, proof = found
+    refusals = refuted(puzzle(3, 7, 5, 3), plan(puzzle(3, 7, 5, 3)).objective[0].value, tmp_path)
+    assert refusals is not None
+    problem, proof = refusals
     assert accepts(problem, proof)
     lines = proof.splitlines()
     without = "\n".join(line for line in lines if not line.startswith("pol"))
@@ -155,11 +155,13 @@ def veripb(folder: Path, texts: tuple[str, str]) -> bool:
 @pytest.mark.parametrize("seed", range(10))
 def test_veripb_accepts_it(tmp_path: Path, seed: int) -> None:
     problem = puzzle(seed, 9, 9, 5)
-    found = refuted(problem, plan(problem).objective[0].value, tmp_path)
-    assert found is not None
-    assert veripb(tmp_path, found)
-    lines = found[1].splitlines()
-    assert not veripb(tmp_path, (found[0], "\n".join([*lines[:2], "rup >= 1 ;", f"c {lines[1].split()[1]}"])))
+    refusals = refuted(problem, plan(problem).objective[0].value, tmp_path)
+    assert refusals is not None
+    assert veripb(tmp_path, refusals)
+    lines = refusals[1].splitlines()
+    assert not veripb(
+        tmp_path, (refusals[0], "\n".join([*lines[:2], "rup >= 1 ;", f"c {lines[1].split()[1]}"]))
+    )
 
 
 def test_of_another_first_term_nothing_is_said(tmp_path: Path) -> None:

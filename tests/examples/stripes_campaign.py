@@ -61,23 +61,23 @@ def random_schedule(graph: memstow.Graph, draw: random.Random, again: bool = Fal
 
 def _random_spills(graph: memstow.Graph, draw: random.Random, order: list[str]) -> Iterator[Spill]:
     """Those that the graph allows, of a few that are tried."""
-    found: list[Spill] = []
-    tensors = [it.id for it in graph.tensors if can_spill(graph, it)]
+    result: list[Spill] = []
+    tensors = [tensor.id for tensor in graph.tensors if can_spill(graph, tensor)]
     for _ in range(6):
         out = draw.randrange(len(order))
         back = min(out + draw.randint(1, 6), len(order) - 1)
         one = Spill(tensor=draw.choice(tensors), pool=draw.choice(("fast", "slow")), out=out, back=back)
         try:
-            program_of(graph, Schedule(order=tuple(order), spills=(*found, one)))
+            program_of(graph, Schedule(order=tuple(order), spills=(*result, one)))
         except memstow.InputError:
             continue
-        found.append(one)
+        result.append(one)
         yield one
 
 
 def _random_stripes(graph: memstow.Graph, draw: random.Random, schedule: Schedule) -> Iterator[Stripe]:
     program = program_of(graph, schedule)
-    places = [at for at, it in enumerate(program.listed.operators) if it.id not in program.copies]
+    places = [at for at, operator in enumerate(program.listed.operators) if operator.id not in program.copies]
     known, at = kinds(program.listed), 0
     while at < len(places):
         if known[places[at]] is None or draw.random() < 0.15:
@@ -109,9 +109,9 @@ def check(net: Network, graph: memstow.Graph, plan: Plan, seed: int) -> None:
     written = write_loops(table_of(graph, plan))
     inputs = random_inputs(net, seed)
     wanted = layers.run(net, inputs)
-    found = interpreter.run(net, table.read(written), inputs, seed)
+    result = interpreter.run(net, table.read(written), inputs, seed)
     for name in net.outputs:
-        assert np.array_equal(found[name], wanted[name]), (seed, name, plan.schedule)
+        assert np.array_equal(result[name], wanted[name]), (seed, name, plan.schedule)
 
 
 def points_of(graph: memstow.Graph, *generators: str) -> list[Plan]:
@@ -159,7 +159,7 @@ def check_seed(seed: int, counted: Counter[str]) -> None:
 
 def main() -> None:
     """Try the seeds of the command line."""
-    first, end = (int(it) for it in sys.argv[1:3])
+    first, end = (int(entry) for entry in sys.argv[1:3])
     counted: Counter[str] = Counter()
     for seed in range(first, end):
         check_seed(seed, counted)

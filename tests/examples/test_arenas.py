@@ -22,11 +22,11 @@ def compare(program: str, *arguments: str) -> list[tuple[int, int]]:
     assert ran.returncode == 0, ran.stderr
     sizes = []
     for line in ran.stdout.splitlines():
-        found = re.search(
+        match = re.search(
             r"(?:tinygrad|ggml) ([0-9,]+) bytes, memstow ([0-9,]+) \(proven least\), same results$", line
         )
-        assert found is not None, line
-        sizes.append((int(found[1].replace(",", "")), int(found[2].replace(",", ""))))
+        assert match is not None, line
+        sizes.append((int(match[1].replace(",", "")), int(match[2].replace(",", ""))))
     return sizes
 
 

@@ -38,7 +38,9 @@ def test_every_buffer_is_at_its_address_in_four_memories_and_none_is_overwritten
         places = {row["id"]: (row["pool"], int(row["address"], 16)) for row in csv.DictReader(text)}
     assert {pool for pool, _ in places.values()} == {"dtcm", "sram", "bram", "ddr"}
     at = symbols(board.folder, "check.elf", "arm-none-eabi-nm")
-    assert {name: at[f"net_at_{name}"] for name in places} == {name: it for name, (_, it) in places.items()}
+    assert {name: at[f"net_at_{name}"] for name in places} == {
+        name: entry for name, (_, entry) in places.items()
+    }
     said = board.run("qemu-system-arm", *MACHINE, "-kernel", "check.elf")
     assert "net: no live buffer is overwritten\n" in said
 

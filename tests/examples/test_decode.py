@@ -34,7 +34,7 @@ def test_the_commands_of_the_readme_run_and_print_what_it_shows(tmp_path: Path) 
     fixed = json.loads(here.run("memstow", "solve", "decode.json", "--shapes", "fixed", "--json"))
     said = re.search(r"needs\n([0-9,]+) bytes for every step", (EXAMPLE / "README.md").read_text())
     assert said is not None
-    assert min(it["peak"] for it in fixed["points"]) == int(said[1].replace(",", ""))
+    assert min(point["peak"] for point in fixed["points"]) == int(said[1].replace(",", ""))
 
 
 def test_models_of_other_depths_are_problems_too(tmp_path: Path) -> None:

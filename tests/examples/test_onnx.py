@@ -57,7 +57,7 @@ def place(sample: Sample) -> str:
 
 
 def shape_of(described: Any) -> list[int]:
-    return [it.dim_value or 2 for it in described.type.tensor_type.shape.dim]
+    return [dimension.dim_value or 2 for dimension in described.type.tensor_type.shape.dim]
 
 
 @cache
@@ -76,7 +76,7 @@ def test_the_output_is_the_same_with_temporaries_in_the_arena(onnx_sample: Sampl
     code = place(onnx_sample)
     assert code.count("= NET_AT_") == code.count("const tmp") == len(model.graph.node) - 1
     (onnx_sample.folder / "placed.c").write_text(code)
-    shapes = {it: shape_of(getattr(model.graph, it)[0]) for it in ("input", "output")}
+    shapes = {name: shape_of(getattr(model.graph, name)[0]) for name in ("input", "output")}
     x, y = ("".join(f"[{extent}]" for extent in shape) for shape in shapes.values())
     (onnx_sample.folder / "main.c").write_text(_MAIN.format(x=x, y=y))
     given = data_for(int(np.prod(shapes["input"])))

@@ -45,7 +45,7 @@ def test_every_point_of_the_front_of_a_network_for_images_runs() -> None:
 def test_columns_that_differ_by_strip_run() -> None:
     net = networks.mobile_network(40)
     graph = graph_of(net)
-    order = tuple(it.id for it in graph.operators)
+    order = tuple(operator.id for operator in graph.operators)
     for columns in (1, 2, 3):
         stripes = (Stripe(begin=0, end=6, columns=columns), Stripe(begin=6, end=16, columns=columns))
         check(net, graph, planned(graph, Schedule(order=order, stripes=stripes)), columns)
@@ -56,7 +56,7 @@ def striped() -> tuple[Network, table.Table]:
     """A network in one stripe and its table."""
     net = networks.mobile_network(16)
     graph = graph_of(net)
-    order = tuple(it.id for it in graph.operators)
+    order = tuple(operator.id for operator in graph.operators)
     schedule = Schedule(order=order, stripes=(Stripe(begin=0, end=7, columns=2),))
     plan: Plan = planned(graph, schedule)
     return net, table.read(memstow.write_loops(memstow.loops(graph, plan)))
@@ -65,13 +65,13 @@ def striped() -> tuple[Network, table.Table]:
 def is_right(net: Network, loops: table.Table) -> bool:
     inputs = random_inputs(net, 3)
     wanted = layers.run(net, inputs)
-    found = interpreter.run(net, loops, inputs)
-    return all(np.array_equal(found[name], wanted[name]) for name in net.outputs)
+    result = interpreter.run(net, loops, inputs)
+    return all(np.array_equal(result[name], wanted[name]) for name in net.outputs)
 
 
 def stripe_of(loops: table.Table) -> table.Stripe:
-    (found,) = [it for it in loops["segments"] if it["kind"] == "stripe"]
-    return found
+    (result,) = [segment for segment in loops["segments"] if segment["kind"] == "stripe"]
+    return result
 
 
 def test_a_ring_with_a_row_less_is_found_out(striped: tuple[Network, table.Table]) -> None:
@@ -105,7 +105,7 @@ def test_rows_that_are_free_too_early_are_found_out(striped: tuple[Network, tabl
 def test_rows_that_the_table_does_not_let_read_are_an_error(striped: tuple[Network, table.Table]) -> None:
     net, right = striped
     wrong = copy.deepcopy(right)
-    step = max(stripe_of(wrong)["steps"], key=lambda it: it[3] - it[2])
+    step = max(stripe_of(wrong)["steps"], key=lambda step: step[3] - step[2])
     step[3] -= 1
     with pytest.raises(IndexError, match="are not those of the table"):
         is_right(net, wrong)

@@ -101,7 +101,7 @@ class Attention(nn.Module):
 
     def forward(self, x: Any) -> Any:
         q, k, v = self.into(self.norm(x)).chunk(3, -1)
-        heads = [it.view(1, 16, 4, 8).transpose(1, 2) for it in (q, k, v)]
+        heads = [entry.view(1, 16, 4, 8).transpose(1, 2) for entry in (q, k, v)]
         weights = torch.softmax(heads[0] @ heads[1].transpose(-2, -1) / 8**0.5, -1)
         return x + self.out((weights @ heads[2]).transpose(1, 2).reshape(1, 16, 32))
 
@@ -155,8 +155,8 @@ class Nested(nn.Module):
 
     def forward(self, x: Any, sign: Any) -> Any:
         def inner(a: Any) -> Any:
-            found = torch.cond(a.sum() > 0, lambda b: b @ b + 1, lambda b: (b * 3).relu(), (a,))
-            return found + 1, found @ a
+            result = torch.cond(a.sum() > 0, lambda b: b @ b + 1, lambda b: (b * 3).relu(), (a,))
+            return result + 1, result @ a
 
         one, other = torch.cond(sign.sum() > 0, inner, lambda a: (a * 2, a @ a), (x,))
         late = (x @ x) @ x
@@ -214,8 +214,8 @@ class ScanInChosen(nn.Module):
             return rows + last
 
         doubled = x * 2
-        found = torch.cond(sign.sum() > 0, loop, lambda a: a @ a, (doubled,))
-        return found @ doubled + found
+        result = torch.cond(sign.sum() > 0, loop, lambda a: a @ a, (doubled,))
+        return result @ doubled + result
 
 
 def _with(model: nn.Module, *shape: int) -> tuple[nn.Module, list[Tensors]]:

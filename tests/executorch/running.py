@@ -28,7 +28,7 @@ class Compiled:
     def outputs(self, calls: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
         """What it answers when called like this, one call after the other."""
         method = Runtime.get().load_program(self.program).load_method("forward")
-        return [[it.clone() for it in method.execute(call)] for call in calls]
+        return [[entry.clone() for entry in method.execute(call)] for call in calls]
 
     def reused(self) -> int:
         """Pairs that share bytes; ExecuTorch's own check raises if they must not."""
@@ -62,7 +62,7 @@ def expected(model: Any, calls: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
     """What PyTorch answers."""
     fresh = deepcopy(model)
     answers = [fresh(*call) for call in calls]
-    return [[it.clone() for it in (one if isinstance(one, tuple) else (one,))] for one in answers]
+    return [[entry.clone() for entry in (one if isinstance(one, tuple) else (one,))] for one in answers]
 
 
 def close(ones: Sequence[Sequence[Any]], others: Sequence[Sequence[Any]]) -> bool:

@@ -37,7 +37,7 @@ def specs(graph: Any) -> dict[str, Any]:
 
 
 def test_it_needs_no_more_than_the_others(et: Any) -> None:
-    first, second, ours = (planned(et, [1 << 20], it).meta["non_const_buffer_sizes"] for it in range(3))
+    first, second, ours = (planned(et, [1 << 20], index).meta["non_const_buffer_sizes"] for index in range(3))
     assert sum(ours) <= min(sum(first), sum(second))
 
 
@@ -53,23 +53,29 @@ def test_pins_and_blocklists_hold(et: Any) -> None:
                 if node.name == "aten_mm_default":
                     self._constraints.add_mem_id_to_blocklist(node.meta["spec"], 1)
 
-    found = specs(planned(et, [1 << 20, 1 << 20], 2, Constraints))
-    assert (found["aten_relu_default"].mem_id, found["aten_relu_default"].mem_offset) == (2, 512)
-    assert found["aten_mm_default"].mem_id == 2
-    assert {spec.mem_id for spec in found.values() if spec.mem_id} == {1, 2}
+    specifications = specs(planned(et, [1 << 20, 1 << 20], 2, Constraints))
+    assert (specifications["aten_relu_default"].mem_id, specifications["aten_relu_default"].mem_offset) == (
+        2,
+        512,
+    )
+    assert specifications["aten_mm_default"].mem_id == 2
+    assert {spec.mem_id for spec in specifications.values() if spec.mem_id} == {1, 2}
 
 
 def test_parts_lie_where_they_are_in_the_whole_and_nothing_else_is_there(et: Any) -> None:
-    found = specs(planned(et, [1 << 20], 2))
-    whole = found["aten_cat_default"]
+    specifications = specs(planned(et, [1 << 20], 2))
+    whole = specifications["aten_cat_default"]
     parts = {"aten_mul_tensor": 0, "aten_add_tensor": 256}
     parts |= {"aten_slice_copy_tensor": 256, "aten_slice_copy_tensor_1": 0}
     for name, distance in parts.items():
-        assert (found[name].mem_id, found[name].mem_offset) == (whole.mem_id, whole.mem_offset + distance)
+        assert (specifications[name].mem_id, specifications[name].mem_offset) == (
+            whole.mem_id,
+            whole.mem_offset + distance,
+        )
     # A tensor is at two nodes: the one that allocates it and the one that makes it.
-    placed = {id(spec): spec for spec in found.values() if spec.mem_id}
+    placed = {id(spec): spec for spec in specifications.values() if spec.mem_id}
     for name in parts:
-        placed.pop(id(found[name]))
+        placed.pop(id(specifications[name]))
     assert len(placed) > 5
     assert not [pair for pair in combinations(placed.values(), 2) if _clash(*pair)]
 
@@ -77,7 +83,7 @@ def test_parts_lie_where_they_are_in_the_whole_and_nothing_else_is_there(et: Any
 def _clash(one: Any, other: Any) -> bool:
     """Whether they share bytes while both are in use."""
     apart = one.lifetime[1] < other.lifetime[0] or other.lifetime[1] < one.lifetime[0]
-    ends = [it.mem_offset + it.allocated_memory for it in (one, other)]
+    ends = [entry.mem_offset + entry.allocated_memory for entry in (one, other)]
     shared = one.mem_id == other.mem_id and max(one.mem_offset, other.mem_offset) < min(ends)
     return shared and not apart
 
@@ -92,8 +98,8 @@ def test_parts_follow_a_whole_that_is_pinned(et: Any) -> None:
                 if node.name == "aten_cat_default":
                     self._constraints.add_absolute_placement_constraint(node, 2, 1024)
 
-    found = specs(planned(et, [1 << 20, 1 << 20], 2, Constraints))
-    places = {name: (spec.mem_id, spec.mem_offset) for name, spec in found.items()}
+    specifications = specs(planned(et, [1 << 20, 1 << 20], 2, Constraints))
+    places = {name: (spec.mem_id, spec.mem_offset) for name, spec in specifications.items()}
     assert places["aten_cat_default"] == places["aten_mul_tensor"] == (2, 1024)
     assert places["aten_add_tensor"] == places["aten_slice_copy_tensor"] == (2, 1280)
     assert places["aten_mm_default"][0] == 1

@@ -28,12 +28,12 @@ def test_no_model_needs_more_and_all_answer_the_same(et: Any, name: str) -> None
     from tests.executorch.models import PLAIN
 
     model, calls = PLAIN[name]()
-    found: list[Plan] = []
+    result: list[Plan] = []
     stock = et.compiled(model, calls[0], [greedy])
-    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda _, plan: found.append(plan))])
+    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda _, plan: result.append(plan))])
     both = et.compiled(model, calls[0], [greedy, Memstow()])
-    assert [plan.status for plan in found] == [Status.OPTIMAL]
-    assert ours.sizes == [0, found[0].pools[0].peak]
+    assert [plan.status for plan in result] == [Status.OPTIMAL]
+    assert ours.sizes == [0, result[0].pools[0].peak]
     assert sum(both.sizes) == sum(ours.sizes) <= sum(stock.sizes)
     assert ours.reused() > 0
     assert et.equal(ours.outputs(calls), stock.outputs(calls))
@@ -149,10 +149,10 @@ def test_the_settings_of_the_pass_hold(et: Any, places: dict[str, Any]) -> None:
 
     model, calls = PLAIN["mobile"]()
     problems: list[Problem] = []
-    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda it, _: problems.append(it))], **places)
+    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda entry, _: problems.append(entry))], **places)
     stock = et.compiled(model, calls[0], [greedy], **places)
     assert sum(ours.sizes) <= sum(stock.sizes)
-    assert {it.alignment for it in problems[0].buffers} == {places.get("alignment", 16)}
+    assert {buffer.alignment for buffer in problems[0].buffers} == {places.get("alignment", 16)}
     if places.get("alloc_graph_output", True):
         assert et.close(ours.outputs(calls), et.expected(model, calls))
 
@@ -194,21 +194,21 @@ def test_where_greedy_needs_no_more_its_places_are_taken(et: Any) -> None:
     from tests.executorch.models import PLAIN
 
     model, calls = PLAIN["mlp"]()
-    found: list[tuple[Problem, Plan]] = []
+    result: list[tuple[Problem, Plan]] = []
     stock = et.compiled(model, calls[0], [greedy])
-    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda *it: found.append(it))])
+    ours = et.compiled(model, calls[0], [Memstow(on_plan=lambda *it: result.append(it))])
     assert ours.sizes == stock.sizes
     assert _offsets(ours) == _offsets(stock)
     # What is drawn or saved is what the program has.
-    (problem, plan) = found[0]
+    (problem, plan) = result[0]
     assert verify(problem, plan) == []
-    assert sorted({it.offset for it in plan.placements}) == sorted(set(_offsets(ours).values()))
+    assert sorted({placement.offset for placement in plan.placements}) == sorted(set(_offsets(ours).values()))
 
 
 def _offsets(compiled: Any) -> dict[str, int]:
     nodes = [node for node in compiled.graph.graph.nodes if node.op in ("placeholder", "call_function")]
     specs = {node.name: node.meta.get("spec") for node in nodes}
-    return {name: it.mem_offset for name, it in specs.items() if getattr(it, "mem_id", None)}
+    return {name: entry.mem_offset for name, entry in specs.items() if getattr(entry, "mem_id", None)}
 
 
 def test_tensors_may_live_beyond_the_nodes_of_their_graph() -> None:
@@ -217,7 +217,7 @@ def test_tensors_may_live_beyond_the_nodes_of_their_graph() -> None:
     import torch
     from executorch.exir.tensor import TensorSpec
 
-    specs = [TensorSpec(torch.float32, torch.Size([it])) for it in (64, 32, 64)]
+    specs = [TensorSpec(torch.float32, torch.Size([value])) for value in (64, 32, 64)]
     for spec, life in zip(specs, ([0, 40], [3, 90], [41, 99]), strict=True):
         spec.lifetime = list(life)
     empty = torch.fx.GraphModule({}, torch.fx.Graph())
@@ -251,14 +251,14 @@ def test_what_a_delegate_reads_beyond_the_last_tensor_is_there(et: Any) -> None:
     from tests.executorch.models import PLAIN
 
     model, calls = PLAIN["mobile"]()
-    found: list[Plan] = []
+    result: list[Plan] = []
     stock = et.compiled(model, calls[0], [greedy], lower=et.lowered_to_xnnpack)
-    memstow = Memstow(on_plan=lambda _, plan: found.append(plan))
+    memstow = Memstow(on_plan=lambda _, plan: result.append(plan))
     ours = et.compiled(model, calls[0], [memstow], lower=et.lowered_to_xnnpack)
-    assert ours.sizes == [0, found[0].pools[0].peak + 64]
+    assert ours.sizes == [0, result[0].pools[0].peak + 64]
     assert sum(ours.sizes) <= sum(stock.sizes)
     assert et.close(ours.outputs(calls), et.expected(model, calls))
-    room = found[0].pools[0].peak + 64
+    room = result[0].pools[0].peak + 64
     tight = Memstow(memories=[Pool(id="tight", capacity=room)])
     assert et.compiled(model, calls[0], [tight], lower=et.lowered_to_xnnpack).sizes == [0, room]
     small = Memstow(memories=[Pool(id="small", capacity=room - 1)])

@@ -50,7 +50,7 @@ def frame(rng: Random, depth: int, results: list[int]) -> Frame:
     for index in range(length - 1):
         if depth and rng.random() < 0.4:
             sizes = [rng.randint(1, 9) for _ in range(rng.randint(1, 2))]
-            made: list[Spec] = [Tensor(it, [index, rng.randint(index, length - 1)]) for it in sizes]
+            made: list[Spec] = [Tensor(size, [index, rng.randint(index, length - 1)]) for size in sizes]
             branches = tuple(frame(rng, depth - 1, sizes) for _ in range(2))
             calls.append(Call(index, branches, tuple(made), (), is_moved=True))
         else:
@@ -58,7 +58,7 @@ def frame(rng: Random, depth: int, results: list[int]) -> Frame:
         specs += made
     outputs: list[Spec] = []
     for size in results:
-        fitting = [it for it in specs if it.allocated_memory == size]
+        fitting = [spec for spec in specs if spec.allocated_memory == size]
         # Now and then something old, or the result of a branch, or the same tensor twice.
         chosen: Spec = (
             rng.choice(fitting) if fitting and rng.random() < 0.5 else Tensor(size, [length - 2, length - 1])
@@ -139,7 +139,7 @@ def test_results_have_the_place_of_what_is_returned_for_them() -> None:
         whole = frame(Random(seed), 1, [])
         machines.append(Machine(Random(seed), placed(whole)))
         machines[-1].run(whole)
-    assert sum(it.shared for it in machines) > 20
+    assert sum(machine.shared for machine in machines) > 20
 
 
 def test_objects_are_equal_where_bytes_are_shared() -> None:

@@ -53,7 +53,7 @@ PROBLEM: Final[dict[str, Any]] = {
 TIGHT: Final[dict[str, Any]] = {
     "version": 1,
     "pools": [{"id": "p", "capacity": 9}],
-    "buffers": [{"id": it, "size": 5, "lifetime": [0, 2]} for it in "abc"],
+    "buffers": [{"id": letter, "size": 5, "lifetime": [0, 2]} for letter in "abc"],
 }
 SYMBOLIC: Final[dict[str, Any]] = {
     "version": 1,
@@ -241,11 +241,11 @@ def judge(case: Case, folder: Path) -> tuple[int, str]:
     """The exit code, and what was told on standard error."""
     folder.joinpath("one").write_bytes(case.files[0])
     folder.joinpath("other").write_bytes(case.files[1])
-    told = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
-        options = [str(folder / it) if it == "other" else it for it in case.options]
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(stream):
+        options = [str(folder / option) if option == "other" else option for option in case.options]
         code = main(("verify", str(folder / "one"), str(folder / "other"), *options))
-    return code, told.getvalue()
+    return code, stream.getvalue()
 
 
 def changed(rng: Random, case: Case, others: Sequence[Case]) -> Case:
@@ -274,7 +274,7 @@ def _with_accident(rng: Random, document: Any) -> Any:
     # What stands in another place of the document may be right in form.
     other_holder, other_step = rng.choice(places)
     value, other = holder[step], other_holder[other_step]
-    kin = [it[at] for it, at in places if type(it[at]) is type(value)]
+    kin = [entry[at] for entry, at in places if type(entry[at]) is type(value)]
     match rng.choice(("value", "near", "near", "near", "remove", "other", "swap", *(["kin"] * 6))):
         case "kin":
             # Of the same type: most of these are right in form.
@@ -352,13 +352,13 @@ def run(seconds: float, seed: int) -> tuple[int, int]:
             case = changed(rng, sound[tried % len(sound)], sound)
             tried += 1
             began = time.monotonic()
-            code, told = judge(case, folder)
+            code, output = judge(case, folder)
             verdicts += code in (Exit.DONE, Exit.INVALID)
             took = time.monotonic() - began
             if code not in (Exit.DONE, Exit.INVALID, Exit.USAGE) or took > SLOW:
-                files = "\n".join(repr(it) for it in case.files)
-                raise AssertionError(f"{case.name} {case.options}: {code} in {took:.1f} s\n{told}\n{files}")
-            assert code != Exit.USAGE or told, case.name
+                files = "\n".join(repr(entry) for entry in case.files)
+                raise AssertionError(f"{case.name} {case.options}: {code} in {took:.1f} s\n{output}\n{files}")
+            assert code != Exit.USAGE or output, case.name
     return tried, verdicts
 
 

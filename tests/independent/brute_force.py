@@ -62,7 +62,9 @@ def least_alone(meaning: Meaning, term: str, patience: int = 300_000) -> int | N
         choices = _choices(meaning, group, patience)
         if not choices:
             return None
-        total += min(it.placement if term == "placement_cost" else it.preference for it in choices)
+        total += min(
+            choice.placement if term == "placement_cost" else choice.preference for choice in choices
+        )
     return total
 
 
@@ -75,7 +77,7 @@ class _Search:
         self.best: Best | None = None
         groups = sorted(
             ((group, _choices(meaning, group, patience)) for group in meaning.groups),
-            key=lambda it: len(it[1]),
+            key=lambda entry: len(entry[1]),
         )
         self._groups = [group for group, _ in groups]
         self._choices = [choices for _, choices in groups]
@@ -84,7 +86,7 @@ class _Search:
             for one in range(len(groups))
         ]
         self._reuse = [self._reuse_with(depth) for depth in range(len(groups))]
-        least = [min((it.placement for it in choices), default=0) for choices in self._choices]
+        least = [min((choice.placement for choice in choices), default=0) for choices in self._choices]
         self._rest = [sum(least[depth + 1 :]) for depth in range(len(groups))]
         self.open = tuple((1 << len(choices)) - 1 for choices in self._choices)
 
@@ -194,7 +196,7 @@ def _choices(meaning: Meaning, group: Group, patience: int) -> list[_Choice]:
     """Every place the group could have alone, low ones first; without a size, one in each pool will do."""
     lowest = min(group.distances.values())
     sized = any(meaning.buffers[name]["size"] for name in group.names)
-    found = []
+    result = []
     for number, pool in enumerate(meaning.pools):
         top = height(meaning, pool)
         if top > patience:
@@ -207,10 +209,10 @@ def _choices(meaning: Meaning, group: Group, patience: int) -> list[_Choice]:
             placement = sum(meaning.placement_cost(name, pool) for name in group.names)
             moves = sum(meaning.moved(name, place) for name, place in places.items())
             preference = sum(meaning.preference(name, pool) for name in group.names)
-            found.append(_Choice(places, number, peak, placement, moves, preference))
+            result.append(_Choice(places, number, peak, placement, moves, preference))
             if not sized:
                 break
-    return sorted(found, key=lambda choice: choice.end)
+    return sorted(result, key=lambda choice: choice.end)
 
 
 def height(meaning: Meaning, pool: str) -> int:
@@ -222,7 +224,7 @@ def height(meaning: Meaning, pool: str) -> int:
     capacity = meaning.pools[pool].get("capacity")
     if capacity is not None:
         return capacity
-    fixed = [it["offset"] + it["size"] for it in meaning.pools[pool].get("reserved", [])]
+    fixed = [stretch["offset"] + stretch["size"] for stretch in meaning.pools[pool].get("reserved", [])]
     step = lcm(*(meaning.step(name, pool) for name in meaning.buffers))
     stacked = 0
     for group in meaning.groups:

@@ -97,7 +97,7 @@ def _faults_of_judge(
     tally: Tally,
 ) -> list[str]:
     """The planner's judge has nothing against the answer, and calls nothing checked that is false."""
-    wrong = [f"the planner's judge says: {it}" for it in objections(problem, hint, said)]
+    wrong = [f"the planner's judge says: {objection}" for objection in objections(problem, hint, said)]
     how, other = forged(said, rng)
     if not faults_of(truth, other):
         return wrong

@@ -55,7 +55,7 @@ def objections(problem: ProblemDocument, hint: PlanDocument | None, plan: PlanDo
     read_in = read(problem)
     start = read_plan(json.dumps(hint).encode(), read_in) if hint is not None else None
     said = read_plan(json.dumps(plan).encode(), read_in)
-    return [it.message for it in judge(read_in, said, start).violations]
+    return [violation.message for violation in judge(read_in, said, start).violations]
 
 
 def answer(problem: ProblemDocument, hint: PlanDocument | None, run: Run) -> PlanDocument | Refused:
@@ -74,8 +74,8 @@ def answer(problem: ProblemDocument, hint: PlanDocument | None, run: Run) -> Pla
             hint=start,
         )
         stop = _Stop(run.cancelled_at)
-        found = plan(read_in, options, on_event=stop.hear, cancel=stop.cancel)
-        return cast(PlanDocument, json.loads(write_plan(read_in, found)))
+        planned = plan(read_in, options, on_event=stop.hear, cancel=stop.cancel)
+        return cast(PlanDocument, json.loads(write_plan(read_in, planned)))
     except (InputError, DeclinedError) as error:
         return error
 

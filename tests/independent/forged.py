@@ -53,7 +53,7 @@ def _bound(plan: PlanDocument, rng: Random) -> None:
 def _settle(plan: PlanDocument, row: TermDocument) -> None:
     row["gap"] = (row["value"] - row["bound"]) / row["value"] if row["value"] else 0.0
     rows = plan.get("objective", [])
-    plan["status"] = "optimal" if all(it["bound"] == it["value"] for it in rows) else "feasible"
+    plan["status"] = "optimal" if all(row["bound"] == row["value"] for row in rows) else "feasible"
 
 
 def _certificate(plan: PlanDocument, row: TermDocument, rng: Random) -> CertificateDocument:
@@ -72,7 +72,12 @@ def _live_bytes(plan: PlanDocument, rng: Random) -> CertificateDocument:
     some = rng.sample(places, rng.randint(0, len(places)))
     pool = some[0]["pool"] if some and rng.random() < 0.7 else None
     time = rng.choice((None, rng.randint(-1, 6)))
-    return {"kind": "live_bytes", "pool": pool, "time": time, "buffers": [it["buffer"] for it in some]}
+    return {
+        "kind": "live_bytes",
+        "pool": pool,
+        "time": time,
+        "buffers": [placement["buffer"] for placement in some],
+    }
 
 
 def _pool_row(plan: PlanDocument, rng: Random) -> None:
@@ -104,7 +109,7 @@ def _nothing_fits(plan: PlanDocument, rng: Random) -> None:
         "code": code,
         "message": "it is so",
         "pool": rng.choice((None, some[0]["pool"])),
-        "buffers": [it["buffer"] for it in some],
+        "buffers": [placement["buffer"] for placement in some],
     }
     plan["status"], plan["explanation"] = "infeasible", explanation
     plan["placements"], plan["pools"], plan["objective"] = [], [], []

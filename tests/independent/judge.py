@@ -134,11 +134,14 @@ def _faults_of_needed(meaning: Meaning, explanation: ExplanationDocument, needed
     part = meaning.only(names)
     if pool is None:
         pools = {allowed for name in names for allowed in meaning.allowed(name)}
-        most = _bytes_apart(part) + sum(_reserved_bytes(meaning, it) for it in pools)
+        most = _bytes_apart(part) + sum(_reserved_bytes(meaning, pool) for pool in pools)
         return wrong if needed <= most else [*wrong, f"{names} need no more than {most} bytes, not {needed}"]
     if reserved is not None and reserved != _reserved_bytes(meaning, pool):
         wrong.append(f"{pool} does not have {reserved} reserved bytes")
-    lowest = max((it["offset"] + it["size"] for it in meaning.pools[pool].get("reserved", [])), default=0)
+    lowest = max(
+        (stretch["offset"] + stretch["size"] for stretch in meaning.pools[pool].get("reserved", [])),
+        default=0,
+    )
     if needed - 1 >= lowest and best_plan(part.with_capacity(pool, needed - 1)) is not None:
         wrong.append(f"{names} fit in {needed - 1} bytes of {pool}")
     return wrong
@@ -159,7 +162,8 @@ def _bytes_apart(part: Meaning) -> int:
 
 def _reserved_bytes(meaning: Meaning, pool: str) -> int:
     ranges = (
-        range(it["offset"], it["offset"] + it["size"]) for it in meaning.pools[pool].get("reserved", [])
+        range(stretch["offset"], stretch["offset"] + stretch["size"])
+        for stretch in meaning.pools[pool].get("reserved", [])
     )
     return len({byte for some in ranges for byte in some})
 
@@ -168,11 +172,13 @@ def _faults_of_unknown(truth: Truth, plan: PlanDocument) -> list[str]:
     wrong = []
     if plan.get("placements") or plan.get("pools") or plan.get("objective"):
         wrong.append("unknown, but with places or figures")
-    for it in plan.get("closest", []):
-        if truth.meaning.pools[it["pool"]].get("capacity") != it["capacity"]:
-            wrong.append(f"{it['pool']} does not have a capacity of {it['capacity']}")
-        if it["peak"] <= it["capacity"]:
-            wrong.append(f"{it['pool']} is too small for {it['peak']} bytes, it says, but is not")
+    for placement in plan.get("closest", []):
+        if truth.meaning.pools[placement["pool"]].get("capacity") != placement["capacity"]:
+            wrong.append(f"{placement['pool']} does not have a capacity of {placement['capacity']}")
+        if placement["peak"] <= placement["capacity"]:
+            wrong.append(
+                f"{placement['pool']} is too small for {placement['peak']} bytes, it says, but is not"
+            )
     return wrong
 
 
@@ -236,9 +242,11 @@ def _faults_of_certificate(
     if kind == "exhausted":
         refuted = certificate.get("refuted", [])
         wrong = [
-            f"{it['height']} is refuted, but {least} can be had" for it in refuted if it["height"] >= least
+            f"{refusal['height']} is refuted, but {least} can be had"
+            for refusal in refuted
+            if refusal["height"] >= least
         ]
-        if not refuted or max(it["height"] for it in refuted) != bound - 1:
+        if not refuted or max(refusal["height"] for refusal in refuted) != bound - 1:
             wrong.append(f"nothing says why {term} cannot be {bound - 1}")
         return wrong
     return [] if kind == "model" else [f"a certificate of the kind {kind}"]

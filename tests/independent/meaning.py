@@ -46,17 +46,19 @@ class Meaning:
         }
         self.buffers: dict[str, BufferDocument] = {buffer["id"]: buffer for buffer in problem["buffers"]}
         self.terms = tuple(problem.get("objective", _default_terms(len(self.pools))))
-        self.hinted = {it["buffer"]: (it["pool"], it["offset"]) for it in _placements(hint)}
+        self.hinted = {
+            placement["buffer"]: (placement["pool"], placement["offset"]) for placement in _placements(hint)
+        }
         self._hints = len(_placements(hint))
         self.groups = _groups(problem)
         self._group_of = {name: group for group in self.groups for name in group.names}
         self._conflicts = {frozenset(pair) for pair in problem.get("conflicts", [])}
         self._exclusive = {frozenset(pair) for pair in problem.get("exclusive", [])}
-        self._in_place = {frozenset((it["input"], it["output"])) for it in problem.get("in_place", [])}
+        self._in_place = {frozenset((pair["input"], pair["output"])) for pair in problem.get("in_place", [])}
         self.reuse = [
-            (it["buffers"][0], it["buffers"][1], it["cost"])
-            for it in problem.get("reuse_costs", [])
-            if all(self.buffers[name]["size"] for name in it["buffers"])
+            (cost["buffers"][0], cost["buffers"][1], cost["cost"])
+            for cost in problem.get("reuse_costs", [])
+            if all(self.buffers[name]["size"] for name in cost["buffers"])
         ]
 
     def with_terms(self, *terms: str) -> "Meaning":
@@ -260,7 +262,10 @@ class Meaning:
 
 
 def places_of(plan: PlanDocument) -> dict[str, Place]:
-    return {it["buffer"]: (it["pool"], it["offset"]) for it in plan.get("placements", [])}
+    return {
+        placement["buffer"]: (placement["pool"], placement["offset"])
+        for placement in plan.get("placements", [])
+    }
 
 
 def _placements(plan: PlanDocument | None) -> list[PlacementDocument]:

@@ -35,7 +35,7 @@ def test_the_judge_knows_the_docs_alone(name: str) -> None:
     imported = set()
     for node in ast.walk(ast.parse((_HERE / name).read_text())):
         if isinstance(node, ast.Import):
-            imported |= {it.name for it in node.names}
+            imported |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported.add(node.module or "")
     assert not {name for name in imported if name.split(".")[0] == "memstow"}

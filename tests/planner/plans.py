@@ -37,8 +37,12 @@ def honest(
 
 def pool_use(problem: Problem, pool: Pool, places: Places) -> PoolUse:
     """The true figures of one pool."""
-    here = [it for it in problem.buffers if it.id in places and places[it.id][0] == pool.id and it.size]
-    ends = [places[it.id][1] + it.size for it in here]
+    here = [
+        buffer
+        for buffer in problem.buffers
+        if buffer.id in places and places[buffer.id][0] == pool.id and buffer.size
+    ]
+    ends = [places[buffer.id][1] + buffer.size for buffer in here]
     return PoolUse(
         pool=pool.id,
         capacity=pool.capacity,
@@ -49,15 +53,15 @@ def pool_use(problem: Problem, pool: Pool, places: Places) -> PoolUse:
 
 
 def _live(problem: Problem, here: list[Buffer], places: Places) -> Live:
-    moments = sorted({time for it in problem.buffers for time in _begins(it)}) or [0]
+    moments = sorted({time for buffer in problem.buffers for time in _begins(buffer)}) or [0]
     occupied = [
         (
             len(
                 {
                     byte
-                    for it in here
-                    if _lives_at(it, time)
-                    for byte in range(places[it.id][1], places[it.id][1] + it.size)
+                    for buffer in here
+                    if _lives_at(buffer, time)
+                    for byte in range(places[buffer.id][1], places[buffer.id][1] + buffer.size)
                 }
             ),
             time,

@@ -30,12 +30,12 @@ def problem(buffers: dict[str, Any], pool: dict[str, Any] | None = None, **field
     return parse_problem({"version": 1, "pools": pools, "buffers": made, **fields})
 
 
-def proven(asked: Problem, hint: Plan | None = None) -> Values | None:
+def proven(request: Problem, hint: Plan | None = None) -> Values | None:
     """What the engine proves and brute force confirms; None where nothing fits."""
-    found = plan(asked, Options(hint=hint, time_limit=PATIENCE))
-    assert verify(asked, found, hint) == []
-    values = tuple(term.value for term in found.objective) if found.placements else None
-    assert (found.status, values) == best(asked, hint)
+    planned = plan(request, Options(hint=hint, time_limit=PATIENCE))
+    assert verify(request, planned, hint) == []
+    values = tuple(term.value for term in planned.objective) if planned.placements else None
+    assert (planned.status, values) == best(request, hint)
     return values
 
 
@@ -192,8 +192,8 @@ MODELLED = pytest.mark.skipif(
 @MODELLED
 @pytest.mark.parametrize("name", CASES)
 def test_the_best_plan_is_the_one_worked_out(name: str) -> None:
-    asked, values = CASES[name]
-    assert proven(asked) == values
+    request, values = CASES[name]
+    assert proven(request) == values
 
 
 # One after the other, so all may share; a fast pool with room for two of them.
@@ -229,8 +229,8 @@ BEFORE = Plan(
     ids=lambda value: ",".join(map(str, value)),
 )
 def test_each_order_of_the_terms_has_its_own_best_plan(objective: tuple[str, ...], values: Values) -> None:
-    asked = problem(TURNS, pools=TWO, reuse_costs=COSTS, objective=list(objective))
-    assert proven(asked, BEFORE if "moves" in objective else None) == values
+    sample = problem(TURNS, pools=TWO, reuse_costs=COSTS, objective=list(objective))
+    assert proven(sample, BEFORE if "moves" in objective else None) == values
 
 
 @pytest.mark.parametrize(

@@ -56,11 +56,11 @@ def test_a_dependent_larger_than_its_base_stays_in_the_pool_and_out_of_others(di
     )
     tie = (Relative(buffer="wide", base="base", offset=distance),)
     free = Problem(version=1, buffers=buffers, relative=tie)
-    found = plan(free)
-    assert found.status is Status.OPTIMAL
-    least = found.objective[0].value
+    planned = plan(free)
+    assert planned.status is Status.OPTIMAL
+    least = planned.objective[0].value
     assert (least,) == best(free)[1]
-    places = {place.buffer: (place.pool, place.offset) for place in found.placements}
+    places = {place.buffer: (place.pool, place.offset) for place in planned.placements}
     assert not breaks(free, places)
     tight = replace(free, pools=(Pool(id="memory", capacity=least - 1),))
     assert plan(tight).status is Status.INFEASIBLE
@@ -115,10 +115,10 @@ def test_nested_sub_programs_are_counted_once() -> None:
         Buffer(id="else", size=6, lifetimes=((2, 3), (6, 8))),
     )
     problem = Problem(version=1, buffers=buffers, exclusive=(("then", "else"),))
-    found = plan(problem)
-    assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 16 + 8 + 6)
+    planned = plan(problem)
+    assert (planned.status, planned.objective[0].value) == (Status.OPTIMAL, 16 + 8 + 6)
     assert best(problem) == (Status.OPTIMAL, (30,))
-    live = found.pools[0].live
+    live = planned.pools[0].live
     assert live.bytes == 30
     reduction = reduce(problem)
     assert isinstance(reduction, Reduction)
@@ -136,9 +136,9 @@ def test_no_size_is_rounded_away() -> None:
         ),
     )
     for solver in ("greedy", "exact", "improve"):
-        found = plan(huge, Options(solver=solver))
-        assert found.objective[0].value == 2 * beyond_floats + 2
-        assert verify(huge, found) == []
+        planned = plan(huge, Options(solver=solver))
+        assert planned.objective[0].value == 2 * beyond_floats + 2
+        assert verify(huge, planned) == []
     # Sizes that are no multiples of the alignment end where they end, and no sooner.
     odd = Problem(
         version=1,
@@ -173,8 +173,8 @@ def test_a_budget_that_runs_out_is_never_called_infeasible(solver: str) -> None:
             continue
         tried += 1
         for work in (0, 1, 7, 50):
-            found = plan(problem, Options(solver=solver, deterministic=True, work_limit=work))
-            assert found.status is not Status.INFEASIBLE, (seed, work)
-        found = plan(problem, Options(solver=solver, time_limit=0.0))
-        assert found.status is not Status.INFEASIBLE, seed
+            planned = plan(problem, Options(solver=solver, deterministic=True, work_limit=work))
+            assert planned.status is not Status.INFEASIBLE, (seed, work)
+        planned = plan(problem, Options(solver=solver, time_limit=0.0))
+        assert planned.status is not Status.INFEASIBLE, seed
     assert tried > 20

@@ -82,25 +82,25 @@ def test_pins_hold() -> None:
 
 
 @given(problems())
-def test_the_best_plan_is_accepted_by_the_judge(it: Problem) -> None:
-    verdict = judge(it)
+def test_the_best_plan_is_accepted_by_the_judge(sample: Problem) -> None:
+    verdict = judge(sample)
     if verdict.places is not None and verdict.vector is not None:
-        bounds = dict(zip(it.terms(), verdict.vector, strict=True))
-        assert verify(it, honest(it, verdict.places, bounds=bounds)) == []
+        bounds = dict(zip(sample.terms(), verdict.vector, strict=True))
+        assert verify(sample, honest(sample, verdict.places, bounds=bounds)) == []
 
 
 def test_the_problems_mix_every_feature_and_are_valid() -> None:
     seen: set[str] = set()
     for seed in range(400):
-        it = random_problem(Random(seed))
-        assert Code.INVALID_PROBLEM not in {found.code for found in verify(it, honest(it, {}))}
+        sample = random_problem(Random(seed))
+        assert Code.INVALID_PROBLEM not in {issue.code for issue in verify(sample, honest(sample, {}))}
         seen |= {
             name
             for name in ("conflicts", "exclusive", "relative", "in_place", "reuse_costs")
-            if getattr(it, name)
+            if getattr(sample, name)
         }
-        for buffer in it.buffers:
-            assert set(allowed_pools(it, buffer)) <= {pool.id for pool in it.pools}
+        for buffer in sample.buffers:
+            assert set(allowed_pools(sample, buffer)) <= {pool.id for pool in sample.pools}
             seen |= {
                 name
                 for name in ("lifetimes", "pools", "pool", "offset", "accesses")
@@ -109,11 +109,11 @@ def test_the_problems_mix_every_feature_and_are_valid() -> None:
             seen.add("always" if buffer.lifetime == "always" else "sized" if buffer.size else "empty")
         seen |= {
             name
-            for pool in it.pools
+            for pool in sample.pools
             for name in ("capacity", "base", "reserved", "cost")
             if getattr(pool, name)
         }
-        seen |= set(it.terms()) & {"peak", "max_peak", "placement_cost", "reuse_cost", "peak:fast"}
+        seen |= set(sample.terms()) & {"peak", "max_peak", "placement_cost", "reuse_cost", "peak:fast"}
     assert len(seen) == 5 + 5 + 3 + 4 + 5
 
 

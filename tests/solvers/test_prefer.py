@@ -26,8 +26,8 @@ SLOW = Pool(id="slow", cost=1)
 def moved(task: Task, *places: tuple[int, int]) -> list[tuple[int, int]]:
     """Where the buffers are after the moves; a last one, of one byte at another time, is of no interest."""
     pools, offsets = zip(*places, (0, 15), strict=True)
-    found = in_preferred_pools(task, Layout(array("q", pools), array("q", offsets)))
-    return list(zip(found.pool, found.offset, strict=True))[:-1]
+    result = in_preferred_pools(task, Layout(array("q", pools), array("q", offsets)))
+    return list(zip(result.pool, result.offset, strict=True))[:-1]
 
 
 def buffer(name: str, size: int, *, alignment: int = 1) -> Buffer:
@@ -86,13 +86,13 @@ def test_no_layout_becomes_wrong_or_worth_less_by_it() -> None:
     moves = 0
     for seed in range(400):
         problem = random_problem(Random(seed))
-        found = plan(problem, Options(solver="greedy"))
+        planned = plan(problem, Options(solver="greedy"))
         reduction = reduce(_last_pool_first(problem))
-        if isinstance(reduction, Explanation) or not found.placements or len(problem.pools) == 1:
+        if isinstance(reduction, Explanation) or not planned.placements or len(problem.pools) == 1:
             continue
         task, _ = task_of(reduction, dict.fromkeys(terms_of(problem), 0), Options())
         examiner = Examiner(task, Relations(task.instance))
-        before = reduction.layout(found.placements)
+        before = reduction.layout(planned.placements)
         after = in_preferred_pools(task, before)
         worth, now = examiner.values(before), examiner.values(after)
         assert worth is not None
@@ -105,7 +105,7 @@ def test_no_layout_becomes_wrong_or_worth_less_by_it() -> None:
 def _last_pool_first(problem: Problem) -> Problem:
     """Buffers that may go anywhere prefer the pools in turned order."""
     names = tuple(pool.id for pool in problem.pools)[::-1]
-    grouped = {name for it in problem.relative for name in (it.buffer, it.base)}
+    grouped = {name for relation in problem.relative for name in (relation.buffer, relation.base)}
     buffers = tuple(
         b if b.pools or b.pool or b.id in grouped else replace(b, pools=names) for b in problem.buffers
     )
@@ -119,9 +119,9 @@ def test_auto_puts_buffers_into_pools_they_prefer() -> None:
         Buffer(id="wide", size=12, lifetime=(0, 4)),
         *(Buffer(id=f"b{i}", size=4, lifetime=(i, i + 1)) for i in range(4)),
     )
-    found = plan(Problem(version=1, pools=pools, buffers=buffers, objective=("max_peak",)))
-    assert found.status is Status.OPTIMAL
-    assert {place.buffer: place.pool for place in found.placements} == {
+    planned = plan(Problem(version=1, pools=pools, buffers=buffers, objective=("max_peak",)))
+    assert planned.status is Status.OPTIMAL
+    assert {place.buffer: place.pool for place in planned.placements} == {
         "wide": "slow",
         **{f"b{i}": "fast" for i in range(4)},
     }

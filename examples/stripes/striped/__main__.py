@@ -50,7 +50,7 @@ def _run(args: argparse.Namespace) -> int:
         if wrong:
             print(f"image {seed}: {', '.join(wrong)} differ from layer by layer", file=sys.stderr)
             return 1
-    sizes = ", ".join(f"{it['size']:,} bytes of {it['id']}" for it in loops["pools"])
+    sizes = ", ".join(f"{pool['size']:,} bytes of {pool['id']}" for pool in loops["pools"])
     print(f"{args.images} images, {sizes}: every output is, bit by bit, that of layer by layer")
     return 0
 
@@ -59,8 +59,8 @@ def _wrong_outputs(net: Network, loops: table.Table, seed: int) -> list[str]:
     make = np.random.default_rng(seed)
     inputs = {name: make.integers(-128, 128, net.image(name)).astype(np.int8) for name in net.inputs}
     wanted = layers.run(net, inputs)
-    found = interpreter.run(net, loops, inputs, seed)
-    return [name for name in net.outputs if not np.array_equal(found[name], wanted[name])]
+    result = interpreter.run(net, loops, inputs, seed)
+    return [name for name in net.outputs if not np.array_equal(result[name], wanted[name])]
 
 
 if __name__ == "__main__":

@@ -47,9 +47,9 @@ class Arena:
         """All bytes that are in none of these tensors."""
         for pool, memory in self._bytes.items():
             free = np.ones(memory.size, np.bool_)
-            for it in kept:
-                if it["pool"] == pool:
-                    free[it["offset"] : it["offset"] + it["size"]] = False
+            for buffer in kept:
+                if buffer["pool"] == pool:
+                    free[buffer["offset"] : buffer["offset"] + buffer["size"]] = False
             memory[free] = self._poison(int(free.sum()))
 
     def _poison(self, size: int) -> NDArray[np.uint8]:

@@ -75,7 +75,7 @@ class Builder:
     def concatenation(self, images: list[str]) -> str:
         """Images of one size beside each other, along channels."""
         height, width, _ = self.net.image(images[0])
-        deep = sum(self.net.image(it)[2] for it in images)
+        deep = sum(self.net.image(image)[2] for image in images)
         return self._operator("concatenation", images, self._tensor((1, height, width, deep)))
 
     def resize(self, image: str, which: str, height: int, width: int) -> str:
@@ -105,9 +105,9 @@ class Builder:
 
     def finish(self, outputs: list[str]) -> Network:
         """The network, with these outputs and all that nobody reads."""
-        read = {name for it in self.net.operators for name in it.inputs}
-        made = [it.output for it in self.net.operators]
-        self.net.outputs = [it for it in made if it in outputs or it not in read]
+        read = {name for operator in self.net.operators for name in operator.inputs}
+        made = [operator.output for operator in self.net.operators]
+        self.net.outputs = [entry for entry in made if entry in outputs or entry not in read]
         return self.net
 
     def _weighted(
@@ -123,7 +123,7 @@ class Builder:
         made, name = self._tensor(shape), self._name()
         bias = self.random.integers(-(1 << 12), 1 << 12, shape[-1]).astype(np.int32)
         usual = 1 / (73.0 * sqrt(number))
-        self.net.add_scale(name, [usual * float(it) for it in self.random.uniform(0.6, 1.4, scales)])
+        self.net.add_scale(name, [usual * float(entry) for entry in self.random.uniform(0.6, 1.4, scales)])
         constants = [
             self.net.add_constant(f"{name}.weights", weights),
             self.net.add_constant(f"{name}.bias", bias),

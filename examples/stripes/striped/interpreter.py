@@ -25,8 +25,8 @@ class Interpreter:
         self.net = net
         self.table = table
         self.arena = Arena(table, seed)
-        self.operators = {it.id: it for it in net.operators}
-        self.tensors = {it["id"]: it for it in table["tensors"]}
+        self.operators = {entry.id: entry for entry in net.operators}
+        self.tensors = {tensor["id"]: tensor for tensor in table["tensors"]}
 
     def run(self, inputs: Mapping[str, Image]) -> dict[str, Image]:
         """The outputs for these inputs."""
@@ -41,7 +41,10 @@ class Interpreter:
             else:
                 self._stripe(segment)
         self.arena.spoil_all_but(self._live_before(len(self.table["segments"])))
-        last = {it.get("of", it["id"]): it["id"] for it in self._live_before(len(self.table["segments"]))}
+        last = {
+            entry.get("of", entry["id"]): entry["id"]
+            for entry in self._live_before(len(self.table["segments"]))
+        }
         return {name: self.image(last[name]).copy() for name in self.net.outputs}
 
     def image(self, name: str) -> Image:
@@ -59,11 +62,11 @@ class Interpreter:
 
     def spoil(self, temporaries: list[Scratch]) -> None:
         """What kernels use for themselves they may write as they like."""
-        for it in temporaries:
-            self.arena.spoil(it["pool"], it["offset"], it["size"])
+        for temporary in temporaries:
+            self.arena.spoil(temporary["pool"], temporary["offset"], temporary["size"])
 
     def _live_before(self, segment: int) -> list[Whole]:
-        return [it for it in self.table["tensors"] if it["first"] < segment <= it["last"]]
+        return [tensor for tensor in self.table["tensors"] if tensor["first"] < segment <= tensor["last"]]
 
     def _alone(self, segment: Alone) -> None:
         images = [self.image(name).copy() for name in segment["inputs"] if name in self.tensors]
@@ -76,7 +79,7 @@ class Interpreter:
         self.arena.bytes_at(target["pool"], target["offset"], target["size"])[:] = bytes_.copy()
 
     def _stripe(self, segment: Stripe) -> None:
-        adding = [it for it in segment["operators"] if "sums" in it]
+        adding = [entry for entry in segment["operators"] if "sums" in entry]
         for member in adding:
             self.arena.sums(member["sums"])[:] = start(self.operator(member))
         for columns in segment["strips"]:

@@ -40,7 +40,9 @@ def _window(operator: Operator) -> Window:
 
 
 def _rescaled(net: Network, operator: Operator, sums: Wide) -> Image:
-    multiplier, shift = (net.arrays[f"{operator.id}/{it}"].astype(np.int64) for it in ("multiplier", "shift"))
+    multiplier, shift = (
+        net.arrays[f"{operator.id}/{name}"].astype(np.int64) for name in ("multiplier", "shift")
+    )
     return requantised(sums, multiplier, shift, net.zero(operator.output))
 
 
@@ -89,7 +91,7 @@ def pad(net: Network, operator: Operator, images: list[Image]) -> Image:
 
 def add(net: Network, operator: Operator, images: list[Image]) -> Image:
     """The sum of two images, each with a factor of its own."""
-    one, other = (int(it) for it in net.arrays[f"{operator.id}/factors"])
+    one, other = (int(array) for array in net.arrays[f"{operator.id}/factors"])
     sums = _distance(net, operator, images) * one + _distance(net, operator, images, 1) * other
     return _rescaled(net, operator, sums)
 

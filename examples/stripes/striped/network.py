@@ -78,16 +78,18 @@ class Network:
 
     def add_scale(self, name: str, factors: list[float]) -> None:
         """The factors as fixed-point numbers, under this name."""
-        pairs = [scale(it) for it in factors]
-        self.arrays[f"{name}/multiplier"] = np.array([it[0] for it in pairs], np.int64)
-        self.arrays[f"{name}/shift"] = np.array([it[1] for it in pairs], np.int64)
+        pairs = [scale(factor) for factor in factors]
+        self.arrays[f"{name}/multiplier"] = np.array([pair[0] for pair in pairs], np.int64)
+        self.arrays[f"{name}/shift"] = np.array([pair[1] for pair in pairs], np.int64)
 
     def graph(self) -> dict[str, object]:
         """The document that memstow reads."""
         return {
             "version": 1,
             "tensors": [self._tensor(name) for name in self.shapes],
-            "operators": [_operator(it, self.scratch.get(it.id, 0)) for it in self.operators],
+            "operators": [
+                _operator(operator, self.scratch.get(operator.id, 0)) for operator in self.operators
+            ],
             "inputs": self.inputs,
             "outputs": self.outputs,
         }
@@ -116,14 +118,18 @@ def read(folder: Path) -> Network:
     document = json.loads((folder / "net.json").read_text(encoding="utf-8"))
     with np.load(folder / "net.npz") as arrays:
         net = Network(arrays={name: arrays[name] for name in arrays.files})
-    net.shapes = {it["id"]: tuple(it["shape"]) for it in document["tensors"]}
+    net.shapes = {tensor["id"]: tuple(tensor["shape"]) for tensor in document["tensors"]}
     net.inputs, net.outputs = document["inputs"], document["outputs"]
-    for it in document["operators"]:
-        window = it.get("window")
+    for operator in document["operators"]:
+        window = operator.get("window")
         made = None if window is None else Window(**{key: tuple(value) for key, value in window.items()})
-        if it.get("temporaries"):
-            net.scratch[it["id"]] = it["temporaries"][0]["size"]
-        net.operators.append(Operator(it["id"], it["type"], tuple(it["inputs"]), it["outputs"][0], made))
+        if operator.get("temporaries"):
+            net.scratch[operator["id"]] = operator["temporaries"][0]["size"]
+        net.operators.append(
+            Operator(
+                operator["id"], operator["type"], tuple(operator["inputs"]), operator["outputs"][0], made
+            )
+        )
     return net
 
 

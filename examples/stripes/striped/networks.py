@@ -66,14 +66,14 @@ class _Growing:
             (0.6, self._fully_connected),
             (0.4, self.builder.transpose),
         ]
-        weights = np.array([it[0] for it in ways])
+        weights = np.array([way[0] for way in ways])
         way = ways[int(self.random.choice(len(ways), p=weights / weights.sum()))][1]
         if (made := way(image)) is not None:
             self.images.append(made)
 
     def some_outputs(self) -> list[str]:
         """Tensors that are kept although others read them."""
-        return [it for it in self.images if self._chance(0.12)]
+        return [image for image in self.images if self._chance(0.12)]
 
     def _chance(self, share: float) -> bool:
         return bool(self.random.random() < share)
@@ -127,8 +127,8 @@ class _Growing:
     def _alike(self, image: str) -> list[str]:
         """The images with as many rows and columns; itself among them."""
         net = self.builder.net
-        images = [it for it in self.images if len(net.shapes[it]) == 4]
-        return [it for it in images if net.image(it)[:2] == net.image(image)[:2]]
+        images = [image for image in self.images if len(net.shapes[image]) == 4]
+        return [entry for entry in images if net.image(entry)[:2] == net.image(image)[:2]]
 
     def _add(self, image: str) -> str:
         return self.builder.add(image, self._partner(image))

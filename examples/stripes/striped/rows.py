@@ -58,7 +58,9 @@ def finished(net: Network, operator: Operator, sums: Wide) -> Image:
 
 
 def _rescaled(net: Network, operator: Operator, sums: Wide) -> Image:
-    multiplier, shift = (net.arrays[f"{operator.id}/{it}"].astype(np.int64) for it in ("multiplier", "shift"))
+    multiplier, shift = (
+        net.arrays[f"{operator.id}/{name}"].astype(np.int64) for name in ("multiplier", "shift")
+    )
     return requantised(sums, multiplier, shift, net.zero(operator.output))
 
 
@@ -74,7 +76,7 @@ class _Taps:
 
     def each(self) -> "list[tuple[int, int, np.ndarray[tuple[int], np.dtype[np.bool_]], Wide]]":
         """(kernel row, kernel column, which of the columns have it, their elements)."""
-        window, found = self.window, []
+        window, result = self.window, []
         for ky in range(window.kernel[0]):
             y = self._row * window.stride[0] - window.padding[0] + ky * window.dilation[0]
             if not 0 <= y < self._height:
@@ -85,8 +87,8 @@ class _Taps:
                 if inside.any():
                     x = x[inside]
                     elements = self._rows.row(self._image, y, int(x[0]), int(x[-1]) + 1)
-                    found.append((ky, kx, inside, elements[x - x[0]].astype(np.int64)))
-        return found
+                    result.append((ky, kx, inside, elements[x - x[0]].astype(np.int64)))
+        return result
 
 
 def _conv(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
@@ -167,8 +169,8 @@ def _nearest(net: Network, operator: Operator, rows: Rows, row: int, columns: Wi
 def _bilinear(net: Network, operator: Operator, rows: Rows, row: int, columns: Wide) -> Image:
     height, width, _ = net.image(operator.inputs[0])
     high, wide, _ = net.image(operator.output)
-    y0, y1, v = (int(it[row]) for it in between(high, height))
-    x0, x1, weight = (it[columns] for it in between(wide, width))
+    y0, y1, v = (int(entry[row]) for entry in between(high, height))
+    x0, x1, weight = (entry[columns] for entry in between(wide, width))
     u = weight[:, None]
 
     def across(y: int) -> Wide:

@@ -20,8 +20,8 @@ class Strip:
         self._arena = interpreter.arena
         self._stripe = stripe
         self._columns = columns
-        self._rings = {it["tensor"]: it for it in stripe["rings"]}
-        self._place_of = {it["makes"]: at for at, it in enumerate(stripe["operators"])}
+        self._rings = {ring["tensor"]: ring for ring in stripe["rings"]}
+        self._place_of = {operator["makes"]: at for at, operator in enumerate(stripe["operators"])}
         self._freed = [0] * len(stripe["rings"])
 
     def run(self) -> None:

@@ -102,5 +102,5 @@ def test_public_addresses_are_taken(address: str) -> None:
 
 def test_networks_that_are_allowed_are_taken() -> None:
     allowed = Allowed.of([], ["10.0.0.0/8", "fd00::/64", "127.0.0.1"])
-    taken = [it for it in PRIVATE if allowed.takes_address(it)]
+    taken = [entry for entry in PRIVATE if allowed.takes_address(entry)]
     assert taken == ["127.0.0.1", "10.0.0.7", "fd00::7", "::ffff:127.0.0.1", "::ffff:10.0.0.7"]

@@ -133,8 +133,8 @@ def test_a_name_that_stands_for_a_private_address_is_not_called(monkeypatch: pyt
     with pytest.raises(SendError, match=r"^address_refused$"):
         send(place, Allowed.of(["http://localhost:1"], []), {}, b"")
     # One address that is not allowed is enough: which of them would answer is up to chance.
-    found = [(2, 1, 6, "", ("8.8.8.8", 1)), (2, 1, 6, "", ("10.0.0.1", 1))]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    result = [(2, 1, 6, "", ("8.8.8.8", 1)), (2, 1, 6, "", ("10.0.0.1", 1))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: result)
     with pytest.raises(SendError, match=r"^address_refused$"):
         send(place, Allowed.of(["http://localhost:1"], []), {}, b"")
     assert called == []
@@ -159,12 +159,12 @@ def test_the_address_that_was_checked_is_the_one_that_is_called(monkeypatch: pyt
 
 def test_the_next_address_is_tried_where_one_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     with receiver(says(b"HTTP/1.1 200 OK\r\n\r\n")) as port:
-        found = [(2, 1, 6, "", (it, port)) for it in ("127.0.0.9", "127.0.0.1")]
+        result = [(2, 1, 6, "", (name, port)) for name in ("127.0.0.9", "127.0.0.1")]
         look_up = socket.getaddrinfo
         monkeypatch.setattr(
             socket,
             "getaddrinfo",
-            lambda host, *rest, **o: found if host == "two.example" else look_up(host, *rest, **o),
+            lambda host, *rest, **o: result if host == "two.example" else look_up(host, *rest, **o),
         )
         assert sent(port, host="two.example") == 200
 

@@ -113,8 +113,8 @@ class FakeEngine:
         if on_event is not None and self.gives_up is not None:
             on_event(solver_gave_up("cpsat", self.gives_up, 0.2))
         self._write("begun")
-        told = (cancel or threading.Event()).wait(self.lasting)
-        if told and self.deaf:
+        output = (cancel or threading.Event()).wait(self.lasting)
+        if output and self.deaf:
             self._write("told")
             time.sleep(self.lasting)
         return self.answer(problem)

@@ -67,17 +67,17 @@ def test_limits_are_told_in_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "output"),
     [
         ("64KB", "write 64KiB for units of 1,024 bytes, or 64000 for units of 1,000"),
         ("1.5mb", "write 1.5MiB for units of 1,048,576 bytes, or 1500000 for units of 1,000,000"),
         ("2Gb", "write 2GiB for units of 1,073,741,824 bytes, or 2000000000 for units of 1,000,000,000"),
     ],
 )
-def test_units_that_some_read_as_powers_of_ten_are_refused_with_both_ways_out(text: str, told: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=f"ambiguous: {told}"):
+def test_units_that_some_read_as_powers_of_ten_are_refused_with_both_ways_out(text: str, output: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=f"ambiguous: {output}"):
         amount(text)
-    for way in re.findall(r"write ([^ ]*) .* or ([0-9]*) ", told)[0]:
+    for way in re.findall(r"write ([^ ]*) .* or ([0-9]*) ", output)[0]:
         assert amount(way) > 0
 
 

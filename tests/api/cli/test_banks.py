@@ -74,9 +74,9 @@ def test_what_stands_in_the_way_is_named(cli: Cli, tmp_path: Path) -> None:
         "objective": [],
     }
     path.write_text(json.dumps(tight))
-    told = json.loads(cli("inspect", path, "--needs", "--json", "--time-limit", "200").out)["needs"]
-    assert told["status"] == "infeasible"
-    helps = {(one["kind"], one["path"]): one["helps"] for one in told["releases"]}
+    document = json.loads(cli("inspect", path, "--needs", "--json", "--time-limit", "200").out)["needs"]
+    assert document["status"] == "infeasible"
+    helps = {(one["kind"], one["path"]): one["helps"] for one in document["releases"]}
     assert helps["within_bank", "$.buffers[2].within_bank"]
     assert helps["banks", "$.buffers[2].banks"] is False
     assert helps["bank_conflict", "$.bank_conflicts[0]"] is False

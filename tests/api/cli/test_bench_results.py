@@ -124,9 +124,9 @@ def test_the_exit_code_of_compare_tells_whether_something_is_worse(cli: Cli, tmp
     assert cli("bench", "compare", tmp_path / "slow" / "results.jsonl", tmp_path / "fast").code == Exit.DONE
     for less in (["--tolerance", "0.25"], ["--fail-on", "value,proven"]):
         assert cli("bench", "compare", tmp_path / "fast", tmp_path / "slow", *less).code == Exit.DONE
-    told = cli("bench", "compare", tmp_path / "fast", tmp_path / "slow", "--json", "--measures", "steps")
-    data = json.loads(told.out)
-    assert (told.code, data["worse"], data["pairs"]) == (Exit.WORSE, True, 3)
+    output = cli("bench", "compare", tmp_path / "fast", tmp_path / "slow", "--json", "--measures", "steps")
+    data = json.loads(output.out)
+    assert (output.code, data["worse"], data["pairs"]) == (Exit.WORSE, True, 3)
 
 
 def test_two_solvers_of_one_run_are_compared(cli: Cli, tmp_path: Path) -> None:

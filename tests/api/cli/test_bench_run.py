@@ -74,9 +74,9 @@ def test_files_and_generated_problems_by_several_solvers(cli: Cli, three: Path, 
         tmp_path / "out",
     )
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    found = records(tmp_path / "out")
-    assert len({record.key for record in found}) == len(found) == 12
-    assert {record.instance.family for record in found} == {
+    entries = records(tmp_path / "out")
+    assert len({record.key for record in entries}) == len(entries) == 12
+    assert {record.instance.family for record in entries} == {
         tmp_path.name,
         "network,n=20,alignment=64,element=4,in_place=True",
         "network,n=21,alignment=64,element=4,in_place=True",
@@ -99,20 +99,20 @@ def test_options_reach_the_solver(cli: Cli, three: Path, tmp_path: Path) -> None
 
 def test_orders_of_graphs_are_compared(cli: Cli, three: Path, tmp_path: Path) -> None:
     (tmp_path / "graph.json").write_text(json.dumps(FORKED))
-    asked = ("--orders", "free, lpmf,dfs,given", "--solvers", "auto,greedy", *DETERMINISTIC)
-    run = ("bench", "run", tmp_path / "graph.json", three, *asked, "--output", tmp_path / "out")
+    request = ("--orders", "free, lpmf,dfs,given", "--solvers", "auto,greedy", *DETERMINISTIC)
+    run = ("bench", "run", tmp_path / "graph.json", three, *request, "--output", tmp_path / "out")
     ran = cli(*run)
     assert ran.code == Exit.DONE
     said = (
         f"memstow: dfs+auto: declined on {three.stem}: it is a problem: there are no operators to be ordered"
     )
     assert said in ran.err.splitlines()
-    found = records(tmp_path / "out")
-    declined = [record for record in found if record.instance.name == three.stem]
+    entries = records(tmp_path / "out")
+    declined = [record for record in entries if record.instance.name == three.stem]
     assert {(record.status.value, record.error) for record in declined} == {
         ("declined", "it is a problem: there are no operators to be ordered")
     }
-    plans = {record.solver.name: record for record in found if record not in declined}
+    plans = {record.solver.name: record for record in entries if record not in declined}
     assert len({record.instance.digest for record in plans.values()}) == 1
     assert all(record.judged is not None and record.judged.valid for record in plans.values())
     assert all(record.instance.features["operators"] == 4 for record in plans.values())
@@ -130,7 +130,7 @@ def test_orders_of_graphs_are_compared(cli: Cli, three: Path, tmp_path: Path) ->
     assert len(plans) == 8
     again = cli(*run, "--resume")
     assert again.code == Exit.DONE
-    assert len(records(tmp_path / "out")) == len(found)
+    assert len(records(tmp_path / "out")) == len(entries)
     report = cli("bench", "report", tmp_path / "out")
     assert report.code == Exit.DONE
     assert "lpmf+greedy" in (tmp_path / "out" / "report.md").read_text()
@@ -212,10 +212,10 @@ VENV = Path(sys.executable).parent.parent
 
 def test_what_ends_a_bench_early_says_how_to_go_on(cli: Cli, three: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    asked = ("bench", "run", three, "--output", out, "--solvers", "greedy", "--resume")
+    request = ("bench", "run", three, "--output", out, "--solvers", "greedy", "--resume")
     out.mkdir()
     (out / "results.jsonl").write_text("damaged\n")
-    damaged = cli(*asked)
+    damaged = cli(*request)
     assert damaged.code == Exit.USAGE
     assert "if the line is removed, --resume repeats that run" in damaged.err
 
@@ -240,8 +240,8 @@ def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path,
     pytest.importorskip("scipy")
     out = tmp_path / "out"
     sides = ("--interleave", VENV, VENV / "bin" / "memstow")
-    asked = ("bench", "run", three, "generate:network,n=5", *sides, "--solvers", "greedy,exact")
-    ran = cli(*asked, "--deterministic", "--output", out)
+    request = ("bench", "run", three, "generate:network,n=5", *sides, "--solvers", "greedy,exact")
+    ran = cli(*request, "--deterministic", "--output", out)
     assert (ran.code, ran.err) == (Exit.DONE, "")
     # Times may differ by chance, and four pairs are too few to tell.
     assert re.search(r"nothing is (shown to be )?worse: 4 pairs of runs compared", ran.out)
@@ -250,7 +250,7 @@ def test_two_of_memstow_run_side_by_side_and_are_compared(cli: Cli, three: Path,
         (replace(timeless(record), turn=3 - (record.turn or 0)) for record in new), key=str
     )
     assert [record.turn for record in old] == [1, 1, 2, 2]
-    again = cli(*asked, "--deterministic", "--output", out, "--resume")
+    again = cli(*request, "--deterministic", "--output", out, "--resume")
     assert again.code == Exit.DONE
     assert (records(out / "old"), records(out / "new")) == (old, new)
 
@@ -392,13 +392,13 @@ def test_why_runs_failed_or_were_refused_is_told(
 
 @pytest.mark.campaign
 def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_path: Path) -> None:
-    asked = (*LASTING, "--solvers", "greedy,exact,auto", "--jobs", "2")
-    assert cli("bench", "run", *asked, "--output", tmp_path / "peace").code == Exit.DONE
+    request = (*LASTING, "--solvers", "greedy,exact,auto", "--jobs", "2")
+    assert cli("bench", "run", *request, "--output", tmp_path / "peace").code == Exit.DONE
     chance = random.Random(5)
     folders = tmp_path / "folders"
     folders.mkdir()
     environment = {**os.environ, "TMPDIR": str(folders)}
-    command = bench(*asked, "--output", tmp_path / "killed", "--resume")
+    command = bench(*request, "--output", tmp_path / "killed", "--resume")
     # The first is killed as it starts, the others when there is more than before, a moment later: in so short
     # a one that not even together they come to the end.
     for more, moment in ((0, 0.5), (1, 0.05), (5, 0.05), (8, 0.05), (1, 0.05), (9, 0.05)):
@@ -416,7 +416,7 @@ def test_a_run_killed_again_and_again_ends_as_one_left_in_peace(cli: Cli, tmp_pa
 
 def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    asked = (
+    request = (
         "generate:planted,n=300,seed=1..500",
         "--solvers",
         "improve",
@@ -426,7 +426,7 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path) -> None:
         page,
     )
     run = subprocess.Popen(
-        bench(*asked, "--output", tmp_path / "out"),
+        bench(*request, "--output", tmp_path / "out"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,
@@ -449,7 +449,7 @@ def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> No
     """Of the bench itself; ten times the instances may cost what their names and keys take."""
 
     def peak(count: int) -> int:
-        asked = (f"generate:planted,n=3,seed=1..{count}", "--solvers", "first-fit", "--jobs", "2")
+        request = (f"generate:planted,n=3,seed=1..{count}", "--solvers", "first-fit", "--jobs", "2")
         script = (
             "import resource, sys; from memstow.api.cli.main import main; code = main(sys.argv[1:]); "
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
@@ -460,7 +460,7 @@ def test_memory_does_not_grow_with_the_number_of_instances(tmp_path: Path) -> No
             script,
             "bench",
             "run",
-            *asked,
+            *request,
             "--output",
             str(tmp_path / str(count)),
         ]
@@ -487,11 +487,11 @@ def test_the_public_sets_can_be_run(cli: Cli, shared_data: Path, tmp_path: Path)
         tmp_path / "out",
     )
     assert ran.code == Exit.DONE
-    found = records(tmp_path / "out")
-    solved = [record for record in found if record.status in ("optimal", "feasible")]
+    entries = records(tmp_path / "out")
+    solved = [record for record in entries if record.status in ("optimal", "feasible")]
     assert all(record.judged is not None and record.judged.valid for record in solved)
     assert {"minimalloc", "executorch"} <= {record.instance.family for record in solved}
-    assert {record.status for record in found} <= {"optimal", "feasible", "declined"}
+    assert {record.status for record in entries} <= {"optimal", "feasible", "declined"}
 
 
 def test_the_progress_line_tells_the_time_left() -> None:
@@ -506,7 +506,7 @@ def test_the_progress_line_tells_the_time_left() -> None:
 
 
 def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp_path: Path) -> None:
-    asked = (
+    request = (
         "bench",
         "run",
         three,
@@ -517,14 +517,14 @@ def test_problems_are_run_in_the_memories_of_a_target(cli: Cli, three: Path, tmp
         "--output",
         tmp_path / "out",
     )
-    assert cli(*asked).code == Exit.DONE
+    assert cli(*request).code == Exit.DONE
     (record,) = records(tmp_path / "out")
     target = record.solver.options["target"]
     assert isinstance(target, dict)
     pools = target["pools"]
     assert record.instance.features["pools"] == len(pools) > 1
     assert record.objective[0].term == "placement_cost"
-    assert cli(*asked, "--resume").code == Exit.DONE
+    assert cli(*request, "--resume").code == Exit.DONE
     assert records(tmp_path / "out") == [record]
 
 
@@ -532,9 +532,9 @@ def test_a_run_over_a_library_that_is_killed_goes_on_and_breaks_records(cli: Cli
     library = unsolved(tmp_path / "library")
     chosen = f"library:{library.path},state=open,family=tests"
     page = tmp_path / "page.html"
-    asked = (chosen, *LASTING[1:], "--solvers", "greedy,auto", "--jobs", "2", "--resume", "--watch", page)
+    request = (chosen, *LASTING[1:], "--solvers", "greedy,auto", "--jobs", "2", "--resume", "--watch", page)
     killed = tmp_path / "killed"
-    run = subprocess.Popen(bench(*asked, "--output", killed), stdout=subprocess.DEVNULL, cwd=ROOT)
+    run = subprocess.Popen(bench(*request, "--output", killed), stdout=subprocess.DEVNULL, cwd=ROOT)
     wait_for_results(run, killed, 3)
     run.send_signal(signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL
@@ -544,10 +544,10 @@ def test_a_run_over_a_library_that_is_killed_goes_on_and_breaks_records(cli: Cli
     # What is known by now breaks records while the rest is still to be run.
     ran = cli("library", "submit", library.path, "--bench", killed, "--by", "B")
     assert ran.code == Exit.DONE
-    ran = cli("bench", "run", library.path, *asked[1:], "--output", killed)
+    ran = cli("bench", "run", library.path, *request[1:], "--output", killed)
     assert (ran.code, ran.err) == (Exit.DONE, "")
     assert "Finished.</b> 20 of 20 runs" in page.read_text()
-    assert cli("bench", "run", library.path, *asked[1:], "--output", tmp_path / "peace").code == Exit.DONE
+    assert cli("bench", "run", library.path, *request[1:], "--output", tmp_path / "peace").code == Exit.DONE
     assert compared(killed) == compared(tmp_path / "peace")
     assert len({record.key for record in records(killed)}) == len(records(killed)) == 20
     assert records(killed)[: len(before)] == before

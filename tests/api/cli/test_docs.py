@@ -51,21 +51,21 @@ def _written_in_the_readme() -> dict[str, str]:
 
 
 def _options(parser: argparse.ArgumentParser) -> set[str]:
-    found = set()
+    names = set()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for child in action.choices.values():
-                found |= _options(child)
+                names |= _options(child)
         else:
-            found |= {option for option in action.option_strings if option.startswith("--")}
-    return found - {"--help"}
+            names |= {option for option in action.option_strings if option.startswith("--")}
+    return names - {"--help"}
 
 
 def _parser_of(command: str) -> argparse.ArgumentParser:
     for action in build_parser([command])._actions:
         if isinstance(action, argparse._SubParsersAction):
-            found: argparse.ArgumentParser = action.choices[command]
-            return found
+            result: argparse.ArgumentParser = action.choices[command]
+            return result
     raise AssertionError(command)
 
 

@@ -48,11 +48,11 @@ def _without(monkeypatch: pytest.MonkeyPatch, *names: str, **versions: str) -> N
 def test_it_says_what_is_here(cli: Cli) -> None:
     ran = cli("doctor", "--json")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    found = json.loads(ran.out)
-    assert (found["version"], found["works"], found["faults"]) == (memstow.__version__, True, [])
-    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert found["native_error"] is None
-    assert {it["name"]: it["version"] for it in found["packages"]} == {
+    document = json.loads(ran.out)
+    assert (document["version"], document["works"], document["faults"]) == (memstow.__version__, True, [])
+    assert document["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert document["native_error"] is None
+    assert {package["name"]: package["version"] for package in document["packages"]} == {
         name: version(name) for name in ("pydantic", "shtab")
     }
     text = cli("doctor").out
@@ -76,7 +76,7 @@ def test_all_is_an_extra_too(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     assert {*installation.OF_ALL} == of_all
     lacking = installation.Extra("onnx", "", (installation.Package("none", "", None),))
     looked = installation.look()
-    extras = (*(it for it in looked.extras if it.name not in of_all), lacking)
+    extras = (*(extra for extra in looked.extras if extra.name not in of_all), lacking)
     monkeypatch.setattr(installation, "look", lambda: looked._replace(extras=extras))
     answer = cli("doctor", "--extra", "all")
     assert "the extra onnx lacks none" in answer.err
@@ -98,12 +98,15 @@ def test_the_packages_of_an_extra_are_those_of_the_project(extra: str) -> None:
                 waiting += requirement.extras
             elif requirement.marker is None or requirement.marker.evaluate():
                 wanted[requirement.name] = requirement
-    found = {it.name: it for it in next(it for it in installation.look().extras if it.name == extra).packages}
+    result = {
+        package.name: package
+        for package in next(entry for entry in installation.look().extras if entry.name == extra).packages
+    }
     # Beside them, the packages of extras of other projects.
-    assert found.keys() - wanted.keys() <= {"psycopg-binary"}
+    assert result.keys() - wanted.keys() <= {"psycopg-binary"}
     for name, requirement in wanted.items():
         for given in ("0.1", "1", "3.9", "4.0.0", "25", "9999.1.2"):
-            package = found[name]._replace(version=given)
+            package = result[name]._replace(version=given)
             assert package.fits == requirement.specifier.contains(Version(given), prereleases=True), given
 
 
@@ -137,9 +140,9 @@ def test_an_extra_that_is_missing_is_a_fault_where_it_was_asked_for(
     ran = cli("doctor", "--extra", "cpsat", "--json")
     assert ran.code == Exit.NOT_WORKING
     assert "the extra cpsat lacks ortools>=9.12" in ran.err
-    found = json.loads(ran.out)
-    assert (found["works"], len(found["faults"])) == (False, 1)
-    commands = {it["name"]: it["command"] for it in found["extras"] if not it["complete"]}
+    document = json.loads(ran.out)
+    assert (document["works"], len(document["faults"])) == (False, 1)
+    commands = {extra["name"]: extra["command"] for extra in document["extras"] if not extra["complete"]}
     # PyTorch is not among what tests are run with, and may be there all the same.
     assert commands.pop("torch", "pip install 'memstow[torch]'") == "pip install 'memstow[torch]'"
     assert commands == {name: f"pip install 'memstow[{name}]'" for name in ("cpsat", "milp")}
@@ -188,16 +191,16 @@ def test_a_server_tells_what_it_takes(cli: Cli, server: Server) -> None:
     url = server.start(max_buffers=1234).url
     ran = cli("doctor", "--server", url, "--json")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    found = json.loads(ran.out)["server"]
-    assert (found["url"], found["version"], found["ready"]) == (url, memstow.__version__, True)
-    assert (found["key_needed"], found["key_accepted"]) == (False, None)
-    assert found["limits"]["max_buffers"] == 1234
-    assert found["limits"]["max_body"] == Settings.model_fields["max_body"].default
-    assert {"json", "csv", "onnx"} <= {*found["formats"]["problem"]}
+    document = json.loads(ran.out)["server"]
+    assert (document["url"], document["version"], document["ready"]) == (url, memstow.__version__, True)
+    assert (document["key_needed"], document["key_accepted"]) == (False, None)
+    assert document["limits"]["max_buffers"] == 1234
+    assert document["limits"]["max_body"] == Settings.model_fields["max_body"].default
+    assert {"json", "csv", "onnx"} <= {*document["formats"]["problem"]}
     text = cli("doctor", "--server", url).out
     assert "max_buffers 1234" in text
     assert "no key is needed" in text
-    assert (found["callbacks"], "callbacks are off" in text) == (False, True)
+    assert (document["callbacks"], "callbacks are off" in text) == (False, True)
 
 
 def test_whether_a_key_is_needed_and_accepted(
@@ -215,9 +218,9 @@ def test_whether_a_key_is_needed_and_accepted(
     monkeypatch.setenv("MEMSTOW_KEY", key)
     ran = cli("doctor", "--json")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    found = json.loads(ran.out)["server"]
-    assert (found["key_needed"], found["key_accepted"]) == (True, True)
-    assert found["limits"]["max_time_limit"] == 7, "that of this key"
+    document = json.loads(ran.out)["server"]
+    assert (document["key_needed"], document["key_accepted"]) == (True, True)
+    assert document["limits"]["max_time_limit"] == 7, "that of this key"
 
 
 def test_a_server_that_does_not_answer(cli: Cli) -> None:

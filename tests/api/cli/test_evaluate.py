@@ -37,8 +37,8 @@ def test_the_plan_at_a_value_is_an_ordinary_plan(cli: Cli, files: tuple[Path, Pa
     ran = cli("evaluate", *files, "--at", "s=8", "--at", "b=2", "--json", "--output", made)
     assert ran.out == made.read_text()
     at = problem_at(problem(), {"s": 8, "b": 2})
-    found: Plan = memstow.read_plan(made.read_bytes(), at)
-    assert memstow.verify(at, found) == []
+    result: Plan = memstow.read_plan(made.read_bytes(), at)
+    assert memstow.verify(at, result) == []
     ordinary = files[0].with_name("ordinary.json")
     ordinary.write_bytes(memstow.write_problem(at))
     assert cli("verify", ordinary, made, "--strict").code == Exit.DONE
@@ -60,7 +60,10 @@ def test_without_values_there_is_a_line_for_each_point(cli: Cli, files: tuple[Pa
         "",
         "largest ratio 1.000 at s=8, b=1",
     ]
-    assert [it["peak"] for it in json.loads(cli("evaluate", *files, "--json").out)["points"]] == [24, 24]
+    assert [point["peak"] for point in json.loads(cli("evaluate", *files, "--json").out)["points"]] == [
+        24,
+        24,
+    ]
 
 
 def test_a_sweep_is_a_table_a_picture_and_rows(cli: Cli, files: tuple[Path, Path]) -> None:
@@ -70,8 +73,8 @@ def test_a_sweep_is_a_table_a_picture_and_rows(cli: Cli, files: tuple[Path, Path
     assert ran.out.startswith("at b=1\n\n s  peak  least  ratio  order\n")
     assert len(csv.read_text().splitlines()) == 5
     ElementTree.fromstring(svg.read_text())
-    found = json.loads(cli("evaluate", *files, "--sweep", "s", "--at", "b=1", "--json").out)
-    assert (found["symbol"], found["term"], len(found["points"])) == ("s", "peak", 15)
+    document = json.loads(cli("evaluate", *files, "--sweep", "s", "--at", "b=1", "--json").out)
+    assert (document["symbol"], document["term"], len(document["points"])) == ("s", "peak", 15)
 
 
 def test_c_is_for_every_value_and_nothing_is_printed(cli: Cli, files: tuple[Path, Path]) -> None:
@@ -88,7 +91,7 @@ def test_c_is_for_every_value_and_nothing_is_printed(cli: Cli, files: tuple[Path
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         (["--at", "s=8"], "--at: 'b' has no value"),
         (["--at", "s=0", "--at", "b=1"], "--at: 0 is no value of 's'"),
@@ -109,14 +112,14 @@ def test_what_is_wrong_names_its_option(
     cli: Cli,
     files: tuple[Path, Path],
     words: list[str],
-    told: str,
+    text: str,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ran = cli("evaluate", *files, *words)
     assert ran.code == Exit.USAGE
-    assert told in ran.err
+    assert text in ran.err
     assert not (tmp_path / "x.svg").exists()
 
 
@@ -143,7 +146,7 @@ def test_other_documents_are_told_apart(cli: Cli, files: tuple[Path, Path], thre
 
 
 def test_a_plan_that_overlaps_is_refused_at_the_value(cli: Cli, files: tuple[Path, Path]) -> None:
-    flat = Order(placements=[replace(it, above=()) for it in STACK.placements])
+    flat = Order(placements=[replace(placement, above=()) for placement in STACK.placements])
     files[1].write_bytes(write_symbolic_plan(plan(flat)))
     ran = cli("evaluate", *files, "--at", "s=8", "--at", "b=2")
     assert ran.code == Exit.USAGE

@@ -90,7 +90,7 @@ def test_the_smallest_target_that_will_do(cli: Cli, file: Path, tmp_path: Path) 
     ran = cli("front", file, "--target", targets, "--terms", "peak,reuse_cost", "--json")
     document = json.loads(ran.out)
     assert document["smallest"] == str(tmp_path / "middle.json")
-    assert [it["bytes"] for it in document["targets"]] == [3, 6, 64]
+    assert [device["bytes"] for device in document["targets"]] == [3, 6, 64]
 
 
 def test_what_fits_nowhere(cli: Cli, file: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_a_front_says_of_a_point_is_verified(
         {"id": "a", "inputs": ["x"], "outputs": ["y"], "cost": 7},
         {"id": "b", "inputs": ["y"], "outputs": ["z"], "cost": 7},
     ]
-    tensors = [{"id": it, "size": 8} for it in "xyz"]
+    tensors = [{"id": letter, "size": 8} for letter in "xyz"]
     document = {"version": 1, "tensors": tensors, "operators": operators, "inputs": ["x"], "outputs": ["z"]}
     graph.write_text(json.dumps(document))
     assert cli("front", graph, "--output", front).code == Exit.DONE
@@ -216,7 +216,7 @@ def test_its_plans_are_of_the_graph_with_parts(cli: Cli, tmp_path: Path, parts: 
     assert "which the graph does not have" in ran.out
     # In two steps it is the same.
     assert cli("front", enlarged, "--with", "none", "--output", again).code == Exit.DONE
-    one, other = (json.loads(it.read_text()) for it in (front, again))
+    one, other = (json.loads(path.read_text()) for path in (front, again))
     assert (one["digest"], one["points"][0]["peak"]) == (other["digest"], other["points"][0]["peak"])
 
 

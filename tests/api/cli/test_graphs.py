@@ -101,8 +101,8 @@ def test_a_graph_becomes_a_problem_and_a_model_a_graph(cli: Cli, forked: Path, t
     assert cli("convert", model, graph, "--output-format", "graph").code == Exit.DONE
     assert formats.read_graph(graph.read_bytes()).operators[0].type == "CONV_2D"
     assert cli("solve", model).code == Exit.DONE
-    told = cli("convert", out, graph, "--output-format", "graph")
-    assert (told.code, "not_a_graph" in told.err) == (Exit.USAGE, True)
+    output = cli("convert", out, graph, "--output-format", "graph")
+    assert (output.code, "not_a_graph" in output.err) == (Exit.USAGE, True)
 
 
 def test_options_of_graphs_are_refused_for_problems(cli: Cli, three: Path) -> None:

@@ -34,19 +34,19 @@ def test_an_empty_problem_can_be_inspected(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_what_it_needs_is_told_in_words_and_as_data(cli: Cli, three: Path) -> None:
-    told = cli("inspect", three, "--capacity", "120", "--needs").out
-    assert "memory       120    150" in told
-    assert "stands in the way:\n  it takes more capacity, as above, of memory" in told
+    output = cli("inspect", three, "--capacity", "120", "--needs").out
+    assert "memory       120    150" in output
+    assert "stands in the way:\n  it takes more capacity, as above, of memory" in output
     data = json.loads(cli("inspect", three, "--capacity", "120", "--needs", "--json").out)["needs"]
     assert (data["status"], data["pools"][0]["least"], data["releases"]) == ("infeasible", 150, [])
     assert "a plan exists" in cli("inspect", three, "--needs").out
 
 
 def test_the_fewest_buffers_that_must_change_are_told(cli: Cli, three: Path) -> None:
-    told = cli("inspect", three, "--capacity", "120", "--needs").out
-    assert "memory: 2 moments have more live than 120 bytes" in told
-    assert "memory: 1 buffer must change, which is enough for live bytes; for each of them, one of:" in told
-    assert "confirmed by a plan: with these buffers smaller by so much, one exists" in told
+    output = cli("inspect", three, "--capacity", "120", "--needs").out
+    assert "memory: 2 moments have more live than 120 bytes" in output
+    assert "memory: 1 buffer must change, which is enough for live bytes; for each of them, one of:" in output
+    assert "confirmed by a plan: with these buffers smaller by so much, one exists" in output
     data = json.loads(cli("inspect", three, "--capacity", "120", "--needs", "--json").out)["needs"]
     (short,) = data["shortfalls"]
     assert (short["count"], short["least"], data["confirmed"]) == (1, 1, "shrunk")
@@ -62,9 +62,9 @@ def test_a_buffer_can_be_left_out(cli: Cli, three: Path) -> None:
 
 
 def test_without_time_it_is_said_that_nothing_was_decided(cli: Cli, three: Path) -> None:
-    told = cli("inspect", three, "--capacity", "120", "--needs", "--time-limit", "0").out
-    assert "not decided within the time whether a plan exists" in told
-    assert "at least 0; enough: not known" in told
+    output = cli("inspect", three, "--capacity", "120", "--needs", "--time-limit", "0").out
+    assert "not decided within the time whether a plan exists" in output
+    assert "at least 0; enough: not known" in output
 
 
 def test_a_limit_of_what_is_not_asked_for_is_refused(cli: Cli, three: Path) -> None:

@@ -28,8 +28,8 @@ def change(three: Path, before: str = '"size": 50', after: str = '"size": 60') -
 
 def placements(lock: Path) -> list[dict[str, object]]:
     """The places in the lock."""
-    found: list[dict[str, object]] = json.loads(lock.read_text())["plan"]["placements"]
-    return found
+    result: list[dict[str, object]] = json.loads(lock.read_text())["plan"]["placements"]
+    return result
 
 
 def test_locked_neither_searches_nor_writes(
@@ -94,7 +94,9 @@ def test_another_problem_is_planned_from_the_lock_and_locked_again(cli: Cli, thr
     assert cli("solve", three, "--lock", lock).code == Exit.DONE
     raw = json.loads(lock.read_text())
     high = {"buffer": "b", "pool": "memory", "offset": 1000}
-    raw["plan"]["placements"] = [high if it["buffer"] == "b" else it for it in raw["plan"]["placements"]]
+    raw["plan"]["placements"] = [
+        high if placement["buffer"] == "b" else placement for placement in raw["plan"]["placements"]
+    ]
     lock.write_text(json.dumps(raw))
     # Nothing is minimised but moves: what the lock says of `b` stays.
     text = json.dumps({**json.loads(three.read_text()), "objective": ["moves"]})
@@ -116,26 +118,34 @@ def test_another_problem_is_planned_from_the_lock_and_locked_again(cli: Cli, thr
 def test_locked_fails_with_the_command_that_makes_the_lock_hold(
     cli: Cli, three: Path, lock: Path, tmp_path: Path, spoil: str, why: str
 ) -> None:
-    asked = ["solve", str(three), "--lock", str(lock), "--locked", "--output", str(tmp_path / "a plan.json")]
+    request = [
+        "solve",
+        str(three),
+        "--lock",
+        str(lock),
+        "--locked",
+        "--output",
+        str(tmp_path / "a plan.json"),
+    ]
     assert cli("solve", three, "--lock", lock).code == Exit.DONE
     match spoil:
         case "problem":
             change(three)
         case "options":
-            asked += ["--seed", "7"]
+            request += ["--seed", "7"]
         case "plan":
             lock.write_text(lock.read_text().replace('"offset": 100', '"offset": 0'))
         case _:
             lock.unlink()
     before = lock.read_bytes() if lock.exists() else b""
-    ran = cli(*asked)
+    ran = cli(*request)
     assert (ran.code, ran.out) == (Exit.USAGE, "")
     assert f"{lock}: {why}" in ran.err
     assert (lock.read_bytes() if lock.exists() else b"") == before
     command = shlex.split(ran.err.rpartition("run: ")[2].rpartition(" [")[0])
     assert command[0] == "memstow"
     assert cli(*command[1:]).code == Exit.DONE
-    assert cli(*asked).code == Exit.DONE
+    assert cli(*request).code == Exit.DONE
 
 
 def test_what_is_no_lock_is_not_written_over(cli: Cli, three: Path, lock: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_point_of_a_front_is_written_as_its_name_ends(
     table = json.loads((tmp_path / NAMES[0]).read_text())
     points = json.loads(front.read_text())["points"]
     assert table["digest"] == points[1]["plan"]["digest"]
-    assert [it["kind"] for it in table["segments"]] == ["stripe"]
+    assert [segment["kind"] for segment in table["segments"]] == ["stripe"]
     assert (tmp_path / NAMES[1]).read_text().startswith("Loops of two")
     assert "PLAN_LOOPS_OPERATOR_blur = 0" in (tmp_path / NAMES[2]).read_text()
     assert (tmp_path / NAMES[3]).read_text().startswith("<svg")
@@ -57,7 +57,7 @@ def test_solve_writes_the_loops_of_a_plan_in_order(cli: Cli, net: Path, tmp_path
     given = [word for name in NAMES[:3] for word in ("--output", str(tmp_path / name))]
     assert cli("solve", net, *given, "--prefix", "cam", "--quiet", "--deterministic").code == Exit.DONE
     table = json.loads((tmp_path / NAMES[0]).read_text())
-    assert [it["id"] for it in table["segments"]] == ["blur", "shrink", "pool"]
+    assert [segment["id"] for segment in table["segments"]] == ["blur", "shrink", "pool"]
     assert "CAM_LOOPS_H" in (tmp_path / NAMES[2]).read_text()
     printed = cli("solve", net, "--output-format", "loops-text", "--deterministic")
     assert printed.out == (tmp_path / NAMES[1]).read_text()

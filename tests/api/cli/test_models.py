@@ -150,11 +150,11 @@ def test_the_arena_is_told_without_an_output_and_as_json(cli: Cli) -> None:
     assert "tail + " in table[4]
     assert "scratch memory of kernels and the tail are not counted" in " ".join(table)
     assert "next:" not in ran.out, "there is no kernel for LESS"
-    found = json.loads(cli("solve", "model.tflite", "--json").out)["arena"]
-    assert [f"{found[when][part]:,}" for when in ("before", "after") for part in ("head", "planning")] == [
+    document = json.loads(cli("solve", "model.tflite", "--json").out)["arena"]
+    assert [f"{document[when][part]:,}" for when in ("before", "after") for part in ("head", "planning")] == [
         figure for figures in arena_figures(MODEL) for figure in figures
     ]
-    assert found["notes"][-1].startswith("scratch memory of kernels")
+    assert document["notes"][-1].startswith("scratch memory of kernels")
     Path("plan.json").write_bytes(cli("solve", "model.tflite", "--json").out.encode())
     judged = cli("verify", "model.tflite", "plan.json", "--strict")
     assert (judged.code, judged.err) == (Exit.DONE, "")
@@ -167,7 +167,7 @@ def test_the_arena_is_told_without_an_output_and_as_json(cli: Cli) -> None:
 def arena_figures(model: bytes) -> list[list[str]]:
     """Head and tables, without and with a plan."""
     planned = memstow.planned_model(model, memstow.plan(memstow.read_graph(model)))
-    arenas = [memstow.arena_of(it) for it in (model, planned)]
+    arenas = [memstow.arena_of(entry) for entry in (model, planned)]
     return [[f"{arena.head:,}", f"{arena.planning:,}"] for arena in arenas]
 
 
@@ -180,14 +180,14 @@ def test_what_the_runtime_cannot_run_is_said_and_what_works_instead(cli: Cli) ->
     Path("gelu.tflite").write_bytes(model([GELU], main))
     ran = cli("solve", "gelu.tflite", "--output", "memory.h")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    told = " ".join(line.strip() for line in ran.out.splitlines())
+    output = " ".join(line.strip() for line in ran.out.splitlines())
     assert (
         "TensorFlow Lite Micro cannot run this model: it has no kernel for GELU (operator 0); for a runtime"
-        in told
+        in output
     )
-    assert "least arena" not in told
-    found = json.loads(cli("solve", "gelu.tflite", "--json").out)["arena"]
-    assert found.keys() == {"notes"}
+    assert "least arena" not in output
+    document = json.loads(cli("solve", "gelu.tflite", "--json").out)["arena"]
+    assert document.keys() == {"notes"}
     ran = cli("solve", "gelu.tflite", "--output", "planned.tflite", "--quiet")
     assert (ran.code, ran.out) == (Exit.DONE, "")
     assert "is written, and TensorFlow Lite Micro cannot run it: it has no kernel for GELU" in ran.err
@@ -198,8 +198,8 @@ def test_a_model_whose_own_plan_cannot_be_read_is_planned_all_the_same(cli: Cli)
     Path("wrong.tflite").write_bytes(carrying([0]))
     ran = cli("solve", "wrong.tflite")
     assert (ran.code, ran.err) == (Exit.DONE, "")
-    told = " ".join(line.strip() for line in ran.out.splitlines())
-    assert "the arena of TensorFlow Lite Micro is not known: the model carries a memory plan that" in told
+    output = " ".join(line.strip() for line in ran.out.splitlines())
+    assert "the arena of TensorFlow Lite Micro is not known: the model carries a memory plan that" in output
 
 
 @needs_runtime
@@ -228,7 +228,7 @@ def test_a_plan_that_a_model_cannot_carry_has_no_arena(cli: Cli) -> None:
     Path("small.tflite").write_bytes(small_model())
     ran = cli("solve", "small.tflite", "--in-place")
     assert ran.code == Exit.DONE
-    told = " ".join(line.strip() for line in ran.out.splitlines())
-    assert "as it is" in told
-    assert "with the plan" not in told
-    assert "the model cannot carry this plan: '2' [192, 256) and '3' [192, 256) overlap" in told
+    output = " ".join(line.strip() for line in ran.out.splitlines())
+    assert "as it is" in output
+    assert "with the plan" not in output
+    assert "the model cannot carry this plan: '2' [192, 256) and '3' [192, 256) overlap" in output

@@ -55,15 +55,15 @@ def options_of(command: str) -> dict[str, list[str]]:
     }
 
 
-def line_of(asked: Asked) -> list[str]:
+def line_of(request: Asked) -> list[str]:
     """The options as words."""
     return [
-        word for option, value in asked for word in ([value] if value.startswith("--") else [option, value])
+        word for option, value in request for word in ([value] if value.startswith("--") else [option, value])
     ]
 
 
 @pytest.mark.parametrize("count", [25, pytest.param(1_500, marks=pytest.mark.campaign)])
-@pytest.mark.parametrize(("command", "base"), CASES, ids=[" ".join((it[0], *it[1])) for it in CASES])
+@pytest.mark.parametrize(("command", "base"), CASES, ids=[" ".join((case[0], *case[1])) for case in CASES])
 def test_options_one_by_one_and_in_pairs_break_nothing(
     cli: Cli,
     tmp_path: Path,
@@ -76,13 +76,13 @@ def test_options_one_by_one_and_in_pairs_break_nothing(
     monkeypatch.delenv("MEMSTOW_SERVER", raising=False)
     write_documents(tmp_path)
     documents = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    for asked in sampled(options_of(command), count, f"{command} {base}"):
-        ran = cli(command, *base, *line_of(asked))
+    for entry in sampled(options_of(command), count, f"{command} {base}"):
+        ran = cli(command, *base, *line_of(entry))
         assert ran.code in (Exit.DONE, Exit.INVALID, Exit.USAGE, Exit.INFEASIBLE, Exit.UNKNOWN), (
-            asked,
+            entry,
             ran.err,
         )
-        assert ran.code != Exit.USAGE or ran.err.startswith("memstow: "), (asked, ran.err)
-        assert "Traceback" not in ran.err, asked
+        assert ran.code != Exit.USAGE or ran.err.startswith("memstow: "), (entry, ran.err)
+        assert "Traceback" not in ran.err, entry
     # Nothing that was read is written over.
     assert documents == {name: (tmp_path / name).read_bytes() for name in documents}

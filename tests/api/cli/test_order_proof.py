@@ -72,7 +72,7 @@ def test_nothing_fits(cli: Cli, graph: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words", "told"),
+    ("change", "words", "text"),
     [
         ({"alternatives": [INSTEAD]}, (), "it has `alternatives`"),
         ({"pools": [{"id": "one"}, {"id": "two"}]}, (), "it has several pools"),
@@ -83,12 +83,12 @@ def test_nothing_fits(cli: Cli, graph: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_there_are_no_proofs_of(
-    cli: Cli, graph: Path, tmp_path: Path, change: Document, words: tuple[str, ...], told: str
+    cli: Cli, graph: Path, tmp_path: Path, change: Document, words: tuple[str, ...], text: str
 ) -> None:
     os.chdir(tmp_path)
     graph.write_text(json.dumps(EXAMPLE | change))
     code, _, err = solve(cli, graph, *words)
-    assert (code, told in err) == (Exit.USAGE, True), err
+    assert (code, text in err) == (Exit.USAGE, True), err
     assert not (tmp_path / "plan.proof").exists()
 
 
@@ -127,17 +127,17 @@ def test_a_page_walks_through_a_proof(cli: Cli, graph: Path, tmp_path: Path) -> 
 
 def test_the_library_proves_graphs(graph: Path, tmp_path: Path) -> None:
     document = graph.read_bytes()
-    found = memstow.plan(memstow.read_graph(document))
-    proof = memstow.prove(document, found, tmp_path / "plan.proof")
+    planned = memstow.plan(memstow.read_graph(document))
+    proof = memstow.prove(document, planned, tmp_path / "plan.proof")
     assert proof is not None
     assert (proof.bound, proof.steps) == (130, 1)
-    assert memstow.check_proof(document, found, tmp_path / "plan.proof").verified
+    assert memstow.check_proof(document, planned, tmp_path / "plan.proof").verified
     # As one about another file of the same graph.
     other = json.dumps(EXAMPLE, indent=3).encode()
     moved = proof_about(other, (tmp_path / "plan.proof").read_bytes())
     (tmp_path / "moved.proof").write_bytes(moved)
-    assert memstow.check_proof(other, found, tmp_path / "moved.proof").verified
-    checked = memstow.check_proof(document, found, tmp_path / "moved.proof")
+    assert memstow.check_proof(other, planned, tmp_path / "moved.proof").verified
+    checked = memstow.check_proof(document, planned, tmp_path / "moved.proof")
     assert "the proof is for another problem" in checked.says
 
 

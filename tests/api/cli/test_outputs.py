@@ -195,9 +195,9 @@ def test_a_model_that_its_runtime_places_worse_is_told_of(
     # The order that was found is the worse one here.
     better = memstow.reorder_model(branching.read_bytes(), "1203")
     branching.write_bytes(better)
-    found = replace(memstow.plan(memstow.read_graph(branching_model())))
-    assert found.schedule is not None
-    listed = replace(found, schedule=replace(found.schedule, order=("2", "0", "1", "3")))
+    changed = replace(memstow.plan(memstow.read_graph(branching_model())))
+    assert changed.schedule is not None
+    listed = replace(changed, schedule=replace(changed.schedule, order=("2", "0", "1", "3")))
     monkeypatch.setattr(solve, "_plan", lambda *_: (listed, False))
     words = ("--order", "free", "--order-only", "--quiet")
     ran = cli("solve", branching, *words, *outputs(tmp_path, "again.tflite"))

@@ -25,7 +25,7 @@ def test_the_examples_run(cli: Cli, tmp_path: Path, three: Path, monkeypatch: py
 
 def test_its_pictures_are_small() -> None:
     pictures = re.findall(r"\]\((page/[\w-]+\.png)\)", PAGE)
-    assert set(pictures) == {f"page/{it.name}" for it in (ROOT / "docs" / "page").iterdir()}
+    assert set(pictures) == {f"page/{path.name}" for path in (ROOT / "docs" / "page").iterdir()}
     for picture in pictures:
         assert (ROOT / "docs" / picture).stat().st_size < 150_000
 

@@ -32,11 +32,11 @@ def test_a_problem_that_only_has_to_fit(cli: Cli, monkeypatch: pytest.MonkeyPatc
         problem = json.loads(random_sample(seed).json()) | {"objective": []}
         file.write_text(json.dumps(problem))
         for more in ((), ("--fit-only",), ("--json",), ("--output-format", "csv")):
-            found, wanted = both(cli, monkeypatch, "solve", file, *QUICK, *more)
-            assert found == wanted
+            result, wanted = both(cli, monkeypatch, "solve", file, *QUICK, *more)
+            assert result == wanted
         if cli("solve", file, *QUICK, "-o", plan).code == 0:
-            found, wanted = both(cli, monkeypatch, "verify", file, plan)
-            assert (found, found.code) == (wanted, 0)
+            result, wanted = both(cli, monkeypatch, "verify", file, plan)
+            assert (result, result.code) == (wanted, 0)
 
 
 @pytest.mark.parametrize("block", range(3))
@@ -55,8 +55,8 @@ def test_every_problem_has_the_same_answer(
         options: list[str | Path] = [*QUICK, "--solver", odd.choice(SOLVERS), *fit]
         if odd.random() < 0.3:
             options += ["--capacity", odd.choice(("1", "100", "1MiB"))]
-        found, wanted = both(cli, monkeypatch, "solve", file, *options)
-        assert found == wanted
+        result, wanted = both(cli, monkeypatch, "solve", file, *options)
+        assert result == wanted
         plan = tmp_path / "plan.json"
         plan.unlink(missing_ok=True)
         written = []
@@ -79,7 +79,7 @@ def test_every_problem_has_the_same_answer(
         ran = both(cli, monkeypatch, "verify", file, offsets, *fit)
         assert ran[0] == ran[1]
         for more in ((), ("--json",), ("--strict",)):
-            capacity = [it for it in options if "--capacity" in options][-2:]
+            capacity = [option for option in options if "--capacity" in options][-2:]
             ran = both(cli, monkeypatch, "verify", file, plan, *fit, *capacity, *more)
             assert ran[0] == ran[1]
 

@@ -21,7 +21,7 @@ SILENT = {"solve": "locked key", "verify": ""}
 @pytest.mark.parametrize("command", FOLLOWED)
 def test_no_option_is_forgotten(command: str) -> None:
     parser = build_parser([command])
-    (commands,) = (it for it in parser._actions if isinstance(it, argparse._SubParsersAction))
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     options = {action.dest for action in commands.choices[command]._actions}
     elsewhere = {option.name for option in problem_input.NEED_OBJECTS}
     here = {*FOLLOWED[command].split(), *SILENT[command].split()}

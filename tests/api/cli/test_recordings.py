@@ -46,12 +46,12 @@ def test_inspect_says_what_was_lost_and_to_whom(cli: Cli, step: tuple[Path, Cach
     assert f"least      {allocator.most_allocated:,} bytes" in ran.out
     assert "(expandable_segments off)" in ran.out
     assert ran.out.count(" forward ") == 2
-    told = json.loads(cli("inspect", path, "--json", "--rows", "3").out)
-    assert told["recorded"]["reserved"] == allocator.most_reserved
-    assert told["recorded"]["lost"] == lost
-    assert told["recorded"]["expandable_segments"] is False
-    assert len(told["recorded"]["users"]) == 3
-    assert told["pools"][0]["bound"] == told["recorded"]["least"]
+    document = json.loads(cli("inspect", path, "--json", "--rows", "3").out)
+    assert document["recorded"]["reserved"] == allocator.most_reserved
+    assert document["recorded"]["lost"] == lost
+    assert document["recorded"]["expandable_segments"] is False
+    assert len(document["recorded"]["users"]) == 3
+    assert document["pools"][0]["bound"] == document["recorded"]["least"]
 
 
 def test_solve_says_what_a_plan_saves(cli: Cli, step: tuple[Path, CachingAllocator], tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_the_allocators_plan_and_ours_are_shown_beside_each_other(
     assert cli("view", path, plan, "--plan-format", "json", "--output", page).code == Exit.DONE
     assert page.read_bytes() == named
     assert "[no_header]" in cli("view", path, plan, "--plan-format", "csv", "--output", page).err
-    found = re.search(r'id="held">([\w+/=]*)<', page.read_text())
-    assert found is not None
-    held = json.loads(gzip.decompress(base64.b64decode(found.group(1))))
+    match = re.search(r'id="held">([\w+/=]*)<', page.read_text())
+    assert match is not None
+    held = json.loads(gzip.decompress(base64.b64decode(match.group(1))))
     sizes = {buffer["id"]: buffer["size"] for buffer in held["problem"]["buffers"]}
     own, ours = (
         max(place["offset"] + sizes[place["buffer"]] for place in held[name]["placements"])
@@ -112,9 +112,9 @@ def test_a_device_is_chosen_where_there_are_several(cli: Cli, both: Path, tmp_pa
 def test_traces_are_taken_as_snapshots_are(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "step.json"
     path.write_bytes(trace_of(sample()))
-    told = cli("inspect", path).out
-    assert "expandable_segments was on is not recorded" in told
-    assert "model.py" in told
+    output = cli("inspect", path).out
+    assert "expandable_segments was on is not recorded" in output
+    assert "model.py" in output
     assert "less (" in cli("solve", path).out
     assert cli("verify", path, path).code == Exit.DONE
 

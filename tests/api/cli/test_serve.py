@@ -34,7 +34,7 @@ def refused(cli: Cli, *arguments: str | Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "text"),
     [
         ("mysql://host/name", "[bad_database]"),
         ("no url", "[bad_database]"),
@@ -42,11 +42,11 @@ def refused(cli: Cli, *arguments: str | Path) -> str:
     ],
 )
 def test_a_store_that_cannot_be_had_is_told(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, url: str, told: str
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, url: str, text: str
 ) -> None:
     monkeypatch.setenv("MEMSTOW_DATABASE", url)
     line = refused(cli)
-    assert told in line
+    assert text in line
     assert "secret" not in line
 
 

@@ -31,10 +31,10 @@ def test_one_operator_in_detail(cli: Cli, layer: Path) -> None:
 def test_the_result_is_the_same_in_a_file_and_on_the_screen(cli: Cli, layer: Path) -> None:
     made = layer.with_name("tiles.json")
     ran = cli("tile", layer, "--operator", "conv", "--json", "--output", made)
-    found = json.loads(ran.out)
-    assert found == json.loads(made.read_text())
-    assert (found["complete"], found["replayed"], found["capacity"]) == (True, True, 2048)
-    for name, document in (("problem", found["problem"]), ("plan", found["plan"])):
+    result = json.loads(ran.out)
+    assert result == json.loads(made.read_text())
+    assert (result["complete"], result["replayed"], result["capacity"]) == (True, True, 2048)
+    for name, document in (("problem", result["problem"]), ("plan", result["plan"])):
         layer.with_name(f"{name}.json").write_text(json.dumps(document))
     assert cli("verify", layer.with_name("problem.json"), layer.with_name("plan.json")).code == Exit.DONE
 
@@ -46,7 +46,7 @@ def test_all_operators_have_a_line_each(cli: Cli, layer: Path, tmp_path: Path) -
     model = tmp_path / "model.tflite"
     model.write_bytes(small_model())
     ran = cli("tile", model, "--capacity", "64KiB", "--json")
-    assert [it["operator"] for it in json.loads(ran.out)["tilings"]] == ["0", "1"]
+    assert [tiling["operator"] for tiling in json.loads(ran.out)["tilings"]] == ["0", "1"]
 
 
 def test_what_fits_no_tile_ends_with_a_code_of_its_own(cli: Cli, layer: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_fits_no_tile_ends_with_a_code_of_its_own(cli: Cli, layer: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         (["--operator", "convv"], "--operator: "),
         (["--objective", "speed"], "--objective: "),
@@ -72,10 +72,10 @@ def test_what_fits_no_tile_ends_with_a_code_of_its_own(cli: Cli, layer: Path) ->
         (["--target", "rp2o40"], "did you mean rp2040"),
     ],
 )
-def test_what_is_wrong_names_its_option(cli: Cli, layer: Path, words: list[str], told: str) -> None:
+def test_what_is_wrong_names_its_option(cli: Cli, layer: Path, words: list[str], text: str) -> None:
     ran = cli("tile", layer, *words)
     assert ran.code == Exit.USAGE
-    assert told in ran.err
+    assert text in ran.err
 
 
 def test_a_problem_and_an_operator_without_tiles_are_refused(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_tiles_are_verified_from_a_file_and_from_standard_input(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         (["--hint", "tiles.json"], "--hint: it is for plans"),
         (["--point", "1"], "--point: it is for plans"),
@@ -129,12 +129,12 @@ def test_tiles_are_verified_from_a_file_and_from_standard_input(
     ],
 )
 def test_options_about_plans_are_refused_for_tiles(
-    cli: Cli, layer: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], told: str
+    cli: Cli, layer: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], text: str
 ) -> None:
     monkeypatch.chdir(layer.parent)
     cli("tile", layer, "--output", layer.with_name("tiles.json"))
     ran = cli("verify", layer, layer.with_name("tiles.json"), *words)
-    assert (ran.code, told in ran.err) == (Exit.USAGE, True), ran.err
+    assert (ran.code, text in ran.err) == (Exit.USAGE, True), ran.err
 
 
 def test_verify_says_that_not_all_tiles_were_looked_at(cli: Cli, layer: Path) -> None:

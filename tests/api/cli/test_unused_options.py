@@ -109,13 +109,13 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
     assert ran.code == Exit.USAGE, ran.out
     # Some options have no meaning for a file that is not of their kind: then that is told of the file.
     of_file = {"--at": "symbols", "--scratch": "model", "--output": "tiles.csv"}
-    option = next(it for it in reversed(words) if it.startswith("--"))
+    option = next(word for word in reversed(words) if word.startswith("--"))
     assert option in ran.err or of_file.get(option, option) in ran.err
     assert not Path("made.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("files", "words", "told"),
+    ("files", "words", "text"),
     [
         (("rows.csv", "places.csv"), ("--time-limit", "5"), "--time-limit: it limits --recheck"),
         (("rows.csv", "plan.json"), ("--hint", "places.csv"), "--hint: the term `moves` is counted against"),
@@ -137,11 +137,11 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
 )
 @pytest.mark.usefixtures("folder")
 def test_what_is_not_followed_when_a_plan_is_verified_is_refused(
-    cli: Cli, files: tuple[str, ...], words: tuple[str, ...], told: str
+    cli: Cli, files: tuple[str, ...], words: tuple[str, ...], text: str
 ) -> None:
     assert cli("solve", "rows.csv", "--deterministic", "--output", "plan.json").code == Exit.DONE
     ran = cli("verify", *files, *words)
-    assert (ran.code, told in ran.err) == (Exit.USAGE, True), ran.err
+    assert (ran.code, text in ran.err) == (Exit.USAGE, True), ran.err
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_violations_that_are_not_listed_are_counted_too(cli: Cli, tmp_path: Path
     plan.write_text(json.dumps({"status": "feasible", "placements": []}))
     first, *lines = cli("verify", problem, plan).out.splitlines()
     listed = json.loads(cli("verify", problem, plan, "--json").out)["violations"]
-    total = 103 + sum(it["code"] != "missing" for it in listed)
+    total = 103 + sum(issue["code"] != "missing" for issue in listed)
     assert first == f"invalid: {total} violations"
     assert lines[MOST_SHOWN] == f"  and {total - MOST_SHOWN} more"
 
@@ -157,10 +157,10 @@ def test_what_is_only_claimed_is_said_to_be(cli: Cli, three: Path, plan: Path) -
     assert ran.code == Exit.DONE
     version = json.loads(plan.read_text())["version"]
     assert f"no plan has peak below 150: claimed by memstow {version} (exact), not checked" in ran.out
-    told = json.loads(cli("verify", three, plan, "--json").out)
-    assert told["valid"]
-    assert not told["checked"]
-    claimed = {it["subject"] for it in told["claims"] if it["standing"] == "claimed"}
+    document = json.loads(cli("verify", three, plan, "--json").out)
+    assert document["valid"]
+    assert not document["checked"]
+    claimed = {claim["subject"] for claim in document["claims"] if claim["standing"] == "claimed"}
     assert claimed == {"bound", "pool_bound"}, "the bound of the pool is that of the term"
 
 

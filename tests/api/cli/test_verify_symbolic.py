@@ -33,16 +33,16 @@ def test_a_wrong_plan_exits_with_1(cli: Cli, files: Path) -> None:
     assert ran.code == Exit.INVALID
     assert "invalid: 1 violation\n  the largest ratio of a peak to the least is 1.0, not 1.5" in ran.out
     data = json.loads(cli("verify", files / "model.json", files / "plan.json", "--json").out)
-    assert (data["valid"], [it["code"] for it in data["violations"]]) == (False, ["worst"])
+    assert (data["valid"], [violation["code"] for violation in data["violations"]]) == (False, ["worst"])
 
 
 def test_what_is_only_claimed_fails_where_all_must_be_checked(cli: Cli, files: Path) -> None:
-    claimed = {**PLAN, "points": [{**it, "least": it["peak"] - 1} for it in PLAN["points"]]}
+    claimed = {**PLAN, "points": [{**point, "least": point["peak"] - 1} for point in PLAN["points"]]}
     claimed |= {"worst": 1056 / 1055, "bound": 1056 / 1055, "prover": "search"}
     (files / "plan.json").write_text(json.dumps(claimed))
     assert cli("verify", files / "model.json", files / "plan.json", "--strict").code == Exit.DONE
     # Of two orders in which nothing lives together, the judge counts less than what is said to be least.
-    problem = {**PROBLEM, "buffers": [{**it, "lifetime": None} for it in PROBLEM["buffers"]]}
+    problem = {**PROBLEM, "buffers": [{**buffer, "lifetime": None} for buffer in PROBLEM["buffers"]]}
     (files / "model.json").write_text(json.dumps(problem))
     ran = cli("verify", files / "model.json", files / "plan.json")
     assert ran.code == Exit.DONE

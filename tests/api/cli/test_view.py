@@ -16,9 +16,9 @@ from tests.tflite_models import small_model
 
 
 def _held(page: Path) -> dict[str, object]:
-    found = re.search(r'id="held">([\w+/=]*)<', page.read_text())
-    assert found is not None
-    held: dict[str, object] = json.loads(gzip.decompress(base64.b64decode(found.group(1))))
+    match = re.search(r'id="held">([\w+/=]*)<', page.read_text())
+    assert match is not None
+    held: dict[str, object] = json.loads(gzip.decompress(base64.b64decode(match.group(1))))
     return held
 
 
@@ -157,7 +157,7 @@ def test_two_plans_in_csv_need_no_problem_but_the_same_buffers(cli: Cli, tmp_pat
     third.write_text("id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,32,64\n")
     assert cli("view", one, other, "--output", page).code == Exit.DONE
     held = _held(page)
-    placed = {it["buffer"]: it["offset"] for it in held["other"]["placements"]}  # type: ignore[index]
+    placed = {placement["buffer"]: placement["offset"] for placement in held["other"]["placements"]}  # type: ignore[index]
     assert placed == {"a": 64, "b": 0}
     assert "offset" not in held["problem"]["buffers"][0]  # type: ignore[index]
     ran = cli("view", one, third, "--output", page)
@@ -250,36 +250,36 @@ TWO_WAYS = {
 @pytest.fixture
 def front(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
     """A problem and its front."""
-    problem, found = tmp_path / "two.json", tmp_path / "front.json"
+    problem, result = tmp_path / "two.json", tmp_path / "front.json"
     problem.write_text(json.dumps(TWO_WAYS))
-    assert cli("front", problem, "--output", found, "--quiet").code == Exit.DONE
-    return problem, found
+    assert cli("front", problem, "--output", result, "--quiet").code == Exit.DONE
+    return problem, result
 
 
 def test_a_front_is_held_with_its_problem(cli: Cli, front: tuple[Path, Path], tmp_path: Path) -> None:
-    problem, found = front
+    problem, result = front
     pages = [tmp_path / f"{name}.html" for name in ("first", "last", "point")]
-    assert cli("view", problem, found, "--output", pages[0]).code == Exit.DONE
-    assert cli("view", found, "--problem", problem, "--output", pages[1]).code == Exit.DONE
+    assert cli("view", problem, result, "--output", pages[0]).code == Exit.DONE
+    assert cli("view", result, "--problem", problem, "--output", pages[1]).code == Exit.DONE
     assert pages[0].read_bytes() == pages[1].read_bytes()
     held = _held(pages[0])
-    assert held["front"] == json.loads(found.read_text())
+    assert held["front"] == json.loads(result.read_text())
     assert (held["problems"], held["of"]) == ([TWO_WAYS], [0, 0])
     assert [point["faults"] for point in held["verdict"]["points"]] == [[], []]  # type: ignore[index]
-    assert cli("view", found, "--problem", problem, "--point", 2, "--output", pages[2]).code == Exit.DONE
+    assert cli("view", result, "--problem", problem, "--point", 2, "--output", pages[2]).code == Exit.DONE
     assert _held(pages[2])["first"] == 1
 
 
 def test_a_front_whose_points_lack_a_term_is_refused(
     cli: Cli, front: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    problem, found = front
-    forged = json.loads(found.read_text())
+    problem, result = front
+    forged = json.loads(result.read_text())
     first, second = forged["terms"]
     del forged["points"][1][second]
-    found.write_text(json.dumps(forged))
+    result.write_text(json.dumps(forged))
     for command in (("view", "--output", tmp_path / "page.html"), ("verify", "--point", "1")):
-        ran = cli(command[0], problem, found, *command[1:])
+        ran = cli(command[0], problem, result, *command[1:])
         assert ran.code == Exit.USAGE
         assert f"$.points[1]: the point has no value of {second}, a term of the front" in ran.err
         assert f"no value of {first}" not in ran.err
@@ -288,13 +288,13 @@ def test_a_front_whose_points_lack_a_term_is_refused(
 def test_a_front_of_another_problem_is_refused(
     cli: Cli, front: tuple[Path, Path], three: Path, tmp_path: Path
 ) -> None:
-    problem, found = front
+    problem, result = front
     page = tmp_path / "page.html"
-    ran = cli("view", three, found, "--output", page)
+    ran = cli("view", three, result, "--output", page)
     assert ran.code == Exit.USAGE
     assert "the front is of another problem or graph, as its digest says" in ran.err
     assert not page.exists()
-    ran = cli("view", found, "--output", page)
+    ran = cli("view", result, "--output", page)
     assert "give what it is a front of" in ran.err
-    ran = cli("view", problem, found, "--point", 3, "--output", page)
+    ran = cli("view", problem, result, "--point", 3, "--output", page)
     assert "the front has points 1 to 2" in ran.err

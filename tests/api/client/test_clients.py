@@ -91,20 +91,23 @@ def test_the_fronts_of_targets_come_back_whole(running: Server, tmp_path: Path) 
         buffers=(Buffer(id="a", size=64, lifetime=(0, 2)), Buffer(id="b", size=32, lifetime=(2, 3))),
         reuse_costs=(ReuseCost(buffers=("a", "b"), cost=1),),
     )
-    asked = FrontOptions(terms=("peak", "reuse_cost"))
+    options = FrontOptions(terms=("peak", "reuse_cost"))
     with Client(running.url) as client:
-        front = client.front(problem, asked, Options(time_limit=60.0), targets=TARGETS)
+        front = client.front(problem, options, Options(time_limit=60.0), targets=TARGETS)
 
     async def ask() -> Front:
         async with AsyncClient(running.url) as client:
-            job = await client.submit_front(problem, asked, Options(time_limit=60.0), targets=TARGETS)
+            job = await client.submit_front(problem, options, Options(time_limit=60.0), targets=TARGETS)
             async for _ in client.events(job):
                 pass
             return await client.front_result(job)
 
-    for found in (front, asyncio.run(ask())):
-        assert [(it.target, len(it.points)) for it in found.targets] == [("small", 1), ("large", 2)]
-        assert (found.smallest, found.complete) == ("small", True)
+    for entry in (front, asyncio.run(ask())):
+        assert [(device.target, len(device.points)) for device in entry.targets] == [
+            ("small", 1),
+            ("large", 2),
+        ]
+        assert (entry.smallest, entry.complete) == ("small", True)
     file = tmp_path / "problem.json"
     file.write_bytes(formats.write_problem(problem))
     paths = []
@@ -122,11 +125,11 @@ def test_the_fronts_of_targets_come_back_whole(running: Server, tmp_path: Path) 
     assert ran.returncode == Exit.DONE, ran.stderr
     document = json.loads(ran.stdout)
     assert document["smallest"] == paths[1]
-    assert [it["target"] for it in document["targets"]] == [paths[1], paths[0]]
+    assert [device["target"] for device in document["targets"]] == [paths[1], paths[0]]
 
 
 def test_jobs_have_the_names_that_they_are_given(running: Server) -> None:
-    asked = FrontOptions(terms=("peak", "reuse_cost"))
+    options = FrontOptions(terms=("peak", "reuse_cost"))
     two = (Buffer(id="a", size=64, lifetime=(0, 2)), Buffer(id="b", size=32, lifetime=(2, 3)))
     costly = Problem(version=1, buffers=two, reuse_costs=(ReuseCost(buffers=("a", "b"), cost=1),))
     formulas = SymbolicProblem(
@@ -136,18 +139,18 @@ def test_jobs_have_the_names_that_they_are_given(running: Server) -> None:
     with Client(running.url) as client:
         jobs = [
             client.submit(SMALL, name="named: a & b?"),
-            client.submit_front(costly, asked, name="named: a front"),
+            client.submit_front(costly, options, name="named: a front"),
             client.submit_symbolic(formulas, name="named: formulas"),
         ]
-        found = client.jobs(search="NAMED: ", limit=9)
+        result = client.jobs(search="NAMED: ", limit=9)
 
     async def ask() -> list[Any]:
         async with AsyncClient(running.url) as client:
             await client.submit(SMALL, name="named by another")
-            return [it["name"] for it in await client.jobs(search="by another", state="done")]
+            return [entry["name"] for entry in await client.jobs(search="by another", state="done")]
 
-    assert [job["id"] for job in found] == jobs[::-1]
-    assert [job["name"] for job in found] == ["named: formulas", "named: a front", "named: a & b?"]
+    assert [job["id"] for job in result] == jobs[::-1]
+    assert [job["name"] for job in result] == ["named: formulas", "named: a front", "named: a & b?"]
     wait_for(lambda: asyncio.run(ask()), "a job of that name to be done")
 
     async def remove(client: AsyncClient, job: str) -> list[str]:
@@ -185,18 +188,18 @@ def test_a_front_comes_back_whole(running: Server) -> None:
         buffers=(Buffer(id="a", size=64, lifetime=(0, 2)), Buffer(id="b", size=32, lifetime=(2, 3))),
         reuse_costs=(ReuseCost(buffers=("a", "b"), cost=1),),
     )
-    asked = FrontOptions(terms=("peak", "reuse_cost"))
-    told: list[object] = []
+    options = FrontOptions(terms=("peak", "reuse_cost"))
+    output: list[object] = []
     with Client(running.url) as client:
-        front = client.front(problem, asked, Options(time_limit=60.0))
-        found = find_front(client, problem, asked, Options(time_limit=60.0), told.append, lambda: False)
+        front = client.front(problem, options, Options(time_limit=60.0))
+        result = find_front(client, problem, options, Options(time_limit=60.0), output.append, lambda: False)
         with pytest.raises(InputError):
             client.submit_front(problem, FrontOptions(terms=("reuse_cost", "preference")))
     values = [tuple(point.values.values()) for point in front.points]
     assert (values, front.complete) == ([(64, 1), (96, 0)], True)
-    assert found is not None
-    assert [point.values for point in found.points] == [point.values for point in front.points]
-    assert told
+    assert result is not None
+    assert [point.values for point in result.points] == [point.values for point in front.points]
+    assert output
 
 
 def test_a_plan_of_formulas_is_laid_out_at_values(running: Server) -> None:
@@ -206,16 +209,16 @@ def test_a_plan_of_formulas_is_laid_out_at_values(running: Server) -> None:
     order = Order(placements=[OrderedPlacement(buffer="x", pool="memory")])
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order])
     with Client(running.url) as client:
-        found = client.evaluate(problem, plan, {"s": 4})
+        result = client.evaluate(problem, plan, {"s": 4})
         with pytest.raises(InputError, match="'s' has no value"):
             client.evaluate(problem, plan, {})
-    assert found == plan_at(problem, plan, {"s": 4})
+    assert result == plan_at(problem, plan, {"s": 4})
 
     async def same() -> Plan:
         async with AsyncClient(running.url) as client:
             return await client.evaluate(problem, plan, {"s": 4})
 
-    assert asyncio.run(same()) == found
+    assert asyncio.run(same()) == result
 
 
 def test_a_plan_of_a_problem_with_symbols_comes_back_whole(running: Server) -> None:
@@ -467,7 +470,7 @@ def test_a_client_hears_the_end_though_the_server_was_killed_in_between(tmp_path
         with Client(server.url, attempts=30) as client:
             job = client.submit(planted(600, 4, slack=0.1), Options(time_limit=LONG))
             kinds: list[str] = []
-            reader = threading.Thread(target=lambda: kinds.extend(it.kind for it in client.events(job)))
+            reader = threading.Thread(target=lambda: kinds.extend(event.kind for event in client.events(job)))
             reader.start()
             wait_for(lambda: kinds, "an event")
             server.kill()
@@ -539,8 +542,8 @@ def test_ctrl_c_prints_the_best_plan_of_the_server(running: Server, tmp_path: Pa
         [*command, "--server", running.url], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     with running.client() as client:
-        asked = f"/v1/jobs?state=running&digest={digest(problem)}"
-        wait_for(lambda: client.get(asked).json()["jobs"], "its job to run")
+        request = f"/v1/jobs?state=running&digest={digest(problem)}"
+        wait_for(lambda: client.get(request).json()["jobs"], "its job to run")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == Exit.INTERRUPTED, err

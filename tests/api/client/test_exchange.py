@@ -47,15 +47,15 @@ def carried_out(flow: Flow[Any], heard: Iterable[Reply]) -> tuple[list[Any], Any
     """The steps of a flow that hears this, requests, waits and all, and what it comes to."""
     coming = iter(heard)
     steps: list[Any] = []
-    told: Reply = None
+    output: Reply = None
     while True:
         try:
-            step = flow.send(told)
+            step = flow.send(output)
         except StopIteration as end:
             assert next(coming, None) is None, "everything was heard"
             return steps, end.value
         steps.append(step)
-        told = next(coming) if isinstance(step, Request) else None
+        output = next(coming) if isinstance(step, Request) else None
 
 
 def test_a_busy_server_is_asked_again_when_it_says_so_with_the_same_key() -> None:
@@ -96,7 +96,7 @@ def test_after_the_last_attempt_it_is_an_error(last: Reply) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "text"),
+    ("reply", "error", "text"),
     [
         (refusal(404, "no_such_job"), ServerError, "no_such_job"),
         (refusal(422, "declined"), DeclinedError, "it is so"),
@@ -113,24 +113,24 @@ def test_after_the_last_attempt_it_is_an_error(last: Reply) -> None:
     ],
 )
 def test_a_mistake_is_not_sent_again_and_raises_what_it_raises_here(
-    told: Reply, error: type[Exception], text: str
+    reply: Reply, error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
-        carried_out(Exchange(6).plan(PROBLEM, None), [told])
+        carried_out(Exchange(6).plan(PROBLEM, None), [reply])
 
 
 def test_a_plan_that_takes_longer_is_followed_and_fetched() -> None:
     plan = Plan(status=Status.UNKNOWN)
     body = httpx2.Response(200, content=formats.write_plan(PROBLEM, plan))
-    steps, found = carried_out(
+    steps, result = carried_out(
         Exchange(6).plan(PROBLEM, Options(time_limit=2.0, hint=plan)), [answer(202, {"id": "j"}), body]
     )
-    assert found == plan
+    assert result == plan
     assert [type(step) for step in steps] == [Request, Follow, Request]
     assert steps[0].headers["idempotency-key"], "sent again, it is not another job"
-    asked = json.loads(steps[0].content)
-    assert asked["options"]["time_limit"] == 2.0
-    assert asked["options"]["hint"]["status"] == "unknown"
+    document = json.loads(steps[0].content)
+    assert document["options"]["time_limit"] == 2.0
+    assert document["options"]["hint"]["status"] == "unknown"
     assert (steps[1].job, steps[2].path) == ("j", "/v1/jobs/j/plan")
 
 

@@ -126,7 +126,7 @@ def test_a_kicked_job_runs_again_and_keeps_its_plan(
     wait_for(lambda: has_plan(one, job), "a plan")
     assert admin.post(f"/v1/admin/jobs/{job}/kick").status_code == 200
     assert has_plan(one, job)
-    wait_for(lambda: [it["attempt"] for it in asked(admin, "running")["jobs"]] == [2], "the second attempt")
+    wait_for(lambda: [job["attempt"] for job in asked(admin, "running")["jobs"]] == [2], "the second attempt")
     service: Service = app.state.service
     wait_for(lambda: service.runner.running() == 1, "the first run to end")
     assert one.delete(f"/v1/jobs/{job}").status_code == 200
@@ -178,10 +178,10 @@ def test_pause_holds_for_every_server_of_a_store(store_url: str) -> None:
     assert claimed is not None
     assert store.kick(job, 60.0)
     assert not store.kick(job, 60.0), "it does not run any more"
-    found = Queue(database, Settings().quotas()).get(job)
-    assert found is not None
-    assert found.state is State.QUEUED
-    assert [it.queued for it in store.queue().keys] == [1]
+    result = Queue(database, Settings().quotas()).get(job)
+    assert result is not None
+    assert result.state is State.QUEUED
+    assert [key.queued for key in store.queue().keys] == [1]
     assert store.usage()[0].jobs == 1
     assert store.running() == ()
     database.close()

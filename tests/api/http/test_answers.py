@@ -40,9 +40,9 @@ def service_of(app: FastAPI) -> Service:
 
 
 def job_in(app: FastAPI, job: str) -> Job:
-    found = service_of(app).queue.get(job)
-    assert found is not None
-    return found
+    result = service_of(app).queue.get(job)
+    assert result is not None
+    return result
 
 
 HINT = Plan(status=Status.FEASIBLE, placements=(Placement(buffer="a", pool="m", offset=0),))
@@ -85,14 +85,14 @@ def test_what_another_version_solved_is_no_answer_to_those_who_asked_this_one(
     client: TestClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As with two servers on one store: the job came to one version, and was solved by another."""
-    asked = {"time_limit": 2.0, "workers": 1}
-    job = submit(client, hard(600, 167), **asked)
+    request = {"time_limit": 2.0, "workers": 1}
+    job = submit(client, hard(600, 167), **request)
     wait_for(lambda: has_plan(client, job), "a first plan")
     monkeypatch.setattr(memstow, "__version__", "another")
     assert over(client, job)["state"] == "done"
     assert service_of(app).cache.find(job_in(app, job).cache_key) is None
     monkeypatch.undo()
-    again = submit(client, hard(600, 168), **asked)
+    again = submit(client, hard(600, 168), **request)
     assert over(client, again)["state"] == "done"
     assert service_of(app).cache.find(job_in(app, again).cache_key) is not None
 
@@ -102,9 +102,9 @@ def test_a_stopped_run_is_no_answer_to_those_who_ask_the_same(client: TestClient
     wait_for(lambda: has_plan(client, job), "a first plan")
     client.delete(f"/v1/jobs/{job}")
     assert over(client, job)["state"] == "cancelled"
-    cache, found = service_of(app).cache, job_in(app, job)
-    assert cache.find(found.cache_key) is None
-    assert cache.best_of(found.digest) is not None, "it is where to start"
+    cache, result = service_of(app).cache, job_in(app, job)
+    assert cache.find(result.cache_key) is None
+    assert cache.best_of(result.digest) is not None, "it is where to start"
 
 
 def test_a_job_that_runs_here_is_told_to_end_at_once(tmp_path: Path) -> None:

@@ -176,5 +176,5 @@ def test_origins_that_are_allowed_may_call(tmp_path: Path) -> None:
         answer = client.post("/v1/plan", json={"problem": PROBLEM}, headers=headers)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == "https://ours.example"
-        asked = client.options("/v1/plan", headers={**headers, "access-control-request-method": "POST"})
-        assert asked.status_code == 200
+        request = client.options("/v1/plan", headers={**headers, "access-control-request-method": "POST"})
+        assert request.status_code == 200

@@ -44,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
         receiver = self.server
         assert isinstance(receiver, Receiver)
         body = self.rfile.read(int(self.headers["content-length"]))
-        receiver.got.append((self.path, {name.lower(): it for name, it in self.headers.items()}, body))
+        receiver.got.append((self.path, {name.lower(): entry for name, entry in self.headers.items()}, body))
         self.send_response(receiver.statuses.pop(0) if receiver.statuses else 204)
         self.send_header("location", f"{receiver.url}/elsewhere")
         self.end_headers()
@@ -118,9 +118,9 @@ def told(client: httpx2.Client, job: str, state: str) -> dict[str, Any]:
 def test_the_end_of_a_job_is_told_once_and_signed(open_app: Open, receiver: Receiver, tmp_path: Path) -> None:
     client = open_app(receiver.url)
     job = submitted(client, f"{receiver.url}/hook?token=1")
-    found = told(client, job, "delivered")
-    assert (found["to"], found["attempts"], found["error"]) == (receiver.url, 1, None)
-    assert found["delivered"] is not None
+    result = told(client, job, "delivered")
+    assert (result["to"], result["attempts"], result["error"]) == (receiver.url, 1, None)
+    assert result["delivered"] is not None
     ((path, headers, body),) = receiver.got
     assert path == "/hook?token=1"
     secrets = read_secrets(tmp_path / "secret")
@@ -174,16 +174,16 @@ def test_what_fails_is_tried_again_and_redirects_are_not_followed(open_app: Open
 def test_who_is_gone_is_not_tried_again(open_app: Open, receiver: Receiver) -> None:
     client = open_app(receiver.url)
     receiver.statuses = [410]
-    found = told(client, submitted(client, receiver.url), "failed")
-    assert (found["attempts"], found["error"], found["delivered"]) == (1, "http_410", None)
+    result = told(client, submitted(client, receiver.url), "failed")
+    assert (result["attempts"], result["error"], result["delivered"]) == (1, "http_410", None)
 
 
 def test_the_time_for_trying_is_bounded(open_app: Open, receiver: Receiver) -> None:
     client = open_app(receiver.url, callback_seconds=0.5)
     receiver.statuses = [500] * 1000
-    found = told(client, submitted(client, receiver.url), "failed")
-    assert found["error"] == "http_500"
-    assert found["attempts"] < 1000
+    result = told(client, submitted(client, receiver.url), "failed")
+    assert result["error"] == "http_500"
+    assert result["attempts"] < 1000
     assert 'memstow_callbacks_total{outcome="given_up"} 1.0' in client.get("/metrics").text
 
 
@@ -195,8 +195,8 @@ def test_a_callback_survives_the_end_of_its_server(open_app: Open, receiver: Rec
     wait_for(lambda: receiver.got, "an attempt")
     client = open_app(receiver.url)
     receiver.statuses = []
-    found = told(client, job, "delivered")
-    assert found["attempts"] > 1
+    result = told(client, job, "delivered")
+    assert result["attempts"] > 1
 
 
 def test_what_is_no_longer_allowed_is_not_sent(open_app: Open, receiver: Receiver) -> None:
@@ -289,6 +289,6 @@ def test_the_python_client_asks_for_them(server: Server, receiver: Receiver, tmp
             "delivered",
         )
     assert [path for path, _, _ in receiver.got] == ["/x?y=1&z=%20", "/front"]
-    events = [it["event"] for it in server.events() if it["event"].startswith("callback")]
+    events = [event["event"] for event in server.events() if event["event"].startswith("callback")]
     assert events == ["callback_delivered"] * 2
     assert "y=1" not in server.log(), "a query may hold a secret"

@@ -48,9 +48,9 @@ def test_a_defect_is_told_without_a_word_of_the_inside(
     for word in (INSIDE, "Traceback", "RuntimeError", ".py"):
         assert word not in everything
     assert answer.headers["x-content-type-options"] == "nosniff"
-    told, request = (line for line in lines if line["event"] != "audit")
-    assert told["event"] == "defect", "the log has it, for who runs the server"
-    assert told["exc_info"]
+    output, request = (line for line in lines if line["event"] != "audit")
+    assert output["event"] == "defect", "the log has it, for who runs the server"
+    assert output["exc_info"]
     assert (request["event"], request["status"]) == ("request", 500)
 
 

@@ -81,8 +81,8 @@ def posted(client: TestClient, children: Children) -> Iterator[Callable[..., "Fu
 
 
 def waiting(app: FastAPI, lane: str) -> int:
-    found: int = getattr(app.state.service._threads, lane).slots._waiting
-    return found
+    result: int = getattr(app.state.service._threads, lane).slots._waiting
+    return result
 
 
 def test_searches_of_one_caller_leave_a_slot_to_the_others(
@@ -155,7 +155,7 @@ def test_a_batch_is_as_large_as_its_body_however_many_pairs() -> None:
     body = json.dumps({"problems": [{"name": "p", "problem": large}], "settings": settings}).encode()
     limits = Settings().limits()
     read = read_batch(body, limits)
-    assert sum(len(it["request"]["problem"]) for it in encode(read)["problems"]) < 2 * len(body)
+    assert sum(len(problem["request"]["problem"]) for problem in encode(read)["problems"]) < 2 * len(body)
     jobs = jobs_of(read)
     assert len(jobs) == 200
     assert len({id(job.problem) for job in jobs}) == 1

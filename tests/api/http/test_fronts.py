@@ -33,8 +33,8 @@ FRONT = {"terms": ["peak:fast", "placement_cost"]}
 def submit(client: TestClient, **body: Any) -> dict[str, Any]:
     """A new job for a front."""
     # The processes of back ends take their time to start where the machine is busy.
-    asked = {"problem": TWO_POOLS, "front": FRONT, "options": {"time_limit": 240.0}, **body}
-    response = client.post("/v1/fronts", json=asked)
+    request = {"problem": TWO_POOLS, "front": FRONT, "options": {"time_limit": 240.0}, **body}
+    response = client.post("/v1/fronts", json=request)
     assert response.status_code == 202, response.text
     job: dict[str, Any] = response.json()
     assert response.headers["location"] == f"/v1/jobs/{job['id']}"
@@ -45,11 +45,11 @@ def ended(client: TestClient, job: str) -> dict[str, Any]:
     """The job when it is over."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
-        if found["state"] in ("done", "failed", "cancelled"):
-            return found
+        document: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
+        if document["state"] in ("done", "failed", "cancelled"):
+            return document
         time.sleep(0.05)
-    raise AssertionError(found)
+    raise AssertionError(document)
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +72,10 @@ def test_a_front_is_found_by_a_job_with_an_event_for_each_point(
     assert (values, front.complete) == ([(0, 18), (2, 12), (4, 6), (6, 0)], True)
     problem = formats.read_problem(json.dumps(TWO_POOLS).encode())
     assert not any(verify(problem, point.plan) for point in front.points)
-    told = client.get(f"/v1/jobs/{job['id']}/events").text
-    points = [json.loads(data) for data in re.findall(r"^event: point\s+data: (.*)$", told, re.MULTILINE)]
-    assert {(it["peak:fast"], it["placement_cost"]) for it in points} == set(values)
-    assert "event: done" in told
+    output = client.get(f"/v1/jobs/{job['id']}/events").text
+    points = [json.loads(data) for data in re.findall(r"^event: point\s+data: (.*)$", output, re.MULTILINE)]
+    assert {(point["peak:fast"], point["placement_cost"]) for point in points} == set(values)
+    assert "event: done" in output
     again = client.get(f"/v1/jobs/{job['id']}/front", headers={"if-none-match": response.headers["etag"]})
     assert again.status_code == 304
 
@@ -114,7 +114,7 @@ def test_what_has_no_front_is_refused_before_there_is_a_job(client: TestClient) 
     for front in ({"terms": ["peak"]}, {"term": 1}, {"within": 0.5}, {"cost": "bytes"}, 7):
         response = asked(front)
         assert response.status_code == 422
-        assert all(it["path"].startswith("$.front") for it in response.json()["errors"])
+        assert all(error["path"].startswith("$.front") for error in response.json()["errors"])
     assert client.post("/v1/fronts?within=x", json=TWO_POOLS).status_code == 422
     assert client.post("/v1/jobs?within=1.5", json=TWO_POOLS).status_code == 422
 
@@ -152,20 +152,20 @@ SMALL = {"version": 1, "pools": [{"id": "fast", "capacity": 3}, {"id": "slow", "
 def test_the_fronts_of_several_targets_and_the_smallest_that_will_do(client: TestClient) -> None:
     large = {**FIRST, "name": "large", "pools": [{"id": "fast", "capacity": 64}, {"id": "slow", "cost": 3}]}
     job = submit(client, targets=[large, SMALL, {**FIRST, "pools": [{"id": "fast", "capacity": 6}]}])
-    assert [it.get("name") for it in job["options"]["targets"]] == ["large", "target 2", "middle"]
+    assert [device.get("name") for device in job["options"]["targets"]] == ["large", "target 2", "middle"]
     over = ended(client, job["id"])
     assert (over["state"], over["status"], over["value"]) == ("done", "optimal", 6)
     response = client.get(f"/v1/jobs/{job['id']}/front")
     front = read_front(response.content)
-    assert [(it.target, it.fits, len(it.points)) for it in front.targets] == [
+    assert [(device.target, device.fits, len(device.points)) for device in front.targets] == [
         ("target 2", "no", 0),
         ("middle", "yes", 1),
         ("large", "yes", 4),
     ]
     assert (front.smallest, front.complete, front.points) == ("middle", True, ())
-    told = client.get(f"/v1/jobs/{job['id']}/events").text
-    points = [json.loads(data) for data in re.findall(r"^event: point\s+data: (.*)$", told, re.MULTILINE)]
-    assert {it["target"] for it in points} == {"middle", "large"}
+    output = client.get(f"/v1/jobs/{job['id']}/events").text
+    points = [json.loads(data) for data in re.findall(r"^event: point\s+data: (.*)$", output, re.MULTILINE)]
+    assert {point["target"] for point in points} == {"middle", "large"}
     table = client.get(f"/v1/jobs/{job['id']}/front?output_format=csv").text.splitlines()
     assert table[0].startswith("target,peak:fast,placement_cost")
     assert table[1] == "middle,6,0,6,0,yes"
@@ -187,7 +187,7 @@ def test_targets_of_the_query_are_named(client: TestClient) -> None:
     job = client.post(f"/v1/fronts?{query}", json=reuse).json()
     ended(client, job["id"])
     front = read_front(client.get(f"/v1/jobs/{job['id']}/front").content)
-    assert sorted(it.target for it in front.targets) == ["corstone300", "stm32h743"]
+    assert sorted(device.target for device in front.targets) == ["corstone300", "stm32h743"]
 
 
 @pytest.mark.parametrize(
@@ -206,20 +206,20 @@ def test_targets_of_the_query_are_named(client: TestClient) -> None:
 def test_targets_that_are_wrong_are_refused(
     client: TestClient, members: dict[str, Any], code: str, path: str
 ) -> None:
-    asked = {"problem": TWO_POOLS, "front": FRONT, **members}
-    document = problem_document(client.post("/v1/fronts", json=asked), 422, code)
+    request = {"problem": TWO_POOLS, "front": FRONT, **members}
+    document = problem_document(client.post("/v1/fronts", json=request), 422, code)
     assert document["errors"][0]["path"] == path
-    assert client.post("/v1/jobs", json=asked).status_code == 422
+    assert client.post("/v1/jobs", json=request).status_code == 422
 
 
 PARTS: dict[str, Any] = json.loads(formats.write_graph(block()))
 
 
 def test_parts_of_channels_are_chosen_and_drawn(client: TestClient) -> None:
-    asked = {"generators": ["stripes", "channels"]}
-    body = {"graph": PARTS, "front": asked, "options": {"time_limit": 240.0}}
+    request = {"generators": ["stripes", "channels"]}
+    body = {"graph": PARTS, "front": request, "options": {"time_limit": 240.0}}
     job = client.post("/v1/fronts", json=body).json()
-    assert job["options"]["front"] == asked
+    assert job["options"]["front"] == request
     assert ended(client, job["id"])["state"] == "done"
     front = read_front(client.get(f"/v1/jobs/{job['id']}/front").content)
     converted = client.post("/v1/convert?to=graph&channels=true", json=PARTS)
@@ -227,14 +227,14 @@ def test_parts_of_channels_are_chosen_and_drawn(client: TestClient) -> None:
     assert isinstance(parts, Graph)
     assert front.digest == graph_digest(parts)
     assert job["digest"] == graph_digest(block())
-    assert any(it.plan.schedule and it.plan.schedule.alternatives for it in front.points)
+    assert any(point.plan.schedule and point.plan.schedule.alternatives for point in front.points)
     for point in front.points:
         plan = formats.write_plan(Problem(buffers=()), point.plan)
         verdict = client.post("/v1/verify", json={"graph": converted.json(), "plan": json.loads(plan)})
         assert verdict.json()["valid"]
     page = client.get(f"/v1/jobs/{job['id']}/front?output_format=page").json()
     assert None not in page["of"]
-    names = {it["id"] for graph in page["graphs"] for it in graph["operators"]}
+    names = {operator["id"] for graph in page["graphs"] for operator in graph["operators"]}
     # Parts of channels, some of which run in stripes with the id of their last operator.
     assert any(re.search(r"\.\d+\.\d+$", name) for name in names)
 
@@ -244,8 +244,8 @@ def test_parts_of_channels_may_be_asked_for_in_the_query(client: TestClient) -> 
     assert job["options"]["front"] == {"generators": ["channels"]}
     assert ended(client, job["id"])["state"] == "done"
     pools = {"pools": [{"id": "fast"}, {"id": "slow"}]}
-    asked = {"terms": ["peak:fast", "cost"], "generators": ["channels"]}
-    response = client.post("/v1/fronts", json={"graph": {**PARTS, **pools}, "front": asked})
+    request = {"terms": ["peak:fast", "cost"], "generators": ["channels"]}
+    response = client.post("/v1/fronts", json={"graph": {**PARTS, **pools}, "front": request})
     document = problem_document(response, 422, "several_pools")
     assert "parts of channels" in document["errors"][0]["message"]
 

@@ -242,7 +242,7 @@ def test_it_must_be_said_which_jobs_end(client: TestClient, query: str, code: st
     response = client.delete(f"/v1/jobs{query}")
     assert response.status_code == 422
     document = response.json()
-    assert code in {document["code"], *(it["code"] for it in document["errors"])}
+    assert code in {document["code"], *(error["code"] for error in document["errors"])}
     assert client.get(f"/v1/jobs/{job}").json()["state"] != "cancelled"
 
 

@@ -61,7 +61,7 @@ def test_the_text_of_a_key_is_in_one_answer_only(callers: Callers, admin: httpx2
     assert made["key"].startswith(f"msk_{made['id']}_")
     assert (made["role"], made["state"], made["max_priority"]) == ("solve", "valid", 7)
     assert callers.with_key(made["key"]).get("/v1/solvers").status_code == 200
-    (listed,) = (it for it in admin.get("/v1/keys").json()["keys"] if it["id"] == made["id"])
+    (listed,) = (key for key in admin.get("/v1/keys").json()["keys"] if key["id"] == made["id"])
     assert made["key"].split("_", 2)[2] not in str(listed)
     assert {**listed, "key": made["key"], "used": None} == made
 
@@ -154,7 +154,7 @@ def test_an_expired_key_opens_nothing(callers: Callers, admin: httpx2.Client, ap
     assert holder.get("/v1/jobs").status_code == 200
     expire(app, made["id"])
     problem_document(holder.get("/v1/jobs"), 401, "unauthorized")
-    states = {it["id"]: it["state"] for it in admin.get("/v1/keys").json()["keys"]}
+    states = {key["id"]: key["state"] for key in admin.get("/v1/keys").json()["keys"]}
     assert states[made["id"]] == "expired"
     problem_document(admin.post(f"/v1/keys/{made['id']}/rotate", json={}), 404, "no_such_key")
 
@@ -215,7 +215,7 @@ def test_a_read_key_sees_the_jobs_of_another_key_and_starts_nothing(
     reader = callers.with_key(create(admin, name="reader", role="read", reads=owner["id"])["key"])
     for path in (f"/v1/jobs/{job}", f"/v1/jobs/{job}/plan", f"/v1/jobs/{job}/problem", "/v1/solvers"):
         assert reader.get(path).status_code == 200, path
-    assert [it["id"] for it in reader.get("/v1/jobs").json()["jobs"]] == [job]
+    assert [job["id"] for job in reader.get("/v1/jobs").json()["jobs"]] == [job]
     problem_document(reader.get("/metrics"), 403, "missing_role")
     for path, operations in app.openapi()["paths"].items():
         for method in operations.keys() - {"get"}:
@@ -243,7 +243,7 @@ def test_the_last_use_of_a_key_is_shown(
     service: Service = app.state.service
     assert client.portal is not None
     client.portal.call(service.callers.write_last_use)
-    (listed,) = (it for it in admin.get("/v1/keys").json()["keys"] if it["id"] == made["id"])
+    (listed,) = (key for key in admin.get("/v1/keys").json()["keys"] if key["id"] == made["id"])
     assert listed["used"] is not None
 
 
@@ -256,9 +256,9 @@ def test_keys_of_earlier_versions_have_roles(app: FastAPI, stored: str, role: st
     made, text = service.keys.create("old")
     with service._store.database.write() as connection:
         connection.execute(update(key_table).where(key_table.c.id == made.id).values(scopes=stored))
-    found = service.keys.find(text)
-    assert isinstance(found, Key)
-    assert found.role.value == role
+    result = service.keys.find(text)
+    assert isinstance(result, Key)
+    assert result.role.value == role
 
 
 @pytest.mark.usefixtures("client")

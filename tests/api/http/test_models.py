@@ -152,9 +152,9 @@ def test_a_model_comes_back_with_its_plan_which_the_judge_reads_there(client: Te
     query = f"{DETERMINISTIC}&order=free&output_format=tflite"
     planned = client.post(f"/v1/plan?{query}", content=MODEL, headers=TFLITE)
     assert planned.status_code == 200, planned.text
-    found = memstow.carried_plan(planned.content)
-    assert found is not None
-    assert memstow.verify(memstow.read_graph(planned.content), found.plan) == []
+    result = memstow.carried_plan(planned.content)
+    assert result is not None
+    assert memstow.verify(memstow.read_graph(planned.content), result.plan) == []
     verdict = client.post("/v1/verify", content=planned.content, headers=TFLITE).json()
     assert verdict["valid"], verdict
     problem_document(client.post("/v1/verify", content=MODEL, headers=TFLITE), 422, "no_plan")
@@ -226,8 +226,8 @@ def test_onnx_models_are_planned(client: TestClient) -> None:
         ("dim=batch", "bad_dimension"),
         ("dim=batch=2&dim=batch=3", "repeated"),
     ):
-        told = client.post(f"/v1/plan?{query}", content=onnx_model("batch"), headers=ONNX)
-        problem_document(told, 422, code)
+        answer = client.post(f"/v1/plan?{query}", content=onnx_model("batch"), headers=ONNX)
+        problem_document(answer, 422, code)
     problem_document(
         client.post("/v1/plan?dim=batch=2", content=MODEL, headers=TFLITE), 422, "unused_parameter"
     )

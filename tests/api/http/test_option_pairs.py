@@ -141,5 +141,5 @@ def test_a_value_that_no_option_has_is_refused(
 def test_options_one_by_one_and_in_pairs_break_nothing(
     app: FastAPI, client: TestClient, idle: TestClient, path: str, body: str, count: int
 ) -> None:
-    for asked in sampled(_options(app, path), count, f"{path} {body}"):
-        _is_followed(idle if path in _OF_JOBS else client, path, body, dict(asked))
+    for entry in sampled(_options(app, path), count, f"{path} {body}"):
+        _is_followed(idle if path in _OF_JOBS else client, path, body, dict(entry))

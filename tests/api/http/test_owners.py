@@ -93,7 +93,7 @@ def test_an_admin_sees_and_ends_what_is_everyones(callers: Callers) -> None:
     job = put_in(one).json()["id"]
     batch = one.post("/v1/batches", json={"problems": [{"problem": PROBLEM}]}).headers["location"]
     for client, sees in ((one, True), (two, False), (admin, True)):
-        listed = [it["id"] for it in client.get("/v1/jobs?limit=500").json()["jobs"]]
+        listed = [job["id"] for job in client.get("/v1/jobs?limit=500").json()["jobs"]]
         assert (job in listed) is sees
         assert client.get(batch).status_code == (200 if sees else 404)
         assert client.get(f"{batch}/results").status_code == (200 if sees else 404)

@@ -96,14 +96,14 @@ class Running:
     def refused(self, reason: str) -> float:
         """How many connections the metrics count."""
         text = self.metrics.text().decode()
-        found = re.search(rf'memstow_connections_refused_total{{reason="{reason}"}} (\S+)', text)
-        return float(found[1]) if found else 0.0
+        match = re.search(rf'memstow_connections_refused_total{{reason="{reason}"}} (\S+)', text)
+        return float(match[1]) if match else 0.0
 
     def open(self) -> float:
         """How many connections are open."""
-        found = re.search(r"^memstow_connections (\S+)", self.metrics.text().decode(), re.MULTILINE)
-        assert found
-        return float(found[1])
+        match = re.search(r"^memstow_connections (\S+)", self.metrics.text().decode(), re.MULTILINE)
+        assert match
+        return float(match[1])
 
     def has_open(self, count: int) -> bool:
         """Whether so many connections are open."""
@@ -193,8 +193,8 @@ def test_headers_are_limited_by_size_and_by_number() -> None:
     fixed = len(b"/") + len(b"Host: a\r\nX: \r\nConnection: close\r\n")
     with running() as server:
         assert server.answer_to(longest % (b"x" * (4096 - fixed))).endswith(b"served")
-        told = problem(server.answer_to(longest % (b"x" * (4097 - fixed))), 431, "headers_too_large")
-        assert "`max_head`" in told["detail"]
+        sample = problem(server.answer_to(longest % (b"x" * (4097 - fixed))), 431, "headers_too_large")
+        assert "`max_head`" in sample["detail"]
         problem(
             server.answer_to(b"GET / HTTP/1.1\r\nHost: a\r\n" + b"a:\r\n" * 256 + b"\r\n"),
             431,
@@ -227,8 +227,8 @@ def test_a_url_is_limited() -> None:
     request = b"GET /%b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     with running() as server:
         assert server.answer_to(request % (b"a" * 3000)).endswith(b"served")
-        told = problem(server.answer_to(request % (b"a" * 4096)), 414, "uri_too_long")
-        assert "`max_head`" in told["detail"]
+        sample = problem(server.answer_to(request % (b"a" * 4096)), 414, "uri_too_long")
+        assert "`max_head`" in sample["detail"]
         with server.connect() as client:
             client.sendall(b"GET /")
             problem(send_until_answered(client, lambda _: b"a"), 414, "uri_too_long")
@@ -236,8 +236,8 @@ def test_a_url_is_limited() -> None:
 
 def test_a_head_that_is_not_complete_in_time_is_refused() -> None:
     with running(head_seconds=0.2) as server:
-        told = problem(server.answer_to(GET[:-2]), 408, "head_too_slow")
-        assert "`head_seconds`" in told["detail"]
+        sample = problem(server.answer_to(GET[:-2]), 408, "head_too_slow")
+        assert "`head_seconds`" in sample["detail"]
         assert server.refused("slow_head") == 1
         assert server.answer_to() == b"", "who says nothing is told nothing"
 

@@ -162,8 +162,8 @@ class Clock:
     async def pass_by(self, seconds: float) -> None:
         """Let this time pass."""
         self._now += seconds
-        due = [it for it in self._timers if it[0] <= self._now]
-        self._timers = [it for it in self._timers if it[0] > self._now]
+        due = [timer for timer in self._timers if timer[0] <= self._now]
+        self._timers = [timer for timer in self._timers if timer[0] > self._now]
         for _, call in due:
             call()
         await settle()
@@ -240,7 +240,7 @@ def test_two_that_work_much_have_about_the_same(monkeypatch: pytest.MonkeyPatch)
             for name in work.served[served:]:
                 served += 1
                 await work.end(name)
-        shares = [sum(name.startswith(it) for name in work.served) for it in "ab"]
+        shares = [sum(name.startswith(letter) for name in work.served) for letter in "ab"]
         assert sum(shares) > 20, "at least one of them works"
         assert min(shares) > sum(shares) / 3
         for task in work.tasks:

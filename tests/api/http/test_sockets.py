@@ -10,14 +10,14 @@ from tests.planner.refusal import refusal
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as result:
+        port: int = result.getsockname()[1]
         return port
 
 
 def _addresses(monkeypatch: pytest.MonkeyPatch, *addresses: tuple[int, tuple[Any, ...]]) -> None:
-    found = [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address) for family, address in addresses]
-    monkeypatch.setattr("memstow.api.http.server.socket.getaddrinfo", lambda *_args, **_named: found)
+    result = [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address) for family, address in addresses]
+    monkeypatch.setattr("memstow.api.http.server.socket.getaddrinfo", lambda *_args, **_named: result)
 
 
 def test_all_addresses_of_both_kinds_are_had_at_one_port(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_a_plan_is_judged_at_every_value(client: TestClient) -> None:
     good = client.post("/v1/verify", json={"problem": PROBLEM, "plan": PLAN}).json()
     assert (good["valid"], good["checked"], good["violations"]) == (True, True, [])
     assert {"sizes", "places", "everywhere", "peak_at", "least_at", "worst", "bound"} == {
-        it["subject"] for it in good["claims"]
+        claim["subject"] for claim in good["claims"]
     }
     loose = json.loads(json.dumps(PLAN))
     loose["orders"][0]["placements"][0]["above"] = []
@@ -57,7 +57,7 @@ def test_what_is_wrong_with_the_documents_is_told(client: TestClient) -> None:
         "invalid_request",
     )
     assert document["errors"][0]["code"] == "unknown_symbol"
-    assert [it["path"] for it in document["errors"]] == ["$.problem.buffers[0].size", "$.plan.worst"]
+    assert [error["path"] for error in document["errors"]] == ["$.problem.buffers[0].size", "$.plan.worst"]
     body = {"problem": PROBLEM, "plan": PLAN, "hint": PLAN}
     problem_document(client.post("/v1/verify", json=body), 422, "unknown_field")
     problem_document(client.post("/v1/verify", json={"problem": PROBLEM}), 422, "missing_field")

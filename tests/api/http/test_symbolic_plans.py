@@ -73,11 +73,11 @@ def ended(client: TestClient, job: str) -> dict[str, Any]:
     """The job when it is over."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
-        if found["state"] in ("done", "failed", "cancelled"):
-            return found
+        document: dict[str, Any] = client.get(f"/v1/jobs/{job}").json()
+        if document["state"] in ("done", "failed", "cancelled"):
+            return document
         time.sleep(0.05)
-    raise AssertionError(found)
+    raise AssertionError(document)
 
 
 # Plans
@@ -96,9 +96,9 @@ def test_a_problem_with_symbols_gets_a_plan_that_the_judge_accepts(client: TestC
 
 
 def test_it_may_come_in_an_envelope_as_a_text_and_by_its_media_type(client: TestClient) -> None:
-    asked = {"shapes": "pieces", "pieces": 3, "options": OPTIONS}
-    digests = {plan_of(client.post("/v1/plan", json={"problem": ATTENTION, **asked})).digest}
-    as_text = {"problem": json.dumps(ATTENTION), **asked}
+    request = {"shapes": "pieces", "pieces": 3, "options": OPTIONS}
+    digests = {plan_of(client.post("/v1/plan", json={"problem": ATTENTION, **request})).digest}
+    as_text = {"problem": json.dumps(ATTENTION), **request}
     digests.add(plan_of(client.post("/v1/plan", json=as_text)).digest)
     alone = client.post(
         "/v1/plan?shapes=order", content=json.dumps(ATTENTION), headers={"content-type": NATIVE}
@@ -158,9 +158,9 @@ def test_that_nothing_fits_is_an_answer(client: TestClient) -> None:
 
 
 def test_deterministic_requests_have_the_same_bytes(client: TestClient) -> None:
-    asked = {"problem": large(40), "options": {"deterministic": True, "work_limit": 20_000_000, "seed": 3}}
+    request = {"problem": large(40), "options": {"deterministic": True, "work_limit": 20_000_000, "seed": 3}}
     fresh = {"cache-control": "no-cache"}
-    first, second = (client.post("/v1/plan", json=asked, headers=fresh) for _ in range(2))
+    first, second = (client.post("/v1/plan", json=request, headers=fresh) for _ in range(2))
     plan = plan_of(first)
     assert plan.seconds == 0
     assert (first.content, first.headers["etag"]) == (second.content, second.headers["etag"])
@@ -191,9 +191,9 @@ def test_a_job_says_what_it_is_for_and_has_the_figures_of_the_first_point(client
     plan = plan_of(client.get(f"/v1/jobs/{job['id']}/plan"))
     assert (over["state"], over["digest"]) == ("done", plan.digest)
     assert (over["value"], over["bound"]) == (plan.points[0].peak, plan.points[0].least)
-    told = client.get(f"/v1/jobs/{job['id']}/events").text
-    assert all(f'"name": "{phase}"' in told for phase in ("points", "search", "judge"))
-    assert "event: done" in told
+    output = client.get(f"/v1/jobs/{job['id']}/events").text
+    assert all(f'"name": "{phase}"' in output for phase in ("points", "search", "judge"))
+    assert "event: done" in output
     stored = read_symbolic(client.get(f"/v1/jobs/{job['id']}/problem").content)
     assert stored == parse_symbolic(ATTENTION)
     problem_document(client.get(f"/v1/jobs/{job['id']}/front"), 409, "no_front")
@@ -213,18 +213,18 @@ def test_a_job_that_is_stopped_keeps_its_best_plan(client: TestClient) -> None:
 
 
 def test_a_request_that_waits_briefly_gets_the_job_or_the_best_plan(client: TestClient) -> None:
-    asked = {"problem": hard(), "options": OPTIONS}
-    response = client.post("/v1/plan", json=asked, headers={"prefer": "respond-async"})
+    request = {"problem": hard(), "options": OPTIONS}
+    response = client.post("/v1/plan", json=request, headers={"prefer": "respond-async"})
     assert response.status_code == 202
     assert response.json()["state"] in ("queued", "running")
     client.delete(f"{response.headers['location']}?discard=true")
-    response = client.post("/v1/plan", json=asked, headers={"prefer": "wait=1"})
+    response = client.post("/v1/plan", json=request, headers={"prefer": "wait=1"})
     while response.status_code == 202:
         client.delete(f"{response.headers['location']}?discard=true")
         seconds = int(response.headers["preference-applied"].removeprefix("wait=")) * 2
-        response = client.post("/v1/plan", json=asked, headers={"prefer": f"wait={seconds}"})
+        response = client.post("/v1/plan", json=request, headers={"prefer": f"wait={seconds}"})
     assert response.headers["memstow-final"] == "false"
-    assert not judge_symbolic(parse_symbolic(asked["problem"]), plan_of(response)).violations
+    assert not judge_symbolic(parse_symbolic(request["problem"]), plan_of(response)).violations
     client.delete(f"{response.headers['location']}?discard=true")
 
 
@@ -264,7 +264,7 @@ def test_what_a_problem_with_symbols_cannot_have_is_refused(
     client: TestClient, route: str, query: str, path: str, code: str
 ) -> None:
     document = problem_document(client.post(f"{route}?{query}", json=ATTENTION), 422, code)
-    assert [it["path"] for it in document["errors"]] == [path]
+    assert [error["path"] for error in document["errors"]] == [path]
     in_problem = path.removeprefix("$.query.") in ("target", "order", "in_place")
     assert ("or write it into the problem" in document["errors"][0]["message"]) == in_problem
 
@@ -292,7 +292,7 @@ def test_members_that_do_not_belong_are_refused(
 ) -> None:
     response = client.post("/v1/plan", json={"problem": ATTENTION, **members})
     document = problem_document(response, 422, code)
-    assert [it["path"] for it in document["errors"]] == [path]
+    assert [error["path"] for error in document["errors"]] == [path]
 
 
 def test_other_problems_have_no_shapes(client: TestClient) -> None:

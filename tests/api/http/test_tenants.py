@@ -61,11 +61,11 @@ def test_a_job_of_one_key_is_not_answered_by_that_of_another(callers: Callers, a
     problem = hard(150, 81)
     first = over(one, submit(one, problem, **SLOW))
     other = over(two, submit(two, problem, **SLOW))
-    jobs = [service.queue.get(found["id"]) for found in (first, other)]
+    jobs = [service.queue.get(entry["id"]) for entry in (first, other)]
     assert None not in jobs
-    assert len({it.cache_key for it in jobs if it is not None}) == 2
+    assert len({job.cache_key for job in jobs if job is not None}) == 2
     assert service.cache.best_of(first["digest"]) is None, "there is none that everyone may have"
-    owners = [it.key_id for it in jobs if it is not None]
+    owners = [job.key_id for job in jobs if job is not None]
     assert all(service.cache.best_of(owned(first["digest"], owner)) for owner in owners)
     again = over(one, submit(one, problem, **SLOW))
     assert again["finished"] is not None
@@ -316,13 +316,13 @@ def test_the_audit_names_a_refused_key_only_where_its_secret_is_right(
                 case _:
                     keys.rotate(key.id, 0.0)
             answers = []
-            for text, told, named in (
+            for text, output, named in (
                 (good, reason, key.id),
                 (f"msk_{key.id}_wrong", "unknown_key", None),
             ):
                 answers.append(asked_with(client, text))
-                assert (lines.last()["reason"], lines.last()["key"]) == (told, named)
-            details = {problem_document(it, 401, "unauthorized")["detail"] for it in answers}
+                assert (lines.last()["reason"], lines.last()["key"]) == (output, named)
+            details = {problem_document(answer, 401, "unauthorized")["detail"] for answer in answers}
             assert len(details) == 1, "the client is told nothing of it"
 
 

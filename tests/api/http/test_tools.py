@@ -109,21 +109,21 @@ def test_what_a_plan_only_claims_is_said_and_checked_when_asked_for(client: Test
     body = {"problem": PROBLEM, "plan": plan}
     verdict = client.post("/v1/verify", json=body).json()
     assert (verdict["valid"], verdict["checked"]) == (True, False)
-    (claim,) = [it for it in verdict["claims"] if it["subject"] == "bound"]
+    (claim,) = [claim for claim in verdict["claims"] if claim["subject"] == "bound"]
     assert (claim["standing"], claim["by"]) == ("claimed", "memstow 0.0.1 (cp-sat)")
     again = client.post("/v1/verify?recheck=true&time_limit=20", json=body).json()
     assert (again["valid"], again["checked"]) == (True, True)
-    (claim,) = [it for it in again["claims"] if it["subject"] == "bound"]
+    (claim,) = [claim for claim in again["claims"] if claim["subject"] == "bound"]
     assert (claim["standing"], claim["by"]) == ("checked", "solving again")
     problem_document(client.post("/v1/verify?recheck=true&time_limit=-1", json=body), 422, "invalid_request")
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"),
+    ("text", "meant"),
     [("verify?rechek=true", "recheck"), ("inspect?row=3", "rows"), ("convert?too=csv", "to")],
 )
-def test_a_parameter_that_is_misspelt_is_refused(client: TestClient, asked: str, meant: str) -> None:
-    document = problem_document(client.post(f"/v1/{asked}", json=PROBLEM), 422, "unknown_parameter")
+def test_a_parameter_that_is_misspelt_is_refused(client: TestClient, text: str, meant: str) -> None:
+    document = problem_document(client.post(f"/v1/{text}", json=PROBLEM), 422, "unknown_parameter")
     assert f"did you mean {meant}?" in document["detail"]
 
 
@@ -135,7 +135,7 @@ def test_a_problem_is_inspected(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "body", "path"),
+    ("text", "body", "path"),
     [
         ("verify?recheck=true", {"problem": PROBLEM}, "$.plan"),
         ("inspect?needs=true", {"problem": {"version": 1}}, "$.problem.buffers"),
@@ -145,7 +145,7 @@ def test_no_process_is_started_for_a_search_that_is_refused(
     client: TestClient,
     app: FastAPI,
     monkeypatch: pytest.MonkeyPatch,
-    asked: str,
+    text: str,
     body: dict[str, Any],
     path: str,
 ) -> None:
@@ -153,7 +153,7 @@ def test_no_process_is_started_for_a_search_that_is_refused(
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(app.state.service.children, "run", run)
-    document = problem_document(client.post(f"/v1/{asked}", json=body), 422, "missing_field")
+    document = problem_document(client.post(f"/v1/{text}", json=body), 422, "missing_field")
     assert [error["path"] for error in document["errors"]] == [path]
 
 
@@ -185,12 +185,12 @@ def test_a_problem_is_of_the_listed_order_and_another_is_refused(client: TestCli
 def test_what_a_problem_needs_is_told_when_asked_for(client: TestClient) -> None:
     tight = {**PROBLEM, "pools": [{"id": "memory", "capacity": 12000}]}
     assert "needs" not in client.post("/v1/inspect", json={"problem": tight}).json()
-    told = client.post("/v1/inspect?needs=true&time_limit=20", json={"problem": tight}).json()["needs"]
-    assert told["status"] == "infeasible"
-    assert [(need["pool"], need["least"]) for need in told["pools"]] == [("memory", 12288)]
-    (short,) = told["shortfalls"]
+    document = client.post("/v1/inspect?needs=true&time_limit=20", json={"problem": tight}).json()["needs"]
+    assert document["status"] == "infeasible"
+    assert [(need["pool"], need["least"]) for need in document["pools"]] == [("memory", 12288)]
+    (short,) = document["shortfalls"]
     assert (short["pool"], short["wanted"], short["count"], short["least"]) == ("memory", 12000, 1, 1)
-    assert told["confirmed"] == "shrunk"
+    assert document["confirmed"] == "shrunk"
     without = client.post(
         "/v1/inspect?needs=true&time_limit=20&without=conv1", json={"problem": tight}
     ).json()
@@ -357,12 +357,16 @@ def _shown(content: JsonObject) -> bool:
 def test_operators_are_tiled(client: TestClient) -> None:
     one = client.post("/v1/tile?operator=conv&front=true&im2col=2", json=LAYER)
     assert one.status_code == 200
-    found = one.json()
-    assert (found["pool"], found["replayed"], found["bytes"] >= found["least"]) == ("l1", True, True)
-    assert found["bytes"] == found["bound"] == sum(it["bytes"] for it in found["moved"])
-    assert found["front"][-1]["bytes"] <= found["bytes"]
-    buffers = {it["buffer"]: it["offset"] for it in found["plan"]["placements"]}
-    assert buffers == {it["id"]: it["offset"] for it in found["buffers"]}
+    document = one.json()
+    assert (document["pool"], document["replayed"], document["bytes"] >= document["least"]) == (
+        "l1",
+        True,
+        True,
+    )
+    assert document["bytes"] == document["bound"] == sum(move["bytes"] for move in document["moved"])
+    assert document["front"][-1]["bytes"] <= document["bytes"]
+    buffers = {placement["buffer"]: placement["offset"] for placement in document["plan"]["placements"]}
+    assert buffers == {buffer["id"]: buffer["offset"] for buffer in document["buffers"]}
     target = {"version": 1, "pools": [{"id": "tcm", "capacity": 1024}, {"id": "sram"}]}
     query = "capacity=900&multiple=channels=4&objective=alignment,beyond&double_buffer=false&home=sram"
     every = client.post(f"/v1/tile?{query}", json={"graph": LAYER, "target": target}).json()
@@ -417,7 +421,7 @@ def test_tiles_are_judged(client: TestClient) -> None:
         good = client.post("/v1/verify", json={"graph": LAYER, "tiling": tiling}).json()
         assert (good["valid"], good["checked"]) == (True, True)
         bad = client.post("/v1/verify", json={"graph": LAYER, "tiling": {**tiling, "least": 1}}).json()
-        assert [it["code"] for it in bad["violations"]] == ["tiling"]
+        assert [violation["code"] for violation in bad["violations"]] == ["tiling"]
 
 
 @pytest.mark.parametrize(
@@ -460,7 +464,9 @@ def test_each_format_of_a_plan_has_its_media_type_in_the_openapi_document(
 
 
 def test_parts_of_channels_are_added_to_a_graph(client: TestClient) -> None:
-    tensors = [{"id": it, "shape": [4, 4, n], "type": "int8"} for it, n in (("x", 4), ("a", 32), ("y", 4))]
+    tensors = [
+        {"id": entry, "shape": [4, 4, n], "type": "int8"} for entry, n in (("x", 4), ("a", 32), ("y", 4))
+    ]
     window = {"kernel": [1, 1]}
     operators = [
         {"id": "wide", "type": "conv2d", "inputs": ["x"], "outputs": ["a"], "window": window},
@@ -469,7 +475,9 @@ def test_parts_of_channels_are_added_to_a_graph(client: TestClient) -> None:
     graph = {"version": 1, "tensors": tensors, "operators": operators, "inputs": ["x"], "outputs": ["y"]}
     answer = client.post("/v1/convert?to=graph&channels=true", json=graph)
     assert answer.status_code == 200
-    assert [it["replaces"] for it in answer.json()["alternatives"]] == [["wide", "narrow"]] * 4
+    assert [alternative["replaces"] for alternative in answer.json()["alternatives"]] == [
+        ["wide", "narrow"]
+    ] * 4
     plan = client.post("/v1/plan", json=answer.json()).json()
     assert plan["pools"][0]["peak"] < 16 * (4 + 32)
     problem_document(client.post("/v1/convert?to=csv&channels=true", json=graph), 422, "unused_option")
@@ -534,12 +542,12 @@ def test_a_plan_of_formulas_is_laid_out_at_values(client: TestClient) -> None:
     body = {"problem": SYMBOLIC, "plan": SYMBOLIC_PLAN, "at": AT}
     answer = client.post("/v1/evaluate", json=body)
     assert answer.status_code == 200, answer.text
-    found = answer.json()
-    assert [it["offset"] for it in found["placements"]] == [0, 512]
-    assert (found["status"], found["objective"][0]["value"]) == ("optimal", 4608)
-    assert PLAN_AT.keys() <= found.keys()
+    document = answer.json()
+    assert [placement["offset"] for placement in document["placements"]] == [0, 512]
+    assert (document["status"], document["objective"][0]["value"]) == ("optimal", 4608)
+    assert PLAN_AT.keys() <= document.keys()
     ordinary = {"version": 1, "buffers": [{**SYMBOLIC["buffers"][0], "size": 512}, SYMBOLIC["buffers"][1]]}
-    judged = client.post("/v1/verify", json={"problem": ordinary, "plan": found}).json()
+    judged = client.post("/v1/verify", json={"problem": ordinary, "plan": document}).json()
     assert (judged["valid"], judged["checked"]) == (True, True)
 
 
@@ -566,11 +574,11 @@ def test_what_cannot_be_laid_out_is_told(
 ) -> None:
     body = {"problem": SYMBOLIC, "plan": SYMBOLIC_PLAN, "at": AT, **changes}
     document = problem_document(client.post("/v1/evaluate", json=body), 422, code)
-    assert [it["path"] for it in document["errors"]][:1] == [path]
+    assert [error["path"] for error in document["errors"]][:1] == [path]
 
 
 def test_a_plan_of_formulas_that_overlaps_is_refused(client: TestClient) -> None:
-    flat = {"placements": [{"buffer": it, "pool": "memory"} for it in ("x", "y")]}
+    flat = {"placements": [{"buffer": name, "pool": "memory"} for name in ("x", "y")]}
     body = {"problem": SYMBOLIC, "plan": {**SYMBOLIC_PLAN, "orders": [flat]}, "at": AT}
     problem_document(client.post("/v1/evaluate", json=body), 422, "invalid_plan")
     for alone in ([0, 0], SYMBOLIC, PROBLEM, PLAN):

@@ -11,7 +11,7 @@ from tests.api.http.conftest import problem_document
 from tests.fuzz.fuzz_verify import CHAIN, SYMBOLIC
 
 HINT = {"status": "feasible", "placements": []}
-ORDER = [it["id"] for it in CHAIN["operators"]]
+ORDER = [operator["id"] for operator in CHAIN["operators"]]
 STRIPED = {**HINT, "schedule": {"order": ORDER, "stripes": [{"begin": 2, "end": 4, "columns": 8}]}}
 AGAIN = {**HINT, "schedule": {"order": [*ORDER, ORDER[0]]}}
 OF = {"problem": {"problem": PROBLEM}, "graph": {"graph": CHAIN}, "symbols": {"problem": SYMBOLIC}}
@@ -51,7 +51,7 @@ TABLE: list[tuple[str, str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(
     ("path", "kind", "fields", "code"),
-    [pytest.param(*it, id=f"{it[0]} {it[1]} {json.dumps(it[2])[:60]}") for it in TABLE],
+    [pytest.param(*entry, id=f"{entry[0]} {entry[1]} {json.dumps(entry[2])[:60]}") for entry in TABLE],
 )
 def test_what_is_not_followed_is_refused(
     client: TestClient, path: str, kind: str, fields: dict[str, Any], code: str

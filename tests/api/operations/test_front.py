@@ -55,8 +55,8 @@ TARGETS = [
 
 def request(targets: object = None, **options: object) -> SolveFrontRequest:
     """What the store hands to the process of a job."""
-    asked = {"terms": ["peak", "reuse_cost"]}
-    body = {"problem": PROBLEM, "options": options, "front": asked, "targets": targets}
+    wanted = {"terms": ["peak", "reuse_cost"]}
+    body = {"problem": PROBLEM, "options": options, "front": wanted, "targets": targets}
     form = BodyForm(front={}, members=("priority",))
     validated = parse_request(json.dumps(body).encode(), form, LIMITS).validated()
     return SolveFrontRequest(problem=validated.problem, options=validated.options)
@@ -64,63 +64,63 @@ def request(targets: object = None, **options: object) -> SolveFrontRequest:
 
 def run(wanted: SolveFrontRequest) -> tuple[SolveResult, list[SolveUpdate]]:
     """The result, and what was told before it, over the pipe between processes."""
-    told: list[SolveUpdate] = []
+    output: list[SolveUpdate] = []
     result = solve_front(
-        wanted, lambda update: told.append(decode_update(encode_update(update))), threading.Event()
+        wanted, lambda update: output.append(decode_update(encode_update(update))), threading.Event()
     )
-    return result, told
+    return result, output
 
 
-def points_of(told: list[SolveUpdate]) -> list[PointUpdate]:
+def points_of(output: list[SolveUpdate]) -> list[PointUpdate]:
     """All points that were told."""
-    return [point for it in told if isinstance(it, FrontUpdate) for point in it.points]
+    return [point for entry in output if isinstance(entry, FrontUpdate) for point in entry.points]
 
 
-def fronts_of(told: list[SolveUpdate]) -> list[Front]:
+def fronts_of(output: list[SolveUpdate]) -> list[Front]:
     """The fronts on the way."""
-    return [read_front(it.front.plan) for it in told if isinstance(it, FrontUpdate)]
+    return [read_front(entry.front.plan) for entry in output if isinstance(entry, FrontUpdate)]
 
 
 def test_a_point_is_told_once_and_is_in_the_front_that_comes_with_it() -> None:
-    _, told = run(request(time_limit=240.0))
-    points = [(it.values, it.bounds, it.proven) for it in points_of(told)]
-    assert all(points.count(it) == 1 for it in points)
-    for update in told:
+    _, output = run(request(time_limit=240.0))
+    points = [(point.values, point.bounds, point.proven) for point in points_of(output)]
+    assert all(points.count(point) == 1 for point in points)
+    for update in output:
         if isinstance(update, FrontUpdate):
-            held = [dict(it.values) for it in read_front(update.front.plan).points]
+            held = [dict(point.values) for point in read_front(update.front.plan).points]
             # A better one may have come meanwhile.
-            assert any(it.values in held for it in update.points)
+            assert any(point.values in held for point in update.points)
 
 
 def test_each_point_is_told_and_the_front_so_far() -> None:
-    result, told = run(request(time_limit=240.0))
+    result, output = run(request(time_limit=240.0))
     assert (result.status, result.value, result.bound, result.peak) == ("optimal", 4, 4, None)
     front = read_front(result.plan)
     values = [dict(point.values) for point in front.points]
     assert values[0]["peak"] == 4
     assert values[-1]["reuse_cost"] == 0
-    points = points_of(told)
-    assert all(value in [it.values for it in points] for value in values)
-    so_far = fronts_of(told)
+    points = points_of(output)
+    assert all(value in [point.values for point in points] for value in values)
+    so_far = fronts_of(output)
     assert so_far
-    assert not any(it.complete for it in so_far)
+    assert not any(entry.complete for entry in so_far)
 
 
 def test_a_run_goes_on_from_the_points_of_an_earlier_one() -> None:
     first, _ = run(request(time_limit=240.0))
-    again, told = run(replace(request(time_limit=0.0), known_plan=first.plan))
+    again, output = run(replace(request(time_limit=0.0), known_plan=first.plan))
     assert read_front(again.plan).points == read_front(first.plan).points
-    assert points_of(told) == []
+    assert points_of(output) == []
 
 
 def test_a_deterministic_run_begins_anew_and_ends_the_same() -> None:
     wanted = request(deterministic=True, work_limit=100_000)
-    first, told = run(wanted)
-    assert {point.seconds for point in points_of(told)} == {0.0}
+    first, output = run(wanted)
+    assert {point.seconds for point in points_of(output)} == {0.0}
     again, _ = run(replace(wanted, known_plan=first.plan))
     assert again == first
-    _, told = run(request(time_limit=240.0))
-    assert all(point.seconds > 0 for point in points_of(told))
+    _, output = run(request(time_limit=240.0))
+    assert all(point.seconds > 0 for point in points_of(output))
 
 
 def test_points_of_another_problem_are_no_start() -> None:
@@ -141,42 +141,42 @@ def test_a_run_with_parts_of_channels_goes_on_from_points_of_the_graph_with_them
     validated = parse_request(json.dumps(body).encode(), BodyForm(front={}), LIMITS).validated()
     wanted = SolveFrontRequest(problem=validated.problem, options=validated.options)
     assert validated.digest == graph_digest(block())
-    first, told = run(wanted)
+    first, output = run(wanted)
     front = read_front(first.plan)
-    assert any(it.plan.schedule and it.plan.schedule.alternatives for it in front.points)
-    assert {it.digest for it in (front, *fronts_of(told))} == {graph_digest(with_channels(block()))}
-    again, told = run(replace(wanted, known_plan=first.plan))
+    assert any(point.plan.schedule and point.plan.schedule.alternatives for point in front.points)
+    assert {entry.digest for entry in (front, *fronts_of(output))} == {graph_digest(with_channels(block()))}
+    again, output = run(replace(wanted, known_plan=first.plan))
     assert read_front(again.plan).points == front.points
-    assert points_of(told) == []
+    assert points_of(output) == []
     known = replace(front, points=front.points[:1], complete=False)
-    again, told = run(replace(wanted, known_plan=write_front(known, "json")))
-    values = [(it.values, it.bounds) for it in front.points]
-    assert [(it.values, it.bounds) for it in read_front(again.plan).points] == values
-    assert len(points_of(told)) == len(front.points) - 1
+    again, output = run(replace(wanted, known_plan=write_front(known, "json")))
+    values = [(point.values, point.bounds) for point in front.points]
+    assert [(point.values, point.bounds) for point in read_front(again.plan).points] == values
+    assert len(points_of(output)) == len(front.points) - 1
 
 
 def test_a_run_over_targets_goes_on_from_what_is_known_of_each() -> None:
-    first, told = run(request(TARGETS, time_limit=240.0))
+    first, output = run(request(TARGETS, time_limit=240.0))
     front = read_front(first.plan)
-    assert [(it.target, it.fits) for it in front.targets] == [
+    assert [(device.target, device.fits) for device in front.targets] == [
         ("none", "no"),
         ("tight", "yes"),
         ("large", "yes"),
     ]
     assert (front.smallest, front.complete, first.status, first.value) == ("tight", True, "optimal", 4)
-    points = points_of(told)
-    assert {it.target for it in points} == {"tight", "large"}
-    so_far = fronts_of(told)
+    points = points_of(output)
+    assert {point.target for point in points} == {"tight", "large"}
+    so_far = fronts_of(output)
     assert so_far
-    assert all([it.target for it in them.targets] == ["none", "tight", "large"] for them in so_far)
-    again, told = run(replace(request(TARGETS, time_limit=0.0), known_plan=first.plan))
+    assert all([device.target for device in them.targets] == ["none", "tight", "large"] for them in so_far)
+    again, output = run(replace(request(TARGETS, time_limit=0.0), known_plan=first.plan))
     assert read_front(again.plan).targets == front.targets
-    assert told == []
-    half, told = run(replace(request(TARGETS, time_limit=240.0), known_plan=_half(first.plan)))
+    assert output == []
+    half, output = run(replace(request(TARGETS, time_limit=240.0), known_plan=_half(first.plan)))
     ends = read_front(half.plan)
-    assert [_values(it) for it in ends.targets] == [_values(it) for it in front.targets]
+    assert [_values(device) for device in ends.targets] == [_values(device) for device in front.targets]
     assert ends.complete
-    assert {it.target for it in points_of(told)} == {"large"}
+    assert {entry.target for entry in points_of(output)} == {"large"}
 
 
 @pytest.mark.parametrize(
@@ -220,14 +220,14 @@ def test_what_was_proven_before_stays_so() -> None:
     weaker = json.loads(first.plan)
     for point in weaker["points"]:
         point.update(bounds={}, proven=False)
-    told: list[SolveUpdate] = []
-    with FrontTeller(told.append, front, timed=False) as teller:
+    output: list[SolveUpdate] = []
+    with FrontTeller(output.append, front, timed=False) as teller:
         for open_ in read_front(json.dumps(weaker).encode()).points:
             teller.tell(None, open_, lambda: front)
-    assert told == []
+    assert output == []
     collected = Collected(FrontRequest(terms=front.terms))
     collected.add(front.points)
     collected.add(read_front(json.dumps(weaker).encode()).points)
-    assert [(it.bounds, it.proven) for it in collected.points()] == [
-        (it.bounds, it.proven) for it in front.points
+    assert [(point.bounds, point.proven) for point in collected.points()] == [
+        (point.bounds, point.proven) for point in front.points
     ]

@@ -42,10 +42,10 @@ DOCUMENTS: dict[str, Json] = {
     "graph": GRAPH,
     "graph with pools": POOLS,
     "graph with moves": {**GRAPH, "objective": ["moves", "peak"]},
-    "large costs": {**GRAPH, "operators": [{**it, "cost": 1 << 61} for it in GRAPH["operators"]]},
+    "large costs": {**GRAPH, "operators": [{**operator, "cost": 1 << 61} for operator in GRAPH["operators"]]},
     "costs too large for stripes": {
         **GRAPH,
-        "operators": [{**it, "cost": 1 << 41} for it in GRAPH["operators"]],
+        "operators": [{**operator, "cost": 1 << 41} for operator in GRAPH["operators"]],
     },
     "large sizes": {**GRAPH, "tensors": [{"id": name, "size": 1 << 60} for name in "xyz"]},
     "large products": {
@@ -84,8 +84,8 @@ def asks() -> Iterator[tuple[str, Json]]:
     for name, terms, generators, cost in itertools.product(
         DOCUMENTS, TERMS, GENERATORS, (None, "given", "bytes")
     ):
-        asked = {"terms": terms, "generators": generators, "cost": cost}
-        yield name, {member: value for member, value in asked.items() if value is not None}
+        request = {"terms": terms, "generators": generators, "cost": cost}
+        yield name, {member: value for member, value in request.items() if value is not None}
 
 
 def read(body: Json) -> None:
@@ -98,16 +98,16 @@ def issues_of_request(body: Json) -> Found:
     try:
         read(body)
     except InputError as error:
-        return sorted((it.code, it.message) for it in error.issues)
+        return sorted((issue.code, issue.message) for issue in error.issues)
     return []
 
 
-def issues_of_run(document: Json, asked: Json, options: Json) -> Found:
+def issues_of_run(document: Json, request: Json, options: Json) -> Found:
     try:
-        found = document_from(json.dumps(document).encode())
-        find_front(found, parse_front_options(asked), parse_options(options), FrontCallbacks())
+        result = document_from(json.dumps(document).encode())
+        find_front(result, parse_front_options(request), parse_options(options), FrontCallbacks())
     except InputError as error:
-        return sorted((it.code, it.message) for it in error.issues)
+        return sorted((issue.code, issue.message) for issue in error.issues)
     return []
 
 
@@ -115,19 +115,19 @@ def issues_of_run(document: Json, asked: Json, options: Json) -> Found:
 def test_all_that_the_run_refuses_is_refused_before_there_is_a_job(name: str) -> None:
     options: Json = {"deterministic": True, "work_limit": 1_000}
     refused = 0
-    for document, asked in asks():
+    for document, ask in asks():
         if document != name:
             continue
         given = DOCUMENTS[name]
         member = "graph" if "operators" in given else "problem"
-        wanted = issues_of_run(given, asked, options)
-        assert issues_of_request({member: given, "front": asked, "options": options}) == wanted, asked
+        wanted = issues_of_run(given, ask, options)
+        assert issues_of_request({member: given, "front": ask, "options": options}) == wanted, ask
         refused += bool(wanted)
     assert refused
 
 
 @pytest.mark.parametrize(
-    ("document", "asked", "code", "path"),
+    ("document", "request", "code", "path"),
     [
         (TWO, {"terms": ["peak:fast", "moves"]}, "moves_without_hint", "$.front.terms"),
         (DOCUMENTS["moves"], {"terms": ["peak", "moves"]}, "moves_without_hint", "$.problem.objective[0]"),
@@ -143,11 +143,11 @@ def test_all_that_the_run_refuses_is_refused_before_there_is_a_job(name: str) ->
         (DOCUMENTS["large products"], {}, "too_large", "$.graph.operators"),
     ],
 )
-def test_the_path_leads_to_what_is_wrong(document: Json, asked: Json, code: str, path: str) -> None:
-    body = {"graph" if "operators" in document else "problem": document, "front": asked}
+def test_the_path_leads_to_what_is_wrong(document: Json, request: Json, code: str, path: str) -> None:
+    body = {"graph" if "operators" in document else "problem": document, "front": request}
     with pytest.raises(InputError) as refusal:
         read(body)
-    assert [(it.code, it.path) for it in refusal.value.issues] == [(code, path)]
+    assert [(issue.code, issue.path) for issue in refusal.value.issues] == [(code, path)]
 
 
 def test_a_document_alone_is_refused_at_the_query() -> None:
@@ -170,12 +170,12 @@ def test_costs_too_large_for_stripes_do_without_them() -> None:
 
 def test_a_solver_that_cannot_is_refused_at_once() -> None:
     problem = {**TWO, "reuse_costs": [{"buffers": ["a", "b"], "cost": 3}]}
-    asked = {"terms": ["peak:fast", "placement_cost"]}
+    request = {"terms": ["peak:fast", "placement_cost"]}
     options = {"solver": "reuse"}
     with pytest.raises(DeclinedError) as refusal:
-        read({"problem": problem, "front": asked, "options": options})
+        read({"problem": problem, "front": request, "options": options})
     document = document_from(json.dumps(problem).encode())
     with pytest.raises(DeclinedError) as later:
-        find_front(document, parse_front_options(asked), parse_options(options), FrontCallbacks())
+        find_front(document, parse_front_options(request), parse_options(options), FrontCallbacks())
     assert str(refusal.value) == str(later.value)
-    read({"problem": problem, "front": asked, "options": {"solver": "greedy"}})
+    read({"problem": problem, "front": request, "options": {"solver": "greedy"}})

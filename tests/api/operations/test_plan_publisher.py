@@ -24,18 +24,18 @@ def worth(value: int) -> Plan:
 
 def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
     problem = planted(500, 2, slack=0.1)
-    told: list[Plan] = []
+    output: list[Plan] = []
     enough = threading.Event()
 
-    def on_plan(found: Plan) -> None:
-        told.append(found)
-        if len(told) == 2:
+    def on_plan(result: Plan) -> None:
+        output.append(result)
+        if len(output) == 2:
             enough.set()
 
     last = solve_fully(problem, Options(time_limit=36_000.0), None, on_plan, lambda _: None, enough)
-    assert len(told) >= 2, "it was told while the run went on, which ended it"
-    assert all(verify(problem, found) == [] for found in told)
-    values = [found.objective[0].value for found in told]
+    assert len(output) >= 2, "it was told while the run went on, which ended it"
+    assert all(verify(problem, entry) == [] for entry in output)
+    values = [one_plan.objective[0].value for one_plan in output]
     assert values == sorted(set(values), reverse=True)
     assert values[-1] >= last.objective[0].value
 
@@ -43,11 +43,11 @@ def test_a_long_run_tells_of_judged_plans_before_its_end() -> None:
 def test_a_run_is_never_worse_than_what_is_known_and_says_nothing_that_is() -> None:
     problem = planted(300, 4, slack=0.1)
     known = plan(problem, Options(time_limit=2.0))
-    told: list[Plan] = []
+    output: list[Plan] = []
     options = Options(time_limit=0.5, solver="greedy")
-    last = solve_fully(problem, options, known, told.append, lambda _: None, threading.Event())
+    last = solve_fully(problem, options, known, output.append, lambda _: None, threading.Event())
     assert last.objective[0].value <= known.objective[0].value
-    assert all(found.objective[0].value < known.objective[0].value for found in told)
+    assert all(one_plan.objective[0].value < known.objective[0].value for one_plan in output)
 
 
 def test_what_is_proven_already_is_not_solved_again() -> None:
@@ -63,9 +63,9 @@ def test_what_is_proven_already_is_not_solved_again() -> None:
 
 
 def test_only_the_newest_is_judged_and_worse_ones_are_not_told() -> None:
-    told: list[int] = []
+    output: list[int] = []
     judged: list[int] = []
-    publisher = Publisher(lambda found: told.append(found.objective[0].value), None)
+    publisher = Publisher(lambda one_plan: output.append(one_plan.objective[0].value), None)
 
     def offer(value: int) -> None:
         def judge() -> Plan:
@@ -77,19 +77,19 @@ def test_only_the_newest_is_judged_and_worse_ones_are_not_told() -> None:
     for value in (9, 8, 7):
         offer(value)
     publisher.start()
-    wait_for(lambda: told, "the first plan")
+    wait_for(lambda: output, "the first plan")
     offer(8)
     wait_for(lambda: len(judged) == 2, "the second look")
     offer(5)
-    wait_for(lambda: len(told) == 2, "a better plan")
+    wait_for(lambda: len(output) == 2, "a better plan")
     publisher.close()
     offer(1)
     wait_for(lambda: not publishers(), "its thread to end")
-    assert (judged, told) == ([7, 8, 5], [7, 5])
+    assert (judged, output) == ([7, 8, 5], [7, 5])
 
 
 def test_a_plan_that_is_judged_when_the_run_ends_is_not_told() -> None:
-    told: list[Plan] = []
+    output: list[Plan] = []
     begun, go_on = threading.Event(), threading.Event()
 
     def slow() -> Plan:
@@ -97,11 +97,11 @@ def test_a_plan_that_is_judged_when_the_run_ends_is_not_told() -> None:
         go_on.wait(PATIENCE)
         return worth(3)
 
-    publisher = Publisher(told.append, None)
+    publisher = Publisher(output.append, None)
     publisher.offer(slow)
     publisher.start()
     assert begun.wait(PATIENCE)
     publisher.close()
     go_on.set()
     wait_for(lambda: not publishers(), "its thread to end")
-    assert told == []
+    assert output == []

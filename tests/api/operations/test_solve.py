@@ -78,9 +78,9 @@ def test_a_known_plan_that_is_not_valid_is_no_answer() -> None:
 def test_moves_count_from_each_question_so_no_other_plan_is_its_answer() -> None:
     problem = replace(PROBLEM, objective=("peak", "moves"))
     known = plan(problem, Options(hint=laid(PROBLEM, 0, 4)))
-    asked = laid(problem, 0, 8)
+    request = laid(problem, 0, 8)
     assert not verify(problem, known)
-    assert better_answer(problem, asked, known) is asked
+    assert better_answer(problem, request, known) is request
 
 
 def test_a_deterministic_run_knows_nothing_of_other_plans() -> None:
@@ -99,7 +99,7 @@ def test_a_deterministic_run_that_a_moment_was_too_short_for_is_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What it has found by then depends on the clock."""
-    found = laid(PROBLEM, 0, 8)
+    result = laid(PROBLEM, 0, 8)
     options = Options(deterministic=True)
 
     def cut_off(
@@ -107,12 +107,12 @@ def test_a_deterministic_run_that_a_moment_was_too_short_for_is_no_answer(
     ) -> Plan:
         assert cancel is not None
         assert cancel.wait(PATIENCE)
-        return found
+        return result
 
     monkeypatch.setattr(engine, "plan", cut_off)
     assert solve_briefly(PROBLEM, options, 0.0) == (None, False)
-    monkeypatch.setattr(engine, "plan", lambda *_: found)
-    assert solve_briefly(PROBLEM, options, PATIENCE) == (found, True)
+    monkeypatch.setattr(engine, "plan", lambda *_: result)
+    assert solve_briefly(PROBLEM, options, PATIENCE) == (result, True)
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -121,17 +121,17 @@ def test_a_run_starts_from_what_is_known_unless_a_plan_to_start_from_is_named(
 ) -> None:
     known = honest(PROBLEM, {"a": ("m", 0), "b": ("m", 8)})
     hint = laid(PROBLEM, 9, 0)
-    asked: list[Options] = []
+    request: list[Options] = []
 
     def worse(_problem: Problem, options: Options, *_: object) -> Plan:
-        asked.append(options)
+        request.append(options)
         return laid(PROBLEM, 0, 40)
 
     monkeypatch.setattr(engine, "plan", worse)
     options = Options(hint=hint if named else None)
-    found = solve_fully(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
-    assert [it.hint for it in asked] == [hint if named else known]
-    assert found.placements == known.placements, "what is known is the answer where nothing better is found"
+    planned = solve_fully(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
+    assert [entry.hint for entry in request] == [hint if named else known]
+    assert planned.placements == known.placements, "what is known is the answer where nothing better is found"
 
 
 def test_what_was_proven_before_holds_for_a_better_plan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,19 +150,19 @@ def test_what_was_proven_before_holds_for_a_better_plan(monkeypatch: pytest.Monk
         places = zip(names, (0, 4, 0, 4, last), strict=True)
         return honest(ring, {name: ("m", offset) for name, offset in places}, bounds={"peak": bound})
 
-    def solved(known: Plan, found: Plan) -> Plan:
-        monkeypatch.setattr(engine, "plan", lambda *_: found)
+    def solved(known: Plan, result: Plan) -> Plan:
+        monkeypatch.setattr(engine, "plan", lambda *_: result)
         return solve_fully(ring, Options(), known, lambda _: None, lambda _: None, threading.Event())
 
     known = replace(at(12, 12), prover="cpsat")
-    found = solved(known, replace(at(8, 8), solver="improve", work=7, seconds=2.0))
-    assert found.placements == at(8, 0).placements
-    assert (found.solver, found.work, found.seconds) == ("improve", 7, 2.0)
-    assert found.status is Status.OPTIMAL
-    assert found.objective == (replace(known.objective[0], value=12, gap=0.0),)
-    assert found.prover is not None
-    assert found.prover.startswith("cpsat")
-    assert verify(ring, found) == []
+    planned = solved(known, replace(at(8, 8), solver="improve", work=7, seconds=2.0))
+    assert planned.placements == at(8, 0).placements
+    assert (planned.solver, planned.work, planned.seconds) == ("improve", 7, 2.0)
+    assert planned.status is Status.OPTIMAL
+    assert planned.objective == (replace(known.objective[0], value=12, gap=0.0),)
+    assert planned.prover is not None
+    assert planned.prover.startswith("cpsat")
+    assert verify(ring, planned) == []
     proven = at(8, 12)
     assert solved(at(12, 8), proven) is proven, "its own bound is higher"
 
@@ -171,5 +171,5 @@ def test_a_plan_is_told_in_the_order_of_the_problem_that_was_asked_about() -> No
     written = plan_to_bytes(laid(PROBLEM, 0, 8))
     assert bytes_in_order(["a", "b"], written) is written
     turned = plan_from_bytes(bytes_in_order(["b", "a"], written))
-    assert [(it.buffer, it.offset) for it in turned.placements] == [("b", 8), ("a", 0)]
+    assert [(placement.buffer, placement.offset) for placement in turned.placements] == [("b", 8), ("a", 0)]
     assert replace(turned, placements=()) == replace(plan_from_bytes(written), placements=())

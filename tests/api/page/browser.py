@@ -58,12 +58,13 @@ class Look:
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        told = tuple(
-            f"Failed to load resource: the server responded with a status of {it} " for it in refusals
+        output = tuple(
+            f"Failed to load resource: the server responded with a status of {refusal} "
+            for refusal in refusals
         )
         self.page.on(
             "console",
-            lambda message: None if message.text.startswith(told) else self.complaints.append(message.text),
+            lambda message: None if message.text.startswith(output) else self.complaints.append(message.text),
         )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -94,8 +95,8 @@ class Look:
 
     def text(self, selector: str) -> str:
         """The text of the first such element."""
-        found: str = self.page.evaluate(f"document.querySelector({selector!r})?.innerText ?? ''")
-        return " ".join(found.split())
+        result: str = self.page.evaluate(f"document.querySelector({selector!r})?.innerText ?? ''")
+        return " ".join(result.split())
 
     @property
     def verdict(self) -> str:

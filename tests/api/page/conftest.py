@@ -20,9 +20,9 @@ def running() -> Iterator[Any]:
 @pytest.fixture
 def look(running: Any) -> Iterator[Look]:
     """A page in it, and what can be asked of it."""
-    it = Look(running)
-    yield it
-    it.close()
+    sample = Look(running)
+    yield sample
+    sample.close()
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ class FakeService:
 
     def headers_of(self, path: str) -> list[dict[str, str]]:
         """The headers of each request for this path."""
-        return [headers for asked, _, headers in self.asked if asked == path]
+        return [headers for entry, _, headers in self.asked if entry == path]
 
     def _judged(self, path: str, plan: bytes, sent: bytes | None) -> bytes:
         """A plan with what the judge says of it, as the service answers for its page."""

@@ -25,9 +25,9 @@ def page_of(title: str, search: Sequence[SearchStep] = ()) -> bytes:
 
 
 def _parts(page: bytes, kind: str) -> str:
-    found = re.search(rf'<script type="text/plain" id="{kind}">([^<]*)</script>', page.decode())
-    assert found is not None
-    return found.group(1)
+    match = re.search(rf'<script type="text/plain" id="{kind}">([^<]*)</script>', page.decode())
+    assert match is not None
+    return match.group(1)
 
 
 def test_the_data_is_inside_and_complete() -> None:

@@ -56,7 +56,7 @@ def test_the_parts_name_only_parts_that_are_there() -> None:
     parts = {path.name for path in assets.BUILT.iterdir()}
     for name in parts:
         named = re.findall(rb"\./((?:part|served|worker)-[A-Z2-7]{8}\.js)", assets.asset(name) or b"")
-        assert {it.decode() for it in named} <= parts
+        assert {entry.decode() for entry in named} <= parts
 
 
 def test_the_page_draws_in_the_colours_of_the_pictures() -> None:

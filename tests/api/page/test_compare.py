@@ -173,7 +173,7 @@ def test_plans_of_different_problems_are_refused(look: Look, server: Server) -> 
 
 
 def test_two_jobs_of_the_service_are_compared(look: Look, server: Server) -> None:
-    jobs = [_done(server, {"problem": PROBLEM, "options": {"solver": it}}) for it in ("greedy", "exact")]
+    jobs = [_done(server, {"problem": PROBLEM, "options": {"solver": name}}) for name in ("greedy", "exact")]
     look.open(f"{server.url}/compare?a={jobs[0]}&b={jobs[1]}#buffer=b")
     assert look.verdict.startswith("Both need 30 B.")
     assert "second: exact" in look.text(".pair")

@@ -43,8 +43,8 @@ def commands(look: Look) -> list[str]:
     look.page.click(".items button:has-text('other formats')")
     look.wait("document.querySelector('dialog[open] .formats pre')")
     assert look.violations() == []
-    found: list[str] = look.page.locator(".formats pre").all_inner_texts()
-    return found
+    result: list[str] = look.page.locator(".formats pre").all_inner_texts()
+    return result
 
 
 def test_problem_and_plan_are_saved_as_they_were_read(look: Look, tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_each_command_makes_what_it_says(look: Look, tmp_path: Path, kind: str) 
     look.show(page, tmp_path).wait("document.querySelector('#export')")
     saved(look, "Graph, JSON" if kind == "graph" else "Problem, JSON", tmp_path)
     saved(look, "Plan, JSON", tmp_path)
-    told = commands(look)
-    assert any(".h" in command for command in told)
+    output = commands(look)
+    assert any(".h" in command for command in output)
     # Loops are drawn of stripes only, and a model is what the user has.
-    for command in [it for it in told if "MODEL" not in it and ".loops.svg" not in it]:
+    for command in [entry for entry in output if "MODEL" not in entry and ".loops.svg" not in entry]:
         program, *arguments = command.split()
         assert program == "memstow"
         run_command = [sys.executable, "-m", "memstow.api.cli.main", *arguments]
@@ -103,7 +103,9 @@ def test_the_service_writes_each_format_of_its_job(running: Any, server: Server,
 def test_every_format_of_the_service_but_that_for_the_page_is_offered() -> None:
     document = create_app(Settings()).openapi()
     parameters = document["paths"]["/v1/jobs/{job}/plan"]["get"]["parameters"]
-    formats = next(it["schema"]["enum"] for it in parameters if it["name"] == "output_format")
+    formats = next(
+        parameter["schema"]["enum"] for parameter in parameters if parameter["name"] == "output_format"
+    )
     program = """
 import { FORMATS } from "./shell/formats.tsx";
 export default () => FORMATS.map((one) => one.format);

@@ -65,7 +65,9 @@ def point(
 ) -> JsonObject:
     """A point of PROBLEM."""
     plan = samples.places(*offsets)
-    known = {term: it for term, it in zip(("peak", "reuse_cost"), bounds, strict=True) if it is not None}
+    known = {
+        term: bound for term, bound in zip(("peak", "reuse_cost"), bounds, strict=True) if bound is not None
+    }
     return {"peak": peak, "reuse_cost": cost, "bounds": known, "proven": proven, "plan": plan}
 
 
@@ -85,7 +87,7 @@ def front(*points: JsonObject, **more: object) -> JsonObject:
 def dropped(look: Look, *documents: JsonObject) -> Look:
     """Drop these on the page, and wait until they are read."""
     look.page.evaluate("document.querySelector('main').dataset.old = '1'")
-    look.page.evaluate(DROP, [[f"{at}.json", json.dumps(it)] for at, it in enumerate(documents)])
+    look.page.evaluate(DROP, [[f"{at}.json", json.dumps(document)] for at, document in enumerate(documents)])
     return look.wait(
         "document.querySelector('.plan, .failed') && !document.querySelector('[data-old], progress')"
     )
@@ -99,8 +101,8 @@ def judged(problem: JsonObject, document: JsonObject) -> bytes:
 def standings(look: Look) -> list[str]:
     """How each point stands, as the table says."""
     cells = "[...document.querySelectorAll('.points tbody tr')].map((row) => row.lastChild.textContent)"
-    found: list[str] = look.page.evaluate(cells)
-    return found
+    result: list[str] = look.page.evaluate(cells)
+    return result
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -178,18 +180,20 @@ def test_the_page_draws_the_problem_that_each_schedule_makes(
     look: Look, net: tuple[Graph, Front], page: bytes, tmp_path: Path
 ) -> None:
     graph, front_ = net
-    assert any(it.plan.schedule is not None and not only_orders(it.plan.schedule) for it in front_.points)
+    assert any(
+        entry.plan.schedule is not None and not only_orders(entry.plan.schedule) for entry in front_.points
+    )
     look.show(page, tmp_path)
-    for place, it in enumerate(front_.points):
+    for place, sample in enumerate(front_.points):
         look.page.goto(look.page.url.partition("#")[0] + f"#point={place + 1}")
         look.page.reload()
         look.wait(ON_PLAN)
         expected = {
             buffer.id: (str(buffer.size), "{}-{}".format(*buffer.lifetime))  # type: ignore[misc]
-            for buffer in scheduled_problem(graph, it.plan.schedule).buffers
+            for buffer in scheduled_problem(graph, sample.plan.schedule).buffers
         }
         assert {row["id"]: (row["size"], row["lifetimes"]) for row in _csv(look)} == expected
-        assert f"{it.values['peak']:,}" in look.text(".facts")
+        assert f"{sample.values['peak']:,}" in look.text(".facts")
 
 
 def test_what_the_page_cannot_count_is_a_claim(look: Look, page: bytes, tmp_path: Path) -> None:
@@ -371,8 +375,8 @@ def test_the_points_of_a_job_of_a_graph_are_drawn_as_their_schedules_run(
         body = {"graph": json.loads(write_document(graph)), "options": {"time_limit": 60.0}}
         job = client.post("/v1/fronts", json=body).json()["id"]
         wait_for(lambda: client.get(f"/v1/jobs/{job}").json()["finished"], "the front")
-        found = read_front(client.get(f"/v1/jobs/{job}/front").content)
-    schedule = found.points[0].plan.schedule
+        frontier = read_front(client.get(f"/v1/jobs/{job}/front").content)
+    schedule = frontier.points[0].plan.schedule
     assert schedule is not None
     assert schedule.stripes
     look = Look(running).open(f"{address}/jobs/{job}#point=1")
@@ -388,29 +392,30 @@ def test_the_points_of_a_job_of_a_graph_are_drawn_as_their_schedules_run(
 
 def test_the_page_draws_parts_of_channels_for_the_graph_as_it_is(look: Look, tmp_path: Path) -> None:
     graph = block()
-    found = memstow.front(graph, generators=["channels"])
-    made = front_page(graph, found, "net.json", None)
-    assert made.plans == len(found.points)
+    frontier = memstow.front(graph, generators=["channels"])
+    made = front_page(graph, frontier, "net.json", None)
+    assert made.plans == len(frontier.points)
     look.show(made.page, tmp_path)
     assert "wrong" not in standings(look)
     look.page.keyboard.press("Home")
     look.page.keyboard.press("Enter")
     look.wait(ON_PLAN)
-    schedule = found.points[0].plan.schedule
+    schedule = frontier.points[0].plan.schedule
     assert schedule is not None
     assert schedule.alternatives
     look.page.keyboard.press("b")
     look.wait("document.querySelector('dialog table tbody tr')")
     rows = look.page.evaluate("document.querySelectorAll('dialog table tbody tr').length")
     assert rows == len(scheduled_problem(with_channels(graph), schedule).buffers)
-    without = replace(found, asked=FrontOptions())
+    without = replace(frontier, asked=FrontOptions())
     with pytest.raises(InputError, match="the front is of another problem or graph"):
         front_page(graph, without, "", None)
 
 
 def test_a_job_of_targets_shows_the_smallest_that_will_do(running: Any, server: Server, address: str) -> None:
     targets = [
-        {"version": 1, "name": str(it), "pools": [{"id": "ram", "capacity": it}]} for it in (64, 96, 999)
+        {"version": 1, "name": str(value), "pools": [{"id": "ram", "capacity": value}]}
+        for value in (64, 96, 999)
     ]
     with server.client() as client:
         body = {"problem": PROBLEM, "front": {"terms": ["peak", "reuse_cost"]}, "targets": targets}
@@ -429,9 +434,9 @@ def test_a_job_of_targets_shows_the_smallest_that_will_do(running: Any, server: 
 
 
 def test_a_target_that_is_known_says_that_others_are_not(look: Look, tmp_path: Path) -> None:
-    found = read_front(json.dumps(front(*two_points()[::-1], complete=True)).encode())
+    frontier = read_front(json.dumps(front(*two_points()[::-1], complete=True)).encode())
     target = front_view.TargetOf(name="tiny", smallest=False, all=3, open=2)
-    made = front_view.front_document(samples.problem_of(PROBLEM), found, "", "service", target=target)
+    made = front_view.front_document(samples.problem_of(PROBLEM), frontier, "", "service", target=target)
     look.show(page_alone(made.content, "tiny", "front"), tmp_path)
     assert "in the memories of tiny, one of 3 targets. Of 2 others not all is known" in look.text(".head")
 
@@ -457,16 +462,16 @@ def test_the_front_is_saved_as_other_files(
         saved[kind] = Path(download.value.path()).read_bytes()
     assert saved["PNG"].startswith(b"\x89PNG")
     rows = list(csv.DictReader(io.StringIO(saved["CSV"].decode())))
-    told = json.loads(saved["JSON"])
+    document = json.loads(saved["JSON"])
     terms = net[1].terms
     assert [[row[term] for term in terms] for row in rows] == [
-        [str(it.values[term]) for term in terms] for it in net[1].points
+        [str(entry.values[term]) for term in terms] for entry in net[1].points
     ]
-    assert [[it[term] for term in terms] for it in told["points"]] == [
-        [it.values[term] for term in terms] for it in net[1].points
+    assert [[entry[term] for term in terms] for entry in document["points"]] == [
+        [entry.values[term] for term in terms] for entry in net[1].points
     ]
-    assert [{"bounds": it["bounds"]} for it in told["points"]] == [
-        {"bounds": it.bounds} for it in net[1].points
+    assert [{"bounds": entry["bounds"]} for entry in document["points"]] == [
+        {"bounds": entry.bounds} for entry in net[1].points
     ]
 
 
@@ -550,9 +555,9 @@ def test_a_front_of_something_else_is_refused(net: tuple[Graph, Front]) -> None:
 
 def test_a_problem_is_held_once(net: tuple[Graph, Front]) -> None:
     problem: Problem = samples.problem_of(PROBLEM)
-    found = samples.front_of(problem)
-    made = front_page(problem, found, "", None)
-    assert made.plans == len(found.points) == 2
+    frontier = samples.front_of(problem)
+    made = front_page(problem, frontier, "", None)
+    assert made.plans == len(frontier.points) == 2
     assert len(made.page) < len(front_page(*net, "", None).page) + len(write_problem(problem))
 
 

@@ -33,15 +33,15 @@ STATUSES = (401, 403, 404, 409, 503)
 
 @pytest.fixture
 def look(running: Any) -> Iterator[Look]:
-    it = Look(running, refusals=STATUSES)
-    yield it
-    it.close()
+    sample = Look(running, refusals=STATUSES)
+    yield sample
+    sample.close()
 
 
 @pytest.fixture
 def client(server: Server) -> Iterator[Client]:
-    with server.client() as it:
-        yield it
+    with server.client() as sample:
+        yield sample
 
 
 UNFITTING = {"status": "feasible", "placements": [{"buffer": "x", "pool": "memory", "offset": 0}]}
@@ -154,8 +154,8 @@ def test_a_stream_that_breaks_is_resumed_behind_its_last_event(look: Look, addre
     )
     look.open(address + JOB_PAGE)
     look.wait("document.querySelector('.strip')?.innerText.includes('at least 16 B')")
-    asked = [headers["last-event-id"] for headers in fake.headers_of(path)]
-    assert asked[:3] == ["0", "2", "2"]
+    request = [headers["last-event-id"] for headers in fake.headers_of(path)]
+    assert request[:3] == ["0", "2", "2"]
     look.wait("document.querySelector('.trouble') === null")
 
 
@@ -326,8 +326,8 @@ def test_jobs_are_found_and_ended_together(running: Any, address: str, wide: int
     look.page.keyboard.type(" a")
     look.wait("location.search === '?search=ob+a'")
     assert look.page.evaluate("document.activeElement.value") == "ob a"
-    asked = [url for url in look.requests if "search=ob+a" in url]
-    assert asked
+    request = [url for url in look.requests if "search=ob+a" in url]
+    assert request
     look.page.check("input[aria-label='select all that are shown']")
     look.wait("document.querySelector('.chosen-jobs')")
     assert "4 selected" in look.text(".chosen-jobs")
@@ -402,11 +402,11 @@ def test_the_older_job_never_seems_the_newer(look: Look, address: str) -> None:
     jobs = [{**JOB, "id": f"{ago:032x}", "created": created(ago)} for ago in (95, 110, 130, 6500, 7300)]
     FakeService(look.page).on("/v1/jobs", Answer(body={"jobs": jobs, "next": None}))
     look.open(f"{address}/jobs").wait("document.querySelectorAll('.jobs tbody tr').length === 5")
-    told = look.page.evaluate(
+    output = look.page.evaluate(
         "[...document.querySelectorAll('.jobs td[data-of=created]')].map((it) => it.innerText)"
     )
     units = {"s": 1, "min": 60, "h": 3600}
-    counted = [int(number) * units[unit] for number, unit, _ in (text.split() for text in told)]
+    counted = [int(number) * units[unit] for number, unit, _ in (text.split() for text in output)]
     assert counted == sorted(counted)
 
 

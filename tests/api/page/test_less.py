@@ -33,7 +33,7 @@ def test_a_file_lists_the_moments_and_the_fewest_changes(look: Look, tmp_path: P
     assert "By live bytes alone" in look.text(LESS)
     listed = look.page.locator(".changes > li").all_inner_texts()
     assert len(listed) == 3
-    assert all("512 B smaller" in it for it in listed)
+    assert all("512 B smaller" in entry for entry in listed)
     look.page.click(".moments li:nth-child(2) .line")
     look.wait("document.querySelectorAll('.there .line').length === 2")
     assert "moment=2" in look.wait("location.hash.includes('moment')").page.url
@@ -127,8 +127,8 @@ def test_the_solver_confirms_the_changes(look: Look, address: str) -> None:
 
 def test_the_same_plan_has_the_same_shortfalls_and_large_ones_have_none() -> None:
     plan = engine.plan(BUSY, Options(deterministic=True))
-    told = shortfalls_of(BUSY, plan)
-    assert shortfalls_of(BUSY, plan) == told
-    assert {it["wanted"] for it in told} >= {3072 - 64, 3072 - 1, 1024}
+    output = shortfalls_of(BUSY, plan)
+    assert shortfalls_of(BUSY, plan) == output
+    assert {entry["wanted"] for entry in output} >= {3072 - 64, 3072 - 1, 1024}
     many = replace(BUSY, buffers=BUSY.buffers * 20_000)
     assert shortfalls_of(many, plan) == []

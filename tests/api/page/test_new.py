@@ -18,9 +18,9 @@ TEXT = f"({EDITOR}.querySelector('.cm-content').innerText)"
 
 @pytest.fixture
 def look(running: Any) -> Iterator[Look]:
-    it = Look(running, refusals=(400, 401, 404, 422))
-    yield it
-    it.close()
+    sample = Look(running, refusals=(400, 401, 404, 422))
+    yield sample
+    sample.close()
 
 
 def editor(look: Look, address: str) -> Look:
@@ -80,10 +80,10 @@ def test_names_and_values_of_our_schemas_are_offered(
     write(look, before)
     look.page.keyboard.press("Control+Space")
     look.wait(f"{EDITOR}.querySelectorAll('.cm-tooltip-autocomplete li').length > 0")
-    found = look.page.evaluate(
+    result = look.page.evaluate(
         f"[...{EDITOR}.querySelectorAll('.cm-completionLabel')].map((it) => it.textContent)"
     )
-    names = {name if name in ("true", "false", "null") else f'"{name.strip(chr(34))}"' for name in found}
+    names = {name if name in ("true", "false", "null") else f'"{name.strip(chr(34))}"' for name in result}
     assert offered <= names
     assert not names & not_offered
 

@@ -64,7 +64,7 @@ def planned(graph: JsonObject, order: list[str], **more: object) -> JsonObject:
 def dropped(look: Look, *documents: JsonObject) -> Look:
     """Drop these on the page, and wait until they are read."""
     look.page.evaluate("document.querySelector('main').dataset.old = '1'")
-    look.page.evaluate(DROP, [[f"{at}.json", json.dumps(it)] for at, it in enumerate(documents)])
+    look.page.evaluate(DROP, [[f"{at}.json", json.dumps(document)] for at, document in enumerate(documents)])
     return look.wait(
         "document.querySelector('.plan, .failed') && !document.querySelector('[data-old], progress')"
     )
@@ -206,7 +206,10 @@ def test_the_page_makes_the_same_problem_of_a_graph(look: Look, page: bytes, tmp
         dropped(look, graph, plan)
         assert "no valid plan" not in look.verdict, seed
         problem = lower_graph(parse_graph(graph), order)
-        expected = {it.id: (str(it.size), _life(it.lifetime), it.group or "") for it in problem.buffers}
+        expected = {
+            buffer.id: (str(buffer.size), _life(buffer.lifetime), buffer.group or "")
+            for buffer in problem.buffers
+        }
         assert {row["id"]: (row["size"], row["lifetimes"], row["group"]) for row in _csv(look)} == expected, (
             seed
         )

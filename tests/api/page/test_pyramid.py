@@ -29,8 +29,8 @@ def test_the_most_of_a_range_is_found_at_every_length() -> None:
         values = [random.randrange(50) for _ in range(length)]
         ranges = [(begin, end) for begin in range(length + 1) for end in range(begin, length + 1)]
         cases.append({"values": values, "ranges": ranges})
-    found = run(MOST_IN, cases)
-    for case, most in zip(cases, found, strict=True):
+    result = run(MOST_IN, cases)
+    for case, most in zip(cases, result, strict=True):
         assert most == [max(case["values"][begin:end], default=0) for begin, end in case["ranges"]]
 
 
@@ -52,8 +52,8 @@ def test_each_column_has_the_most_of_the_steps_that_touch_it() -> None:
                 "right": random.uniform(left + 0.1, positions[-1]),
             }
         )
-    for case, found in zip(cases, run(COLUMNS, cases), strict=True):
-        assert found == _columns(**case)
+    for case, result in zip(cases, run(COLUMNS, cases), strict=True):
+        assert result == _columns(**case)
 
 
 def _columns(values: list[int], positions: list[int], wide: int, left: float, right: float) -> list[int]:

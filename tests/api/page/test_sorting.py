@@ -14,10 +14,10 @@ MIXED = buffers((4, 0, 10), (64, 0, 1), (16, 5, 6), (32, 2, 9))
 
 def names(look: Look, table: str = ".side table") -> list[str]:
     """The first column."""
-    found: list[str] = look.page.evaluate(
+    result: list[str] = look.page.evaluate(
         f"[...document.querySelectorAll({table + ' tbody .name'!r})].map((it) => it.textContent)"
     )
-    return found
+    return result
 
 
 def test_heads_order_a_table_and_say_how(look: Look, tmp_path: Path) -> None:

@@ -17,21 +17,21 @@ from tests.torch_recordings import pickled, sample, snapshot_of
 
 @pytest.fixture
 def look(running: Any) -> Iterator[Look]:
-    it = Look(running, refusals=(401, 422))
-    yield it
-    it.close()
+    subject = Look(running, refusals=(401, 422))
+    yield subject
+    subject.close()
 
 
 def sent(look: Look) -> list[tuple[str, str]]:
     """What is asked from now on besides what is only looked at."""
-    found: list[tuple[str, str]] = []
+    result: list[tuple[str, str]] = []
 
     def note(request: Any) -> None:
         if request.method != "GET":
-            found.append((request.method, "/" + request.url.split("/", 3)[3]))
+            result.append((request.method, "/" + request.url.split("/", 3)[3]))
 
     look.page.on("request", note)
-    return found
+    return result
 
 
 def drop(look: Look, name: str, content: bytes | JsonObject) -> None:

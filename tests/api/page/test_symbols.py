@@ -70,9 +70,9 @@ def planned(problem: SymbolicProblem, orders: int = 1) -> SymbolicPlan:
     """A plan of random orders, with what it needs at the points."""
     plan = stacked_plan(problem, Random(3), orders)
     assert plan is not None
-    found = sweep_points(Layout(problem, plan)).points
-    points = [PointPeak(at=it.at, peak=it.peak or 0, least=it.least) for it in found]
-    return replace(plan, points=tuple(points), worst=max(it.ratio or 1.0 for it in found))
+    result = sweep_points(Layout(problem, plan)).points
+    points = [PointPeak(at=point.at, peak=point.peak or 0, least=point.least) for point in result]
+    return replace(plan, points=tuple(points), worst=max(entry.ratio or 1.0 for entry in result))
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +87,8 @@ def peak_of(look: Look) -> str:
         "[...document.querySelectorAll('.facts div')]"
         ".find((it) => it.firstChild.textContent === 'peak, bytes')?.lastChild.textContent"
     )
-    found: str = look.page.evaluate(script)
-    return found
+    result: str = look.page.evaluate(script)
+    return result
 
 
 def at(look: Look, *values: int) -> Look:
@@ -293,14 +293,14 @@ def test_the_ring_of_the_focus_is_seen_whole(look: Look, page: bytes, tmp_path: 
 def test_an_order_that_lets_buffers_overlap_is_no_valid_plan(look: Look, tmp_path: Path) -> None:
     plan = planned(PROBLEM)
     order = plan.orders[0]
-    bare = replace(order, placements=tuple(replace(it, above=()) for it in order.placements))
+    bare = replace(order, placements=tuple(replace(placement, above=()) for placement in order.placements))
     look.show(symbolic_page(PROBLEM, replace(plan, orders=(bare,), points=()), "", {}), tmp_path).wait(SHOWN)
     assert look.verdict.startswith("This is no valid plan.")
     assert "The judge says" in look.text(".values")
 
 
 def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) -> None:
-    pools = tuple(replace(it, capacity=1 << 20) for it in PROBLEM.pools)
+    pools = tuple(replace(pool, capacity=1 << 20) for pool in PROBLEM.pools)
     problem = replace(PROBLEM, pools=pools)
     plan = stacked_plan(problem, Random(3))
     assert plan is not None
@@ -315,7 +315,7 @@ def test_a_value_at_which_it_does_not_fit_is_told(look: Look, tmp_path: Path) ->
 
 
 def test_points_at_which_a_plan_does_not_fit_are_named(look: Look, tmp_path: Path) -> None:
-    pools = tuple(replace(it, capacity=1 << 20) for it in PROBLEM.pools)
+    pools = tuple(replace(pool, capacity=1 << 20) for pool in PROBLEM.pools)
     problem = replace(PROBLEM, pools=pools)
     plan = stacked_plan(problem, Random(3))
     assert plan is not None
@@ -414,7 +414,7 @@ def test_where_nothing_fits_at_every_value_one_value_may_fit(look: Look, tmp_pat
 
 def test_where_nothing_is_known_no_room_is_left_for_a_chart(look: Look, tmp_path: Path) -> None:
     problem = replace(too_large(), in_place=())
-    lives = tuple(replace(it, lifetime=None) for it in problem.buffers)
+    lives = tuple(replace(buffer, lifetime=None) for buffer in problem.buffers)
     problem = replace(problem, buffers=lives, conflicts=(("x", "y"),))
     explanation = Explanation(code="search", message="a search says so")
     plan = SymbolicPlan(status=Status.INFEASIBLE, shapes="order", explanation=explanation)
@@ -511,7 +511,7 @@ def test_points_that_are_given_come_first(look: Look, tmp_path: Path) -> None:
 
 def _chain(problem: SymbolicProblem) -> Order:
     """Those with odd numbers are above the two that they meet."""
-    names = [it.id for it in problem.buffers]
+    names = [buffer.id for buffer in problem.buffers]
     return Order(
         placements=[
             OrderedPlacement(

@@ -83,10 +83,10 @@ def held(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
 
 def lay_out(problem: SymbolicProblem, plan: SymbolicPlan, rows: list[list[int]]) -> list[dict[str, Any]]:
     """What the page finds at each of these values."""
-    found: list[list[dict[str, Any]]] = modules.run(
-        LAY_OUT, [{"held": held(problem, plan), "rows": [[str(it) for it in row] for row in rows]}]
+    result: list[list[dict[str, Any]]] = modules.run(
+        LAY_OUT, [{"held": held(problem, plan), "rows": [[str(cell) for cell in row] for row in rows]}]
     )
-    return found[0]
+    return result[0]
 
 
 @pytest.mark.campaign
@@ -97,7 +97,7 @@ def test_every_value_is_laid_out_as_python_does() -> None:
         problem = random_problem(rng)
         plan = fixed_plan(problem) if number % 10 == 0 else stacked_plan(problem, rng, rng.choice((1, 1, 3)))
         if plan is None or (
-            number % 10 == 0 and (problem.relative or any(it.offset for it in problem.buffers))
+            number % 10 == 0 and (problem.relative or any(buffer.offset for buffer in problem.buffers))
         ):
             continue
         try:
@@ -105,11 +105,11 @@ def test_every_value_is_laid_out_as_python_does() -> None:
         except InputError:
             continue
         rows = [[rng.randint(1, 40), rng.randrange(0, 7, 2)] for _ in range(6)]
-        cases.append({"held": held(problem, plan), "rows": [[str(it) for it in row] for row in rows]})
+        cases.append({"held": held(problem, plan), "rows": [[str(cell) for cell in row] for row in rows]})
         expected.append([(layout, dict(zip(("s", "b"), row, strict=True))) for row in rows])
     assert len(cases) > 100
-    for found, wanted in zip(modules.run(LAY_OUT, cases), expected, strict=True):
-        for one, (layout, at) in zip(found, wanted, strict=True):
+    for result, wanted in zip(modules.run(LAY_OUT, cases), expected, strict=True):
+        for one, (layout, at) in zip(result, wanted, strict=True):
             _compare(one, layout, at)
 
 
@@ -120,13 +120,13 @@ def _compare(one: dict[str, Any], layout: Layout, at: dict[str, int]) -> None:
         assert one["misfit"]
         return
     assert one["misfit"] == ""
-    assert one["sizes"] == [str(it) for it in laid.sizes]
+    assert one["sizes"] == [str(size) for size in laid.sizes]
     assert one["pools"] == list(laid.pools)
-    assert one["peaks"] == [str(it) for it in laid.peaks]
+    assert one["peaks"] == [str(peak) for peak in laid.peaks]
     assert one["peak"] == str(laid.objective)
     assert one["order"] == laid.order
     places = zip(one["offsets"], laid.offsets, laid.sizes, strict=True)
-    assert all(found == str(offset) for found, offset, size in places if size)
+    assert all(entry == str(offset) for entry, offset, size in places if size)
     try:
         problem, ordinary = plan_of_layout(layout, at)
     except InputError:
@@ -144,18 +144,18 @@ def test_what_must_be_live_is_counted_where_buffers_may_share_bytes() -> None:
         problem = _sharing(rng)
         rows = [[rng.randint(1, 40), rng.randrange(0, 7, 2)] for _ in range(2)]
         plan = SymbolicPlan(status=Status.UNKNOWN, shapes="order")
-        cases.append({"held": held(problem, plan), "rows": [[str(it) for it in row] for row in rows]})
+        cases.append({"held": held(problem, plan), "rows": [[str(cell) for cell in row] for row in rows]})
         problems.append((problem, rows))
     equal = 0
-    for found, (problem, rows) in zip(modules.run(LAY_OUT, cases), problems, strict=True):
-        for one, row in zip(found, rows, strict=True):
+    for result, (problem, rows) in zip(modules.run(LAY_OUT, cases), problems, strict=True):
+        for one, row in zip(result, rows, strict=True):
             at = dict(zip(("s", "b"), row, strict=True))
             ordinary = problem_at(problem, at)
             least = int(one["least"] or 0)
             best = memstow.plan(ordinary, memstow.Options(deterministic=True, time_limit=5))
             assert least <= best.objective[0].value
             index = ProblemIndex(ordinary, Findings())
-            judged = LiveBound(index, PEAK).at([it.size for it in ordinary.buffers])
+            judged = LiveBound(index, PEAK).at([buffer.size for buffer in ordinary.buffers])
             assert least >= judged
             equal += least == best.objective[0].value
             (live,) = one["live"]
@@ -165,8 +165,10 @@ def test_what_must_be_live_is_counted_where_buffers_may_share_bytes() -> None:
 
 def _sharing(rng: Random) -> SymbolicProblem:
     """One pool, and many buffers that may share bytes: in place, in chains, exclusive, at a distance."""
-    buffers = [replace(it, pool=None, offset=None, alignment=1) for it in random_problem(rng, most=8).buffers]
-    names = [it.id for it in buffers]
+    buffers = [
+        replace(buffer, pool=None, offset=None, alignment=1) for buffer in random_problem(rng, most=8).buffers
+    ]
+    names = [buffer.id for buffer in buffers]
     pairs = list(combinations(names, 2))
     rng.shuffle(pairs)
     count = min(len(pairs), rng.randint(0, 4))
@@ -239,8 +241,8 @@ def test_formulas_mean_what_they_mean_to_the_planner() -> None:
     ]
     rows = [{"s": rng.randint(1, 40), "b": rng.choice((0, 2, 6))} for _ in range(5)]
     sent = [{name: str(value) for name, value in row.items()} for row in rows]
-    found = modules.run(COUNT, {"formulas": formulas, "rows": sent})
-    for text, one in zip(formulas, found, strict=True):
+    result = modules.run(COUNT, {"formulas": formulas, "rows": sent})
+    for text, one in zip(formulas, result, strict=True):
         assert one == [_counted(text, row) for row in rows], text
 
 
@@ -284,7 +286,7 @@ def test_sizes_up_to_the_limit_are_exact() -> None:
     [
         ({"symbols": [{"id": "s", "min": 1, "max": 8, "step": 0}]}, "in steps of 1 or more"),
         ({"symbols": [{"id": "s", "min": 9, "max": 8}]}, "goes from its least value"),
-        ({"symbols": [{"id": f"s{it}", "min": 1, "max": 2**60} for it in range(16)]}, "give `points`"),
+        ({"symbols": [{"id": f"s{index}", "min": 1, "max": 2**60} for index in range(16)]}, "give `points`"),
         ({"points": [{"at": {"s": 1}}] * 65}, "more than 64 points"),
         ({"points": [{"at": {}}]}, "has no value at a point"),
         ({"buffers": [{"id": "a", "size": "s +", "lifetime": [0, 1]}]}, "cannot be read at character"),

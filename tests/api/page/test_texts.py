@@ -48,8 +48,8 @@ def test_events_are_the_same_however_the_stream_is_cut() -> None:
     )
     pieces = list(range(1, len(text) + 1))
     expected = [[1, "phase", "undefined"], [2, "bound", str(2**62)]]
-    for found in run(PARSE, {"text": text.replace("\ndata\n", "\ndata: {}\n"), "pieces": pieces}):
-        assert found == [*expected, [3, "done", "undefined"]]
+    for entry in run(PARSE, {"text": text.replace("\ndata\n", "\ndata: {}\n"), "pieces": pieces}):
+        assert entry == [*expected, [3, "done", "undefined"]]
 
 
 def test_a_path_leads_to_its_value_or_to_what_is_around_it() -> None:
@@ -63,8 +63,8 @@ def test_a_path_leads_to_its_value_or_to_what_is_around_it() -> None:
         "$.a.b[1].missing": "{",
         "$": "{",
     }
-    found = run(RANGES, [[text, path] for path in cases])
-    assert dict(zip(cases, found, strict=True)) == cases
+    result = run(RANGES, [[text, path] for path in cases])
+    assert dict(zip(cases, result, strict=True)) == cases
 
 
 def test_a_place_in_lines_is_a_letter_of_json_and_a_cell_of_a_table() -> None:
@@ -82,8 +82,8 @@ def test_a_place_in_lines_is_a_letter_of_json_and_a_cell_of_a_table() -> None:
         (table, "line 2, column none"): "a,64KB,0,2",
         (table, "line 9"): "",
     }
-    found = run(RANGES, list(cases))
-    assert dict(zip(cases, found, strict=True)) == cases
+    result = run(RANGES, list(cases))
+    assert dict(zip(cases, result, strict=True)) == cases
 
 
 def test_what_can_be_written_is_known_also_where_the_text_is_not_complete() -> None:
@@ -100,8 +100,8 @@ def test_what_can_be_written_is_known_also_where_the_text_is_not_complete() -> N
         '{"a" |': [None, ["a"], "", ["a"]],
         '{"a": 1 |': [None, ["a"], "", ["a"]],
     }
-    found = run(PLACES, list(cases))
-    assert dict(zip(cases, found, strict=True)) == cases
+    result = run(PLACES, list(cases))
+    assert dict(zip(cases, result, strict=True)) == cases
 
 
 def test_text_that_is_made_pretty_says_the_same_to_the_last_digit() -> None:
@@ -110,9 +110,9 @@ def test_text_that_is_made_pretty_says_the_same_to_the_last_digit() -> None:
         [],
         {"x": 0.25, "y": True, "z": None, "w": {}},
     ]
-    found = run(PRETTY, [json.dumps(document) for document in documents])
-    assert [json.loads(text) for text in found] == documents
-    assert max(map(len, found[0].split("\n"))) <= 110
+    result = run(PRETTY, [json.dumps(document) for document in documents])
+    assert [json.loads(text) for text in result] == documents
+    assert max(map(len, result[0].split("\n"))) <= 110
 
 
 def test_members_of_an_object_are_told_as_they_are_written() -> None:

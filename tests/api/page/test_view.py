@@ -29,8 +29,8 @@ def chain() -> bytes:
 
 def seen(look: Look, axis: str = "across") -> tuple[float, float] | None:
     """The part of an axis that the address says is seen; None: all of it."""
-    found = re.search(rf"[#&]{axis}=([\d.e+-]+)_([\d.e+-]+)", look.page.evaluate("location.hash"))
-    return None if found is None else (float(found.group(1)), float(found.group(2)))
+    match = re.search(rf"[#&]{axis}=([\d.e+-]+)_([\d.e+-]+)", look.page.evaluate("location.hash"))
+    return None if match is None else (float(match.group(1)), float(match.group(2)))
 
 
 def test_bytes_that_buffers_share_are_filled_once(look: Look, tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ export default ({offsets, spans, dark}) => {
 };
 """
     offsets = [8 * (place * 7 % 20) for place in range(20)]
-    found = run(
+    result = run(
         program, {"offsets": offsets, "spans": [[place % 5, 90] for place in range(20)], "dark": dark}
     )
-    upward = [found["tints"][offsets.index(8 * level)] for level in range(20)]
+    upward = [result["tints"][offsets.index(8 * level)] for level in range(20)]
     assert all(one != other for one, other in itertools.pairwise(upward))
-    assert min(found["ratios"]) > 1.2
+    assert min(result["ratios"]) > 1.2
 
 
 @pytest.mark.parametrize("wide", [390, 1440])

@@ -16,8 +16,8 @@ def recount(database: Database) -> None:
             (row.account, digest) for row in rows for digest in (row.problem, row.hint) if digest is not None
         )
         stored = connection.execute(select(bodies)).all()
-        assert {(it.account, it.digest): it.uses for it in stored} == dict(uses)
-        assert all(it.size == len(it.body) for it in stored)
+        assert {(entry.account, entry.digest): entry.uses for entry in stored} == dict(uses)
+        assert all(buffer.size == len(buffer.body) for buffer in stored)
         for row in rows:
             if row.state not in ("queued", "running"):
                 assert row.bytes == sum(
@@ -31,7 +31,9 @@ def recount(database: Database) -> None:
         for account in connection.execute(select(accounts)):
             mine = [row for row in rows if row.account == account.id]
             states = Counter(row.state for row in mine)
-            size = sum(row.bytes for row in mine) + sum(it.size for it in stored if it.account == account.id)
+            size = sum(row.bytes for row in mine) + sum(
+                buffer.size for buffer in stored if buffer.account == account.id
+            )
             counted = (account.queued, account.running, account.bytes)
             assert counted == (states["queued"], states["running"], size), account.id
         assert {row.account for row in rows} <= set(connection.execute(select(accounts.c.id)).scalars())

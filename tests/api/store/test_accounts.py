@@ -63,7 +63,7 @@ def test_of_several_slots_each_key_gets_its_part_before_any_job_has_ended(
     submit(jobs, 20, "flood")
     submit(jobs, 20, "other")
     taken = [claims.claim("me", 9) for _ in range(6)]
-    assert Counter(it.job.key_id for it in taken if it) == {"flood": 3, "other": 3}
+    assert Counter(claimed_job.job.key_id for claimed_job in taken if claimed_job) == {"flood": 3, "other": 3}
 
 
 def test_a_key_that_was_away_waits_for_nobody_and_keeps_nobody_waiting(jobs: Queue, claims: Claims) -> None:
@@ -94,7 +94,10 @@ def test_a_limit_of_a_key_of_its_own_is_the_one_that_counts(
     submit(jobs, 9, limited.id)
     submit(jobs, 9, free.id)
     taken = [claims.claim("me", 2) for _ in range(7)]
-    assert Counter(it.job.key_id for it in taken if it) == {limited.id: 1, free.id: 4}
+    assert Counter(claimed_job.job.key_id for claimed_job in taken if claimed_job) == {
+        limited.id: 1,
+        free.id: 4,
+    }
 
 
 def test_only_short_jobs_are_claimed_for_slots_of_short_jobs(database: Database, claims: Claims) -> None:

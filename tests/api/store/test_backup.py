@@ -34,7 +34,7 @@ def test_a_backup_of_a_busy_store_is_whole_and_private(server: Server, tmp_path:
         for job in waiting:
             over(client, job)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    assert [it.name for it in tmp_path.glob("copy*")] == ["copy.sqlite"], "nothing is left beside it"
+    assert [path.name for path in tmp_path.glob("copy*")] == ["copy.sqlite"], "nothing is left beside it"
     with closing(sqlite3.connect(copy)) as connection:
         states = dict(connection.execute("SELECT id, state FROM jobs"))
     assert states.keys() == {*before, *waiting}
@@ -104,7 +104,7 @@ def store_at(revision: str, url: str) -> None:
     database.close()
 
 
-EARLIER = [it for it in ("0001", "0002") if it != maintenance.newest()]
+EARLIER = [name for name in ("0001", "0002") if name != maintenance.newest()]
 
 
 @pytest.mark.parametrize("revision", EARLIER)

@@ -23,10 +23,10 @@ def test_a_batch_stores_each_of_its_problems_once(database: Database, jobs: Queu
     batch, _ = jobs.submit_batch(None, None, drafts)
     assert stored(database) == 2
     assert jobs.totals().bytes < 160_000
-    found = jobs.batch_jobs(batch)
-    assert len(found) == 50
-    assert all(jobs.document(job.id, "problem") == large for job in found)
-    assert all(jobs.document(job.id, "hint") == hint for job in found)
+    result = jobs.batch_jobs(batch)
+    assert len(result) == 50
+    assert all(jobs.document(job.id, "problem") == large for job in result)
+    assert all(jobs.document(job.id, "hint") == hint for job in result)
     recount(database)
 
 

@@ -41,25 +41,25 @@ def ended(jobs: Queue, url: str = URL) -> str:
 
 
 def told(jobs: Queue, job: str) -> Callback:
-    found = jobs.get(job)
-    assert found is not None
-    assert found.callback is not None
-    assert jobs.page(Filter(), 10)[0].callback == found.callback
-    return found.callback
+    result = jobs.get(job)
+    assert result is not None
+    assert result.callback is not None
+    assert jobs.page(Filter(), 10)[0].callback == result.callback
+    return result.callback
 
 
 def taken(callbacks: Callbacks, *busy: str) -> TakenCallback:
-    found = callbacks.take(busy)
-    assert found is not None
-    return found
+    result = callbacks.take(busy)
+    assert result is not None
+    return result
 
 
 def test_a_job_without_a_callback_has_none(jobs: Queue, callbacks: Callbacks) -> None:
     job, _ = jobs.submit(draft())
     jobs.stop(job, False, 60.0)
-    found = jobs.get(job)
-    assert found is not None
-    assert found.callback is None
+    result = jobs.get(job)
+    assert result is not None
+    assert result.callback is None
     assert callbacks.take(()) is None
 
 
@@ -72,9 +72,9 @@ def test_it_is_due_when_its_job_ends(jobs: Queue, claims: Claims, callbacks: Cal
     ending = Ending(state=State.DONE, progress=Progress(), events=(), keep_seconds=60.0)
     assert claims.finish(job, 1, ending)
     assert told(jobs, job).state == "pending"
-    found = taken(callbacks)
-    assert (found.job.id, found.job.state, found.url, found.attempt) == (job, State.DONE, URL, 1)
-    callbacks.record(found, Delivery.DELIVERED)
+    result = taken(callbacks)
+    assert (result.job.id, result.job.state, result.url, result.attempt) == (job, State.DONE, URL, 1)
+    callbacks.record(result, Delivery.DELIVERED)
     after = told(jobs, job)
     assert (after.state, after.attempts, after.error) == ("delivered", 1, None)
     assert after.delivered is not None

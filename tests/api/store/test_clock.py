@@ -76,7 +76,7 @@ def test_a_clock_that_jumped_while_no_server_ran_removes_nothing(
 
 def test_time_goes_as_fast_with_several_servers_as_with_one(database: Database) -> None:
     steady = [Steady(7.0), Steady(5e6)]
-    clocks = [StoreClock(database, it) for it in steady]
+    clocks = [StoreClock(database, entry) for entry in steady]
     begin = shown(database)
     for _ in range(10):
         for one, clock in zip(steady, clocks, strict=True):

@@ -127,10 +127,10 @@ def test_the_jobs_go_on_where_they_were(old: Database) -> None:
     jobs, claims = Queue(old, Quotas(max_queued=1000)), Claims(old)
     assert claims.requeue_all(60) == 1
     claimed = [claims.claim("me", 2) for _ in range(6)]
-    found = {it.job.id: it for it in claimed if it is not None}
-    assert found["d" * 32].plan == b"saved"
-    assert found["c" * 32].hint == b"hint"
-    assert len(found) == 4, "two of k1, which has a share of two"
+    result = {claimed_job.job.id: claimed_job for claimed_job in claimed if claimed_job is not None}
+    assert result["d" * 32].plan == b"saved"
+    assert result["c" * 32].hint == b"hint"
+    assert len(result) == 4, "two of k1, which has a share of two"
     jobs.stop_batch("b" * 32, discard=True, keep_seconds=60)
     claims.requeue_all(60)
     assert {job.id[0] for job in jobs.page(Filter(), 300)} == set("cdef")

@@ -180,10 +180,10 @@ def test_a_file_that_stays_locked_is_told_in_time(tmp_path: Path) -> None:
 
 def test_a_job_comes_back_as_it_was_put_in(jobs: Queue) -> None:
     job, made = jobs.submit(draft(problem=b"problem", hint=b"hint", name="n", priority=3, term="peak"))
-    found = jobs.get(job)
+    result = jobs.get(job)
     assert made
-    assert found is not None
-    assert (found.state, found.name, found.priority, found.term) == (State.QUEUED, "n", 3, "peak")
+    assert result is not None
+    assert (result.state, result.name, result.priority, result.term) == (State.QUEUED, "n", 3, "peak")
     assert jobs.document(job, "problem") == b"problem"
     assert jobs.document(job, "hint") == b"hint"
     assert jobs.document(job, "plan") is None
@@ -194,7 +194,7 @@ def test_priority_comes_before_age(jobs: Queue, claims: Claims) -> None:
     new, _ = jobs.submit(draft())
     urgent, _ = jobs.submit(draft(priority=5))
     taken = [claims.claim("me", 9) for _ in range(4)]
-    names = [it.job.id if it else None for it in taken]
+    names = [claimed_job.job.id if claimed_job else None for claimed_job in taken]
     assert names[0] == urgent
     assert set(names[1:3]) == {old, new}
     assert names[3] is None
@@ -276,9 +276,9 @@ def test_what_a_run_says_counts_only_while_it_is_the_current_one(
     assert not claims.finish(job, 1, ending(Progress(value=1), [JobEvent("done", "{}")], 60))
     assert claims.finish(job, 2, ending(Progress(value=8, plan=b"eight"), [JobEvent("done", "{}")], 60))
     assert not claims.finish(job, 2, ending(Progress(value=7), [JobEvent("done", "{}")], 60))
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.state, found.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.state, result.value, jobs.document(job, "plan")) == (State.DONE, 8, b"eight")
     assert [event.kind for event in events.after(job, 0)] == ["incumbent", "done"]
 
 
@@ -288,8 +288,8 @@ def test_what_a_run_says_is_written_to_its_own_job_alone(jobs: Queue, claims: Cl
     assert {claim.job.id for _ in range(2) if (claim := claims.claim("a", 9))} == {one, other}
     assert claims.record(one, 1, Progress(value=9, bound=3, plan=b"nine"), [])
     assert claims.record(other, 1, Progress(value=5), [])
-    found = [jobs.get(job) for job in (one, other)]
-    assert [entry and (entry.value, entry.bound) for entry in found] == [(9, 3), (5, None)]
+    result = [jobs.get(job) for job in (one, other)]
+    assert [entry and (entry.value, entry.bound) for entry in result] == [(9, 3), (5, None)]
     assert [jobs.document(job, "plan") for job in (one, other)] == [b"nine", None]
 
 
@@ -300,9 +300,9 @@ def test_only_the_current_run_of_a_job_is_put_back(jobs: Queue, claims: Claims) 
     assert not claims.requeue(job, 1, 60), "it does not run"
     claims.claim("b", 9)
     assert not claims.requeue(job, 1, 60), "another has it by now"
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.state, found.attempt) == (State.RUNNING, 2)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.state, result.attempt) == (State.RUNNING, 2)
     assert claims.requeue(job, 2, 60)
 
 
@@ -313,9 +313,9 @@ def test_the_times_of_a_job_are_those_of_its_first_begin_and_its_last_improvemen
     monkeypatch.setattr(time, "time", lambda: at[0])
 
     def times(job: str) -> tuple[float | None, ...]:
-        found = jobs.get(job)
-        assert found is not None
-        return found.started, found.improved, found.finished, found.expires
+        result = jobs.get(job)
+        assert result is not None
+        return result.started, result.improved, result.finished, result.expires
 
     job, _ = jobs.submit(draft())
     claims.claim("a", 9)
@@ -344,10 +344,10 @@ def test_jobs_of_one_moment_are_in_one_page_or_the_other(
 def test_a_name_of_characters_that_cannot_be_printed_has_room(jobs: Queue) -> None:
     name = printable("\U000e0001" * 200, 200)
     job, _ = jobs.submit(draft(name=name))
-    (found,) = jobs.page(Filter(search="\\U"), 9)
-    assert found.id == job
-    assert found.name is not None
-    assert name.startswith(found.name)
+    (result,) = jobs.page(Filter(search="\\U"), 9)
+    assert result.id == job
+    assert result.name is not None
+    assert name.startswith(result.name)
 
 
 def test_jobs_are_found_by_a_part_of_their_name(jobs: Queue) -> None:
@@ -362,14 +362,14 @@ def test_a_bound_goes_with_its_value_and_not_with_a_later_one(jobs: Queue, claim
     claims.claim("server", 9)
     claims.record(job, 1, Progress(value=9, bound=9, plan=b"nine"), [])
     claims.record(job, 1, Progress(solver="mine"), [])
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.value, found.bound, found.gap) == (9, 9, 0.0)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.value, result.bound, result.gap) == (9, 9, 0.0)
     # The first point of a front so far, of which nothing is proven yet.
     claims.record(job, 1, Progress(value=8, plan=b"eight"), [])
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.value, found.bound, found.gap) == (8, None, None)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.value, result.bound, result.gap) == (8, None, None)
 
 
 def test_jobs_without_a_name_are_found_by_what_they_are_called(jobs: Queue) -> None:
@@ -403,9 +403,9 @@ def test_jobs_that_are_stopped_in_parts_are_all_stopped_in_the_end(jobs: Queue, 
     (running,) = jobs.page(Filter(search="part"), 9)
     assert (running.state, running.stop) == (State.RUNNING, Stop.DISCARD)
     assert jobs.totals().queued == 1
-    found = jobs.get(other)
-    assert found is not None
-    assert found.state is State.QUEUED
+    result = jobs.get(other)
+    assert result is not None
+    assert result.state is State.QUEUED
 
 
 def test_a_heartbeat_is_of_the_current_run(jobs: Queue, claims: Claims) -> None:
@@ -450,9 +450,9 @@ def test_values_can_be_larger_than_any_machine_integer(jobs: Queue, claims: Clai
     job, _ = jobs.submit(draft())
     claims.claim("me", 9)
     claims.finish(job, 1, ending(Progress(value=1 << 70, bound=(1 << 70) - 1), [], 60))
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.value, found.bound) == (1 << 70, (1 << 70) - 1)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.value, result.bound) == (1 << 70, (1 << 70) - 1)
 
 
 def test_a_heartbeat_tells_what_the_owner_wants(jobs: Queue, claims: Claims) -> None:
@@ -471,9 +471,9 @@ def test_a_stopped_job_is_not_put_back(jobs: Queue, claims: Claims) -> None:
         claims.claim("me", 9)
         jobs.stop(job, job == discard, 60)
         assert not claims.requeue(job, 1, 60)
-    found = jobs.get(keep)
-    assert found is not None
-    assert found.state is State.CANCELLED
+    result = jobs.get(keep)
+    assert result is not None
+    assert result.state is State.CANCELLED
     assert jobs.get(discard) is None
 
 
@@ -490,12 +490,12 @@ def test_a_cancelled_job_keeps_its_plan_when_its_server_dies(
     else:
         claims.requeue(job, 1, 60)
     administration.remove_expired(database, 9)
-    found = jobs.get(job)
-    assert found is not None, "it is kept as long as any other"
-    assert (found.state, found.value) == (State.CANCELLED, 7)
-    assert found.expires is not None
-    assert found.finished is not None
-    assert found.expires == pytest.approx(found.finished + 60)
+    result = jobs.get(job)
+    assert result is not None, "it is kept as long as any other"
+    assert (result.state, result.value) == (State.CANCELLED, 7)
+    assert result.expires is not None
+    assert result.finished is not None
+    assert result.expires == pytest.approx(result.finished + 60)
     assert jobs.document(job, "plan") == b"seven"
     (done,) = JobEvents(database).after(job, 0)
     assert json.loads(done.data) == {"state": "cancelled", "status": "feasible", "value": 7, "bound": 3}

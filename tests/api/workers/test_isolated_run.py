@@ -170,11 +170,11 @@ def test_two_that_share_a_processor_wait_for_it() -> None:
     spin = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\nwhile True: pass"
     children = [Process([sys.executable, "-c", spin]) for _ in range(2)]
     try:
-        wait_for(lambda: all(it.waited() > 0.05 for it in children), "both to wait")
+        wait_for(lambda: all(child.waited() > 0.05 for child in children), "both to wait")
     finally:
-        for it in children:
-            it.close()
-    assert [it.waited() for it in children] == [0.0, 0.0]
+        for child in children:
+            child.close()
+    assert [child.waited() for child in children] == [0.0, 0.0]
 
 
 @pytest.mark.skipif(
@@ -187,8 +187,8 @@ def test_who_waits_for_a_descendant_that_has_no_processor_waits_for_it() -> None
     try:
         wait_for(lambda: children[1].waited() > 1.0, "the descendant to wait")
     finally:
-        for it in children:
-            it.close()
+        for child in children:
+            child.close()
 
 
 def test_long_runs_have_a_lower_priority_than_short_ones(executor: ChildExecutor) -> None:

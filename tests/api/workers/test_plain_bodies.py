@@ -68,24 +68,24 @@ def attempt(body: bytes, form: BodyForm, limits: Limits = LIMITS) -> object:
     cache, writer = cast(PlanCache, _Nothing()), cast(CacheWriter, _Nothing())
     fast = FastPath(cache, writer, 20.0, 50, Metrics())
     try:
-        found = fast.attempt(body, form, limits, "json", False, None)
+        attempted = fast.attempt(body, form, limits, "json", False, None)
     except InputError as error:
         return tuple(error.issues)
-    if isinstance(found, ValidatedRequest):
-        return found
+    if isinstance(attempted, ValidatedRequest):
+        return attempted
     # How long it took is not the same twice.
-    lines = [it for it in found.plan.split(b"\n") if not it.startswith(b'  "seconds"')]
-    return replace(found, plan=b"\n".join(lines))
+    lines = [part for part in attempted.plan.split(b"\n") if not part.startswith(b'  "seconds"')]
+    return replace(attempted, plan=b"\n".join(lines))
 
 
 def both(monkeypatch: pytest.MonkeyPatch, body: bytes, form: BodyForm) -> tuple[object, bool]:
     """The same in both ways, and whether it was read in columns."""
     in_columns = reader.plain_body(body, form, LIMITS) is not None
-    found = attempt(body, form)
+    attempted = attempt(body, form)
     with monkeypatch.context() as patched:
         patched.setattr(quick_solve, "plain_body", lambda *_: None)
-        assert found == attempt(body, form)
-    return found, in_columns
+        assert attempted == attempt(body, form)
+    return attempted, in_columns
 
 
 @pytest.mark.parametrize("block", range(3))
@@ -115,8 +115,8 @@ def test_random_bodies(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
             body = mutated(body, odd)
         if odd.random() < 0.2:
             form = replace(form, options=odd.choice(({"time_limit": 2.5}, {"seed": True}, {"seed": 1})))
-        found, in_columns = both(monkeypatch, body, form)
-        kinds.append((type(found), in_columns))
+        result, in_columns = both(monkeypatch, body, form)
+        kinds.append((type(result), in_columns))
     assert (Answer, True) in kinds
     assert (tuple, False) in kinds
     assert (tuple, True) not in kinds
@@ -173,10 +173,10 @@ def test_any_plan_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = 0
     for seed in range(30):
         body = json.loads(random_sample(seed).json()) | {"objective": []}
-        found, in_columns = both(monkeypatch, json.dumps(body).encode(), ALONE)
+        result, in_columns = both(monkeypatch, json.dumps(body).encode(), ALONE)
         plain += in_columns
-        if isinstance(found, Answer):
-            assert b'"objective"' not in found.plan
+        if isinstance(result, Answer):
+            assert b'"objective"' not in result.plan
     assert plain > 15
 
 
@@ -189,8 +189,8 @@ def test_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_an_equal_option_means(monkeypatch: pytest.MonkeyPatch) -> None:
     """1, 1.0 and true are equal keys of a cache in Python, and are not equally right."""
     for value in (1, True, 1.0, True, 1):
-        found, _ = both(monkeypatch, PROBLEM.encode(), replace(ALONE, options={"seed": value}))
-        assert isinstance(found, Answer) == (type(value) is int)
+        result, _ = both(monkeypatch, PROBLEM.encode(), replace(ALONE, options={"seed": value}))
+        assert isinstance(result, Answer) == (type(value) is int)
 
 
 def test_a_request_that_asks_for_more_is_read_with_objects() -> None:
@@ -204,11 +204,11 @@ def test_a_request_that_asks_for_more_is_read_with_objects() -> None:
 
 def test_what_is_not_proven_at_once_becomes_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick_solve, "_FIRST_SECONDS", 0.0)
-    found = attempt(PROBLEM.encode(), ALONE)
-    assert isinstance(found, Answer)
-    assert b'"status": "optimal"' in found.plan
+    attempted = attempt(PROBLEM.encode(), ALONE)
+    assert isinstance(attempted, Answer)
+    assert b'"status": "optimal"' in attempted.plan
     assert isinstance(attempt(PROBLEM.replace("[0, 2]", "[0, 0]").encode(), ALONE), tuple)
-    assert all(isinstance(it, Issue) for it in cast(tuple[object, ...], attempt(b"{}", ALONE)))
+    assert all(isinstance(entry, Issue) for entry in cast(tuple[object, ...], attempt(b"{}", ALONE)))
 
 
 def test_what_is_answered_at_once_is_the_answer_of_an_attempt() -> None:
@@ -217,11 +217,11 @@ def test_what_is_answered_at_once_is_the_answer_of_an_attempt() -> None:
         body = random_sample(seed).json()
         cache, writer = cast(PlanCache, _Nothing()), cast(CacheWriter, _Nothing())
         fast = FastPath(cache, writer, 20.0, 50, Metrics())
-        found = fast.at_once(body, ALONE, LIMITS, "json", False, None)
-        kinds.add(found is None)
-        if found is not None:
-            lines = [it for it in found.plan.split(b"\n") if not it.startswith(b'  "seconds"')]
-            assert replace(found, plan=b"\n".join(lines)) == attempt(body, ALONE)
+        result = fast.at_once(body, ALONE, LIMITS, "json", False, None)
+        kinds.add(result is None)
+        if result is not None:
+            lines = [part for part in result.plan.split(b"\n") if not part.startswith(b'  "seconds"')]
+            assert replace(result, plan=b"\n".join(lines)) == attempt(body, ALONE)
     assert kinds == {True, False}
 
 

@@ -103,17 +103,17 @@ def test_where_the_scheduler_is_lost_the_best_plan_is_kept() -> None:
 
 
 def test_it_is_told_to_stop_once_and_waited_for() -> None:
-    told: list[str] = []
+    output: list[str] = []
 
     def tell() -> None:
-        told.append("stop")
+        output.append("stop")
         run.receive([])
         run.receive([DONE])
 
     run = run_of(stop_requested=lambda: True)
     run.receive([BEGUN])
     assert last_of(run, tell) == DONE
-    assert told == ["stop"]
+    assert output == ["stop"]
 
 
 def test_what_is_to_be_killed_is_not_waited_for() -> None:

@@ -122,9 +122,9 @@ def test_a_job_whose_child_is_lost_is_tried_again_as_often_as_it_may_be(
     mine = runner_of(database, jobs, Place())
     for state, error in ((State.QUEUED, None), (State.FAILED, "child_lost: it is gone")):
         run_next(mine, database)
-        found = jobs.get(job)
-        assert found is not None
-        assert (found.state, found.error) == (state, error)
+        result = jobs.get(job)
+        assert result is not None
+        assert (result.state, result.error) == (state, error)
 
 
 class Busy(Place):
@@ -205,14 +205,14 @@ def test_a_key_alone_has_no_more_running_than_there_are_slots(database: Database
 
 
 def state_of(jobs: Queue, job: str) -> State:
-    found = jobs.get(job)
-    assert found is not None
-    return found.state
+    result = jobs.get(job)
+    assert result is not None
+    return result.state
 
 
 def over(jobs: Queue, job: str) -> bool:
-    found = jobs.get(job)
-    return found is not None and found.over
+    result = jobs.get(job)
+    return result is not None and result.over
 
 
 @pytest.mark.parametrize(
@@ -283,9 +283,9 @@ def test_a_shortage_of_the_server_puts_a_job_back_as_often_as_it_happens(
     mine = runner_of(database, jobs, place)
     for _ in range(5):
         run_next(mine, database)
-        found = jobs.get(job)
-        assert found is not None
-        assert (found.state, found.error, found.losses) == (State.QUEUED, None, 0)
+        result = jobs.get(job)
+        assert result is not None
+        assert (result.state, result.error, result.losses) == (State.QUEUED, None, 0)
     assert mine._backoff.delayed_jobs() == [job]
     assert mine._backoff.seconds() > 0
     assert Claims(database).claim(mine.name, 9, mine._backoff.delayed_jobs()) is None
@@ -297,9 +297,9 @@ def test_a_shortage_of_the_server_puts_a_job_back_as_often_as_it_happens(
 def test_an_error_that_is_no_shortage_is_not_tried_again(database: Database, jobs: Queue) -> None:
     job, _ = jobs.submit(draft(options=options(), fresh=True))
     run_next(runner_of(database, jobs, Place(fail_with(ValueError("Invalid")))), database)
-    found = jobs.get(job)
-    assert found is not None
-    assert found.state is State.FAILED
+    result = jobs.get(job)
+    assert result is not None
+    assert result.state is State.FAILED
 
 
 def test_an_unexpected_error_of_the_system_is_tried_again_later_as_often_as_a_job_may_be_lost(
@@ -308,14 +308,14 @@ def test_an_unexpected_error_of_the_system_is_tried_again_later_as_often_as_a_jo
     job, _ = jobs.submit(draft(options=options(), fresh=True))
     mine = runner_of(database, jobs, Place(fail_with(OSError(errno.EINVAL, "Invalid"))))
     run_next(mine, database)
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.state, found.losses) == (State.QUEUED, 1)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.state, result.losses) == (State.QUEUED, 1)
     assert mine._backoff.delayed_jobs() == [job]
     run_next(mine, database)
-    found = jobs.get(job)
-    assert found is not None
-    assert found.state is State.FAILED
+    result = jobs.get(job)
+    assert result is not None
+    assert result.state is State.FAILED
 
 
 def test_a_job_that_is_stopped_while_the_server_lacks_something_is_cancelled(
@@ -328,9 +328,9 @@ def test_a_job_that_is_stopped_while_the_server_lacks_something_is_cancelled(
         raise OSError(errno.EMFILE, "Too many open files")
 
     run_next(runner_of(database, jobs, Place(stop_and_fail)), database)
-    found = jobs.get(job)
-    assert found is not None
-    assert found.state is State.CANCELLED
+    result = jobs.get(job)
+    assert result is not None
+    assert result.state is State.CANCELLED
 
 
 def test_restarts_of_servers_do_not_count_as_attempts_of_the_job(database: Database, jobs: Queue) -> None:
@@ -342,9 +342,9 @@ def test_restarts_of_servers_do_not_count_as_attempts_of_the_job(database: Datab
     mine = runner_of(database, jobs, Place())
     for state in (State.QUEUED, State.FAILED):
         run_next(mine, database)
-        found = jobs.get(job)
-        assert found is not None
-        assert found.state is state
+        result = jobs.get(job)
+        assert result is not None
+        assert result.state is state
 
 
 def test_a_cancelled_attempt_leaves_the_better_plan_of_an_earlier_one(
@@ -368,9 +368,9 @@ def test_a_cancelled_attempt_leaves_the_better_plan_of_an_earlier_one(
 
     mine = runner_of(database, jobs, Place(report_and_stop))
     run_next(mine, database)
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.state, found.value) == (State.CANCELLED, 4)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.state, result.value) == (State.CANCELLED, 4)
     assert jobs.document(job, "plan") == good.plan
 
 
@@ -415,11 +415,11 @@ def test_delays_double_up_to_a_limit_and_those_at_once_count_once() -> None:
     assert "b" not in backoff.delayed_jobs()
 
 
-@pytest.mark.parametrize(("asked", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])
+@pytest.mark.parametrize(("request", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])
 def test_no_job_has_more_memory_than_the_server_gives(
-    database: Database, jobs: Queue, asked: int | None, given: int
+    database: Database, jobs: Queue, request: int | None, given: int
 ) -> None:
-    jobs.submit(draft(options=options(memory_limit=asked), fresh=True))
+    jobs.submit(draft(options=options(memory_limit=request), fresh=True))
     place = Place()
     run_next(runner_of(database, jobs, place), database)
     assert [control.memory for control in place.controls] == [given]
@@ -438,8 +438,8 @@ def test_only_better_values_are_told(
     job, _ = jobs.submit(draft(options=options(), fresh=True))
     run_next(runner_of(database, jobs, Place(find)), database)
     events = JobEvents(database).after(job, 0)
-    told = [json.loads(event.data)["value"] for event in events if event.kind == "incumbent"]
-    assert told == [9, 8]
+    output = [json.loads(event.data)["value"] for event in events if event.kind == "incumbent"]
+    assert output == [9, 8]
 
 
 def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
@@ -461,9 +461,9 @@ def test_a_job_is_taken_over_when_it_shows_no_life_for_a_lease(
         if beats:
             claims.heartbeat([(job, 1)])
         mine._housekeeper._take_over()
-        found = jobs.get(job)
-        assert found is not None
-        assert found.state is state, now
+        result = jobs.get(job)
+        assert result is not None
+        assert result.state is state, now
 
 
 def test_what_is_proven_of_one_point_is_no_bound_of_a_front(database: Database, jobs: Queue) -> None:
@@ -483,14 +483,14 @@ def test_what_is_proven_of_one_point_is_no_bound_of_a_front(database: Database, 
         raise ChildError("stuck", "did not end when it was told to")
 
     run_next(runner_of(database, jobs, Place(act)), database)
-    found = jobs.get(job)
-    assert found is not None
-    assert (found.value, found.bound, found.gap) == (first.values["peak:fast"], None, None)
+    result = jobs.get(job)
+    assert result is not None
+    assert (result.value, result.bound, result.gap) == (first.values["peak:fast"], None, None)
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("output", [True, False])
 def test_a_front_whose_child_does_not_end_has_the_points_that_were_found(
-    database: Database, jobs: Queue, told: bool
+    database: Database, jobs: Queue, output: bool
 ) -> None:
     front = memstow.front(
         parse_problem({"version": 1, "buffers": [{"id": "a", "size": 4, "lifetime": [0, 1]}], **TWO_POOLS}),
@@ -500,7 +500,7 @@ def test_a_front_whose_child_does_not_end_has_the_points_that_were_found(
     update = FrontUpdate(front=front_result(front), points=())
 
     def act(control: RunControl) -> None:
-        if told:
+        if output:
             control.on_update(update)
         raise ChildError("stuck", "did not end when it was told to")
 
@@ -508,12 +508,12 @@ def test_a_front_whose_child_does_not_end_has_the_points_that_were_found(
     run_next(runner_of(database, jobs, Place(act)), database)
     over = jobs.get(job)
     assert over is not None
-    if not told:
+    if not output:
         assert (over.state, over.error) == (State.FAILED, "stuck: did not end when it was told to")
         return
     assert (over.state, over.status, over.error) == (State.DONE, "feasible", None)
     stored = jobs.document(job, "plan")
     assert stored is not None
-    found = read_front(stored)
-    assert (len(found.points), found.complete) == (1, False)
-    assert [it.kind for it in JobEvents(database).after(job, 0)] == ["done"]
+    frontier = read_front(stored)
+    assert (len(frontier.points), frontier.complete) == (1, False)
+    assert [entry.kind for entry in JobEvents(database).after(job, 0)] == ["done"]

@@ -15,7 +15,7 @@ def supervisors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sup
     folders = tmp_path / "folders"
     folders.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folders))
-    found = Supervisors()
-    yield found
-    found.stop()
+    result = Supervisors()
+    yield result
+    result.stop()
     wait_for(lambda: not any(folders.iterdir()), "the folders of processes to be removed")

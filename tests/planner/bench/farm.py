@@ -82,10 +82,10 @@ class Farm:
         from distributed import Client
 
         with Client(self.address, set_as_default=False) as client:
-            found: list[str] = client.run_on_scheduler(
+            result: list[str] = client.run_on_scheduler(
                 lambda dask_scheduler: list(dask_scheduler.extensions["queues"].queues)
             )
-        return found
+        return result
 
     def _start(
         self,

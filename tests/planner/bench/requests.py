@@ -48,8 +48,8 @@ def planted(n: int, seed: int = 1) -> InstanceSource:
     )
 
 
-def task(of: InstanceSource, asked: SolverRequest, seed: int = 0) -> Task:
-    return Task(of, of.content, asked, seed)
+def task(of: InstanceSource, solver_request: SolverRequest, seed: int = 0) -> Task:
+    return Task(of, of.content, solver_request, seed)
 
 
 def solver(name: str, **options: object) -> SolverRequest:
@@ -72,8 +72,8 @@ def recorded(result: Result) -> Record:
     return from_line(result.line)
 
 
-def record_of(supervisors: Supervisors, of: InstanceSource, asked: SolverRequest) -> Record:
-    return recorded(supervisors.perform(task(of, asked)))
+def record_of(supervisors: Supervisors, of: InstanceSource, solver_request: SolverRequest) -> Record:
+    return recorded(supervisors.perform(task(of, solver_request)))
 
 
 def line(seed: int, digest: str = "d" * 64, content: str = "", name: str = "exact") -> str:

@@ -14,7 +14,7 @@ from tests.planner.bench.make import made, results
 
 def test_only_plans_that_the_judge_accepts_are_known(tmp_path: Path) -> None:
     unjudged = replace(made("a", "w", 1), judged=None)
-    found = results(
+    outcomes = results(
         tmp_path,
         made("a", "x", 9),
         made("a", "y", 3, status=Ending.INVALID, violations=("overlap",)),
@@ -22,7 +22,7 @@ def test_only_plans_that_the_judge_accepts_are_known(tmp_path: Path) -> None:
         unjudged,
         made("b", "x"),
     )
-    known = with_results({}, found.runs)
+    known = with_results({}, outcomes.runs)
     assert {best.name: (best.value, best.solver) for best in known.values()} == {"a": ((9,), "x")}
 
 

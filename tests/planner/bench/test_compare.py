@@ -325,12 +325,12 @@ def test_two_solvers_of_one_run_are_compared_with_significance(tmp_path: Path) -
 def test_too_few_instances_for_so_many_tests_are_told(tmp_path: Path) -> None:
     ran = results(tmp_path, *_two(7))
     of_all = compare(ran, ran, Strictness(), NAMES, ("y", "x"))
-    told = comparison_text(of_all, NAMES)
+    output = comparison_text(of_all, NAMES)
     value = _line(of_all, "value", "y -> x")
     assert (value.verdict, value.worse, value.too_few) == (Verdict.SAME, 7, True)
-    assert "note: in value, " in told
-    assert "too few instances differ" in told
-    assert "nothing is shown to be worse: 7 pairs of runs compared" in told
+    assert "note: in value, " in output
+    assert "too few instances differ" in output
+    assert "nothing is shown to be worse: 7 pairs of runs compared" in output
     of_one = compare(ran, ran, Strictness(), ("value",), ("y", "x"))
     assert _line(of_one, "value", "y -> x").verdict is Verdict.WORSE
     assert "too few" not in comparison_text(of_one, NAMES)

@@ -82,9 +82,9 @@ def test_points_in_one_place_are_counted_and_none_is_lost() -> None:
     assert cluster([(2.0, 2.0)] * 3, math.log) == [(2.0, 2.0, 3)]
     assert cluster([], math.log) == []
     many = [(1 + k % 97, 1 + k % 89) for k in range(5_000)]
-    found = cluster([(float(x), float(y)) for x, y in many], math.log)
-    assert sum(count for _, _, count in found) == 5_000
-    assert {(x, y) for x, y, _ in found} <= set(many)
+    result = cluster([(float(x), float(y)) for x, y in many], math.log)
+    assert sum(count for _, _, count in result) == 5_000
+    assert {(x, y) for x, y, _ in result} <= set(many)
 
 
 def test_means() -> None:

@@ -30,14 +30,14 @@ ASKED = (
 )
 
 
-def bench(folder: Path, *more: str, asked: Sequence[str] = ASKED) -> "subprocess.Popen[str]":
+def bench(folder: Path, *more: str, request: Sequence[str] = ASKED) -> "subprocess.Popen[str]":
     command = [
         sys.executable,
         "-m",
         "memstow.api.cli.main",
         "bench",
         "run",
-        *asked,
+        *request,
         "--output",
         str(folder),
         *more,
@@ -97,7 +97,7 @@ def test_a_library_run_on_a_cluster_that_loses_a_worker_breaks_records(farm: Far
     library = unsolved(tmp_path / "library")
     farm.add_worker()
     farm.add_worker()
-    run = bench(tmp_path / "there", *there(farm), asked=(str(library.path), *ASKED[1:]))
+    run = bench(tmp_path / "there", *there(farm), request=(str(library.path), *ASKED[1:]))
     await_results(tmp_path / "there", 4, run)
     lost = farm.workers[0]
     lost.send_signal(signal.SIGKILL)
@@ -176,25 +176,25 @@ def test_the_runs_of_a_stalled_worker_are_done_by_others(farm: Farm, tmp_path: P
 @pytest.mark.campaign
 def test_a_worker_without_what_a_run_needs_gets_none_of_it(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker(without="ortools")
-    asked = ("generate:planted,n=8,seed=1..6", "--solvers", "cpsat,greedy", "--time-limit", "10")
-    run = bench(tmp_path / "there", *there(farm), asked=asked)
+    request = ("generate:planted,n=8,seed=1..6", "--solvers", "cpsat,greedy", "--time-limit", "10")
+    run = bench(tmp_path / "there", *there(farm), request=request)
     _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
     assert "by cpsat is lost: NoWorkerError: no worker of the cluster has ortools" in complaint
     assert "6 runs were lost; --resume runs them again" in complaint
     assert {record.solver.name for record in records(tmp_path / "there")} == {"greedy"}
     farm.add_worker()
-    finish(bench(tmp_path / "there", *there(farm), "--resume", asked=asked))
-    found = records(tmp_path / "there")
-    assert len({record.key for record in found}) == len(found) == 12
-    assert {record.status for record in found if record.solver.name == "cpsat"} <= {"optimal", "feasible"}
+    finish(bench(tmp_path / "there", *there(farm), "--resume", request=request))
+    entries = records(tmp_path / "there")
+    assert len({record.key for record in entries}) == len(entries) == 12
+    assert {record.status for record in entries if record.solver.name == "cpsat"} <= {"optimal", "feasible"}
 
 
 @pytest.mark.campaign
 def test_a_program_that_is_on_no_worker_is_no_result(farm: Farm, tmp_path: Path) -> None:
     farm.add_worker()
-    asked = ("generate:planted,n=8,seed=1", "--external", "mine=/no/such/program {input} {output}")
-    run = bench(tmp_path / "there", *there(farm), asked=asked)
+    request = ("generate:planted,n=8,seed=1", "--external", "mine=/no/such/program {input} {output}")
+    run = bench(tmp_path / "there", *there(farm), request=request)
     _, complaint = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
     assert "by mine is lost: NoWorkerError: no worker of the cluster has /no/such/program" in complaint

@@ -22,16 +22,16 @@ def _of(problem: Problem, content: str) -> Record:
     return replace(record, instance=replace(record.instance, content=content))
 
 
-def _found(found: Results, *sources: Generated) -> dict[str, Problem]:
-    return find_problems(sources, found.runs, [run.instance for run in found.runs])
+def _found(result: Results, *sources: Generated) -> dict[str, Problem]:
+    return find_problems(sources, result.runs, [run.instance for run in result.runs])
 
 
 def test_a_generated_problem_is_made_again(tmp_path: Path) -> None:
     source = Generated("network", {"element": 4}, range(5, 6), range(3))
     wanted = list(source)[1]
     problem = network(5, 1)
-    found = results(tmp_path, _of(problem, wanted.content))
-    assert _found(found, source) == {digest(problem): problem}
+    outcomes = results(tmp_path, _of(problem, wanted.content))
+    assert _found(outcomes, source) == {digest(problem): problem}
 
 
 def test_a_file_is_read_again_with_the_changes_asked_for(tmp_path: Path) -> None:
@@ -39,17 +39,17 @@ def test_a_file_is_read_again_with_the_changes_asked_for(tmp_path: Path) -> None
     (tmp_path / "a.json").write_bytes(data)
     fit_only = replace(network(5, 1), objective=())
     record = _of(fit_only, sha256(data).hexdigest())
-    asked = replace(record, solver=replace(record.solver, options={**OPTIONS, "fit_only": True}))
-    found = results(tmp_path / "run", asked)
+    changed = replace(record, solver=replace(record.solver, options={**OPTIONS, "fit_only": True}))
+    outcomes = results(tmp_path / "run", changed)
     sources = [files(str(tmp_path / "a.json"))]
-    again = find_problems(sources, found.runs, [run.instance for run in found.runs])
+    again = find_problems(sources, outcomes.runs, [run.instance for run in outcomes.runs])
     assert again == {digest(fit_only): formats.read_problem(formats.write_problem(fit_only))}
 
 
 def test_another_problem_in_its_place_is_not_taken_for_it(tmp_path: Path) -> None:
     source = Generated("network", {"element": 4}, range(5, 6), range(3))
-    found = results(tmp_path, _of(network(6, 1), next(iter(source)).content))
-    assert _found(found, source) == {}
+    outcomes = results(tmp_path, _of(network(6, 1), next(iter(source)).content))
+    assert _found(outcomes, source) == {}
 
 
 def test_what_a_folder_was_told_to_run_is_remembered(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def names(path: Path | str) -> list[tuple[str, str]]:
-    found = files(str(path))
-    listed = [(given.family, given.name) for given in found]
-    assert len(found) == len(listed)
+    paths = files(str(path))
+    listed = [(given.family, given.name) for given in paths]
+    assert len(paths) == len(listed)
     return listed
 
 
@@ -50,7 +50,7 @@ def test_a_problem_with_symbols_is_an_instance_for_each_of_its_points(folder: Pa
     assert names(folder)[:3] == [("public", "a.12@s=4,b=1"), ("public", "a.12@s=8,b=2"), ("public", "b")]
     first, second, *_ = files(str(folder))
     assert first.label.endswith("a.12.json@s=4,b=1")
-    sizes = [read_problem(it.data or b"").buffers[0].size for it in (first, second)]
+    sizes = [read_problem(entry.data or b"").buffers[0].size for entry in (first, second)]
     assert sizes == [4, 16]
     assert first.content != second.content
 
@@ -82,9 +82,9 @@ def test_where_nothing_is_that_is_told(folder: Path, path: str) -> None:
 
 
 def test_a_file_that_goes_away_meanwhile_says_so_and_the_rest_go_on(folder: Path) -> None:
-    found = files(str(folder))
+    paths = files(str(folder))
     (folder / "a.12.json").unlink()
-    first, second, _ = found
+    first, second, _ = paths
     assert first.data is None
     assert "not_found" in (first.unreadable or "")
     assert second.data == b"b.csv"

@@ -21,8 +21,8 @@ def test_results_are_added_as_they_come_and_known_again(tmp_path: Path) -> None:
     assert journal.add(line(1))
     journal.close()
     again = Journal(tmp_path / "new", resume=True)
-    asked = [task(given(), solver("exact"), seed) for seed in range(3)]
-    assert [again.known(one) for one in asked] == [RecordedWhen.BEFORE, RecordedWhen.BEFORE, None]
+    request = [task(given(), solver("exact"), seed) for seed in range(3)]
+    assert [again.known(one) for one in request] == [RecordedWhen.BEFORE, RecordedWhen.BEFORE, None]
     assert again.known(task(given(), solver("greedy"), 0)) is None
     assert again.known(task(given(), solver("exact", time_limit=6.0), 0)) is None
     assert again.known(task(given(b"other"), solver("exact"), 0)) is None
@@ -84,8 +84,8 @@ def test_of_another_file_of_the_same_problem_one_run_tells_for_all(tmp_path: Pat
         journal.add(line(seed))
     assert journal.known(task(other, solver("exact"), 0)) is None
     assert not journal.add(line(0, content=other.content))
-    asked = [task(other, solver("exact"), seed) for seed in range(4)]
-    assert [journal.known(one) for one in asked] == [*[RecordedWhen.MEANWHILE] * 3, None]
+    request = [task(other, solver("exact"), seed) for seed in range(4)]
+    assert [journal.known(one) for one in request] == [*[RecordedWhen.MEANWHILE] * 3, None]
     assert journal.known(task(given(), solver("exact"), 0)) is RecordedWhen.MEANWHILE
     journal.close()
     again = Journal(tmp_path, resume=True)

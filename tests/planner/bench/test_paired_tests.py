@@ -13,14 +13,14 @@ pytest.importorskip("scipy", reason="comparing runs needs the extra bench")
 
 
 def _by_all_signs(differences: list[int]) -> float:
-    told = [d for d in differences if d]
-    if not told:
+    output = [d for d in differences if d]
+    if not output:
         return 1.0
-    sizes = sorted(abs(d) for d in told)
+    sizes = sorted(abs(d) for d in output)
     rank = {size: (2 * sizes.index(size) + sizes.count(size) + 1) / 2 for size in sizes}
-    ranks = [rank[abs(d)] for d in told]
+    ranks = [rank[abs(d)] for d in output]
     total = sum(ranks)
-    seen = sum(r for r, d in zip(ranks, told, strict=True) if d > 0)
+    seen = sum(r for r, d in zip(ranks, output, strict=True) if d > 0)
     extreme = min(seen, total - seen)
     sums = [
         sum(r for r, up in zip(ranks, ups, strict=True) if up) for ups in product((0, 1), repeat=len(ranks))

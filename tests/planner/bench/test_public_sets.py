@@ -18,9 +18,9 @@ def test_a_set_is_here_when_its_folder_is(tmp_path: Path) -> None:
     (tmp_path / "minimalloc").mkdir()
     (tmp_path / "minimalloc" / "A.csv").touch()
     (tmp_path / "minimalloc" / "README.md").touch()
-    found = {one.public.name: one for one in local_sets(tmp_path)}
-    assert (found["minimalloc"].folder, found["minimalloc"].files) == (tmp_path / "minimalloc", 1)
-    assert (found["idealloc"].folder, found["idealloc"].files) == (None, 0)
+    result = {one.public.name: one for one in local_sets(tmp_path)}
+    assert (result["minimalloc"].folder, result["minimalloc"].files) == (tmp_path / "minimalloc", 1)
+    assert (result["idealloc"].folder, result["idealloc"].files) == (None, 0)
     assert all(one.folder is None for one in local_sets(None))
 
 

@@ -157,10 +157,10 @@ def test_panels_have_letters_and_what_is_told_names_them(files: dict[str, str]) 
     for name in (*PICTURES, "scatter"):
         drawn = files[f"report-{name}.svg"]
         assert [drawn.count(f">({letter})</text>") for letter in "abc"] == [1, 1, 0], name
-    told = re.findall("<figcaption>(.*?)</figcaption>", files["report.html"])
-    assert len(told) == len(PICTURES) + 1
-    assert all("(a)" in text and "(b)" in text for text in told)
-    assert "fastest of the instance and seed" in told[0]
+    matches = re.findall("<figcaption>(.*?)</figcaption>", files["report.html"])
+    assert len(matches) == len(PICTURES) + 1
+    assert all("(a)" in text and "(b)" in text for text in matches)
+    assert "fastest of the instance and seed" in matches[0]
 
 
 def test_a_scatter_tells_how_many_points_are_in_one_place(tmp_path: Path) -> None:
@@ -430,7 +430,10 @@ def test_with_a_viewer_each_plan_has_a_page_that_its_row_links_to(tmp_path: Path
     checked = _Checked(page)
     assert "script" not in checked.seen
     for _, plan, run in seen.values():
-        assert [(it.buffer, it.offset) for it in plan.placements] == [(EVIL, 8), ("b", 0)]
+        assert [(placement.buffer, placement.offset) for placement in plan.placements] == [
+            (EVIL, 8),
+            ("b", 0),
+        ]
         assert (plan.solver, plan.objective[0].value) == (run.solver, 12)
 
 

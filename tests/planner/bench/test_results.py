@@ -20,24 +20,24 @@ def test_the_order_of_lines_does_not_matter(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_is_counted_and_left_out(tmp_path: Path) -> None:
     lines = [to_line(made(name, "x", 5)) for name in ("a", "b")]
     (tmp_path / RESULTS).write_text(f"{lines[0]}\n{lines[1][:100]}")
-    found = read(tmp_path)
-    assert ([run.instance.name for run in found.runs], found.unreadable) == (["a"], 1)
+    result = read(tmp_path)
+    assert ([run.instance.name for run in result.runs], result.unreadable) == (["a"], 1)
 
 
 def test_of_two_records_of_one_run_the_last_counts(tmp_path: Path) -> None:
-    found = results(tmp_path, made("a", "x", 9), made("a", "x", 7))
-    assert [run.value for run in found.runs] == [(7,)]
+    outcomes = results(tmp_path, made("a", "x", 9), made("a", "x", 7))
+    assert [run.value for run in outcomes.runs] == [(7,)]
 
 
 def test_plans_stay_in_the_file_until_asked_for(tmp_path: Path) -> None:
     plans = {name: Layout((0, 0), (0, place)) for place, name in enumerate("abc")}
-    found = results(tmp_path, *(made(name, "ü", 5, plan=plan) for name, plan in plans.items()))
-    assert all(run.record.plan is None for run in found.runs)
-    assert {run.instance.name: found.plan(run) for run in found.runs} == plans
+    outcomes = results(tmp_path, *(made(name, "ü", 5, plan=plan) for name, plan in plans.items()))
+    assert all(run.record.plan is None for run in outcomes.runs)
+    assert {run.instance.name: outcomes.plan(run) for run in outcomes.runs} == plans
 
 
 def test_one_solver_with_several_options_is_several(tmp_path: Path) -> None:
-    found = results(
+    outcomes = results(
         tmp_path,
         made("a", "x", 5, options={"time_limit": 1.0}),
         made("a", "x", 5, options={"time_limit": 2.0}),
@@ -45,23 +45,23 @@ def test_one_solver_with_several_options_is_several(tmp_path: Path) -> None:
         made("b", "y", 5, version="2"),
         made("a", "z", 5),
     )
-    assert found.solvers == ("x (time_limit 1.0)", "x (time_limit 2.0)", "y (1)", "y (2)", "z")
+    assert outcomes.solvers == ("x (time_limit 1.0)", "x (time_limit 2.0)", "y (1)", "y (2)", "z")
 
 
 def test_options_are_told_in_short_and_never_for_two_solvers_alike(tmp_path: Path) -> None:
     plain: dict[str, Any] = {"target": None, "time_limit": 10.0, "memory": None}
     targets = [{"name": "board", "pools": [{"capacity": size}]} for size in (1, 2)]
-    asked = [
+    request = [
         plain,
         *({**plain, "target": target} for target in targets),
         {**plain, "memory": 5, "time_limit": 2},
     ]
-    found = results(tmp_path, *(made("a", "x", 10, options=options) for options in asked))
-    assert len(found.solvers) == 4
-    assert {"x (time_limit 10.0)", "x (memory 5; time_limit 2)"} <= set(found.solvers)
-    boards = [name for name in found.solvers if name.startswith("x (target board; time_limit 10.0) ")]
+    outcomes = results(tmp_path, *(made("a", "x", 10, options=options) for options in request))
+    assert len(outcomes.solvers) == 4
+    assert {"x (time_limit 10.0)", "x (memory 5; time_limit 2)"} <= set(outcomes.solvers)
+    boards = [name for name in outcomes.solvers if name.startswith("x (target board; time_limit 10.0) ")]
     assert len(boards) == 2
-    assert not any("," in name for name in found.solvers)
+    assert not any("," in name for name in outcomes.solvers)
 
 
 def test_what_holds_no_result_is_refused(tmp_path: Path) -> None:
@@ -75,5 +75,5 @@ def test_what_holds_no_result_is_refused(tmp_path: Path) -> None:
 def test_a_claim_with_a_plan_that_the_judge_refuses_proves_nothing(tmp_path: Path) -> None:
     optimal = Ending.OPTIMAL
     refused = made("a", "x", 5, status=optimal, violations=("overlap",))
-    found = results(tmp_path, refused, made("b", "x", 5, status=optimal), made("c", "x", status=optimal))
-    assert [run.proven for run in found.runs] == [False, True, False]
+    outcomes = results(tmp_path, refused, made("b", "x", 5, status=optimal), made("c", "x", status=optimal))
+    assert [run.proven for run in outcomes.runs] == [False, True, False]

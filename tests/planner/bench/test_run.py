@@ -189,7 +189,7 @@ def results(folder: Path) -> list[Record]:
 
 
 def test_here_several_at_a_time_and_one_by_one_are_the_same(tmp_path: Path) -> None:
-    found = []
+    result = []
     for jobs in (1, 3):
         folder = tmp_path / str(jobs)
         journal, executor = Journal(folder, resume=False), Local(jobs)
@@ -198,9 +198,9 @@ def test_here_several_at_a_time_and_one_by_one_are_the_same(tmp_path: Path) -> N
         executor.close()
         journal.close()
         assert tally.done == 24
-        found.append(sorted((timeless(record) for record in results(folder)), key=lambda record: record.key))
-    assert found[0] == found[1]
-    assert {record.status for record in found[0]} <= {Ending.OPTIMAL, Ending.FEASIBLE}
+        result.append(sorted((timeless(record) for record in results(folder)), key=lambda record: record.key))
+    assert result[0] == result[1]
+    assert {record.status for record in result[0]} <= {Ending.OPTIMAL, Ending.FEASIBLE}
 
 
 def test_the_time_left_follows_from_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,9 +64,9 @@ def test_integrals_go_from_the_start_to_the_limit(tmp_path: Path) -> None:
 )
 def test_a_claim_that_a_plan_refutes_is_found(tmp_path: Path, claim: Record, said: str) -> None:
     bench = rate(results(tmp_path, made("a", "x", 10), claim), {})
-    (found,) = bench.contradictions
-    assert found.run.solver == "y"
-    assert said in found.message
+    (result,) = bench.contradictions
+    assert result.run.solver == "y"
+    assert said in result.message
     assert not any(rated.proven for rated in bench.rated)
 
 

@@ -58,9 +58,9 @@ def test_a_run_is_recorded_with_all_there_is_to_know(supervisors: Supervisors) -
 
 
 def test_a_deterministic_run_has_the_same_record_whoever_ran_before(supervisors: Supervisors) -> None:
-    asked = [task(planted(40 + n), solver(name), 1) for n in range(3) for name in ("greedy", "exact")]
-    one = [timeless(recorded(supervisors.perform(each))) for each in asked]
-    other = [timeless(recorded(supervisors.perform(each))) for each in reversed(asked)]
+    request = [task(planted(40 + n), solver(name), 1) for n in range(3) for name in ("greedy", "exact")]
+    one = [timeless(recorded(supervisors.perform(each))) for each in request]
+    other = [timeless(recorded(supervisors.perform(each))) for each in reversed(request)]
     assert one == other[::-1]
 
 
@@ -152,8 +152,8 @@ def test_an_outside_program_that_fails_is_told_of(
     supervisors: Supervisors, tmp_path: Path, body: str, ending: Ending, said: str
 ) -> None:
     limit = 1.0 if ending is Ending.KILLED and said == "out of time" else PATIENCE
-    asked = program(tmp_path, f"import os, sys, time\n{body}", time_limit=limit, memory=500 << 20)
-    record = record_of(supervisors, given(), asked)
+    sample = program(tmp_path, f"import os, sys, time\n{body}", time_limit=limit, memory=500 << 20)
+    record = record_of(supervisors, given(), sample)
     assert record.status is ending, record.error
     assert said in (record.error or "")
     assert record.plan is None
@@ -172,8 +172,8 @@ def test_a_plan_that_breaks_a_constraint_is_told_in_codes(supervisors: Superviso
 
 
 def test_a_program_is_told_of_a_capacity_or_declines(supervisors: Supervisors, tmp_path: Path) -> None:
-    told = program(tmp_path, SIDE_BY_SIDE, HOLDING, capacity=300, fit_only=True)
-    assert record_of(supervisors, given(), told).status is Ending.FEASIBLE
+    sample = program(tmp_path, SIDE_BY_SIDE, HOLDING, capacity=300, fit_only=True)
+    assert record_of(supervisors, given(), sample).status is Ending.FEASIBLE
     untold = program(tmp_path, SIDE_BY_SIDE, capacity=300)
     assert record_of(supervisors, given(), untold).status is Ending.DECLINED
 
@@ -185,15 +185,15 @@ def test_a_program_cannot_be_asked_what_csv_cannot_say(supervisors: Supervisors,
 
 
 def test_a_program_that_is_not_there_is_an_error(supervisors: Supervisors, tmp_path: Path) -> None:
-    asked = replace(program(tmp_path, ""), command=("/no/such/program", "{input}"))
-    record = record_of(supervisors, given(), asked)
+    changed = replace(program(tmp_path, ""), command=("/no/such/program", "{input}"))
+    record = record_of(supervisors, given(), changed)
     assert record.status is Ending.ERROR
     assert "cannot be started" in (record.error or "")
 
 
 def test_a_folder_that_is_not_there_is_named(supervisors: Supervisors, tmp_path: Path) -> None:
-    asked = replace(program(tmp_path, SIDE_BY_SIDE), folder=str(tmp_path / "elsewhere"))
-    record = record_of(supervisors, given(), asked)
+    changed = replace(program(tmp_path, SIDE_BY_SIDE), folder=str(tmp_path / "elsewhere"))
+    record = record_of(supervisors, given(), changed)
     assert record.status is Ending.ERROR
     assert f"cannot be started: {tmp_path / 'elsewhere'}: No such file" in (record.error or "")
 
@@ -214,8 +214,8 @@ def test_nothing_is_left_of_a_program_that_hides_what_it_starts(
         time.sleep(0.01)
     {"" if ends else "held = b'x' * (600 << 20); time.sleep(600)"}
     """
-    asked = program(tmp_path, body, time_limit=PATIENCE, memory=300 << 20)
-    record = record_of(supervisors, given(), asked)
+    sample = program(tmp_path, body, time_limit=PATIENCE, memory=300 << 20)
+    record = record_of(supervisors, given(), sample)
     assert record.status is (Ending.UNKNOWN if ends else Ending.KILLED)
     wait_ended(int((tmp_path / "hidden").read_text()))
 
@@ -242,7 +242,7 @@ def test_a_run_whose_supervisors_all_end_is_lost(
 
 def test_what_runs_is_called_off_at_once(supervisors: Supervisors, tmp_path: Path) -> None:
     started = tmp_path / "started"
-    asked = program(
+    sample = program(
         tmp_path,
         f"import os, time\nopen({str(started)!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)",
         time_limit=600.0,
@@ -252,7 +252,7 @@ def test_what_runs_is_called_off_at_once(supervisors: Supervisors, tmp_path: Pat
 
     def run() -> None:
         try:
-            records.append(record_of(supervisors, given(), asked))
+            records.append(record_of(supervisors, given(), sample))
         except BaseException as error:
             errors.append(error)
 
@@ -274,8 +274,8 @@ def test_bytes_of_any_kind_travel(supervisors: Supervisors) -> None:
 
 def test_a_run_that_ends_its_process_costs_no_other(supervisors: Supervisors, tmp_path: Path) -> None:
     deadly = program(tmp_path, "import os, time\nos.kill(os.getppid(), 9); time.sleep(600)")
-    asked = [solver("greedy"), solver("exact"), deadly, solver("auto"), solver("exact")]
-    tasks = [task(given(), one, seed) for seed, one in enumerate(asked)]
+    request = [solver("greedy"), solver("exact"), deadly, solver("auto"), solver("exact")]
+    tasks = [task(given(), one, seed) for seed, one in enumerate(request)]
     records: list[Record] = []
     while len(records) < len(tasks):
         records += map(recorded, supervisors.perform_some(tasks[len(records) :]))
@@ -318,8 +318,8 @@ def test_a_place_for_everything_is_a_plan_whatever_it_is_called(
         {"buffer": name, "pool": "memory", "offset": at} for name, at in (("a", 0), ("b", 100), ("c", 0))
     ]
     said = {"status": "unknown", "placements": places}
-    asked = program(tmp_path, f"import json; print(json.dumps({said!r}))", "{input}")
-    record = record_of(supervisors, given(), asked)
+    sample = program(tmp_path, f"import json; print(json.dumps({said!r}))", "{input}")
+    record = record_of(supervisors, given(), sample)
     assert (record.status, record.peak) == (Ending.FEASIBLE, 150)
 
 
@@ -343,10 +343,10 @@ def proven_by_program(supervisors: Supervisors, tmp_path: Path, problem: Problem
     about = words.get("about", "source.read_bytes()")
     body = PROVER.format(path=sys.path, about=about, then=words.get("then", ""))
     places = words.get("places", "{input.json} {output.json} {proof}")
-    asked = replace(program(tmp_path, body, places), repeat_seconds=float(words.get("repeat", "0")))
-    command = (asked.command or ())[2:]  # with the libraries of this Python
-    asked = replace(asked, command=(sys.executable, *command))
-    return record_of(supervisors, given(memstow.write_problem(problem, "json"), "above"), asked)
+    changed = replace(program(tmp_path, body, places), repeat_seconds=float(words.get("repeat", "0")))
+    command = (changed.command or ())[2:]  # with the libraries of this Python
+    changed = replace(changed, command=(sys.executable, *command))
+    return record_of(supervisors, given(memstow.write_problem(problem, "json"), "above"), changed)
 
 
 def test_a_proof_of_a_program_counts_where_the_checker_accepts_it(

@@ -171,7 +171,7 @@ def test_a_conflict_in_a_group_is_none_where_the_two_may_start_together() -> Non
     together = [{"buffer": "a", "base": "b", "offset": 0}]
     assert find_issues(problem(relative=together, **pair)) == []
     apart = [{"buffer": "a", "base": "b", "offset": 1}]
-    assert "conflict_in_group" in [it.code for it in find_issues(problem(relative=apart, **pair))]
+    assert "conflict_in_group" in [issue.code for issue in find_issues(problem(relative=apart, **pair))]
 
 
 def test_a_sound_problem_has_no_issue() -> None:
@@ -241,14 +241,14 @@ def test_a_pin_is_told_of_each_reserved_range_it_is_on_and_of_no_other() -> None
     ranges = [(0, 4), (2, 30), (8, 2), (12, 1), (20, 4), (40, 8)]
     reserved = [{"offset": offset, "size": size} for offset, size in ranges]
     for offset in range(45):
-        found = find_issues(
+        issues = find_issues(
             problem(
                 buffers=[{"id": "a", "size": 3, "pool": "p", "offset": offset}],
                 pools=[{"id": "p", "reserved": reserved}],
             )
         )
-        told = {issue.message.partition("range ")[2] for issue in found}
-        assert told == {
+        output = {issue.message.partition("range ")[2] for issue in issues}
+        assert output == {
             f"[{begin}, {begin + size}) of pool 'p'"
             for begin, size in ranges
             if begin < offset + 3 and offset < begin + size
@@ -298,12 +298,12 @@ def test_what_has_no_bytes_asks_nothing_of_its_group() -> None:
 def test_alignments_without_a_common_multiple_in_range_leave_the_offset_that_is_in_range() -> None:
     for base, offset in ((0, 0), (LIMIT, LIMIT // 2), (1, None), (LIMIT // 2, None)):
         pool = {"id": "p", "alignment": LIMIT // 2, "base": base}
-        asked = problem(buffers=[{"id": "a", "size": 4, "alignment": 3}], pools=[pool])
-        assert find_issues(asked) == []
-        found = plan(asked)
-        assert verify(asked, found) == []
-        assert [place.offset for place in found.placements] == ([] if offset is None else [offset])
-        assert found.explanation is None or "no address is above 2^62" in found.explanation.message
+        sample = problem(buffers=[{"id": "a", "size": 4, "alignment": 3}], pools=[pool])
+        assert find_issues(sample) == []
+        planned = plan(sample)
+        assert verify(sample, planned) == []
+        assert [place.offset for place in planned.placements] == ([] if offset is None else [offset])
+        assert planned.explanation is None or "no address is above 2^62" in planned.explanation.message
 
 
 LARGE = 1 << 40
@@ -350,13 +350,13 @@ def test_a_buffer_of_no_bytes_conflicts_with_nothing_in_its_group() -> None:
 
 def test_a_group_may_begin_at_offset_0_and_not_a_byte_below() -> None:
     for offset, codes in ((1, []), (0, ["group_pin_below_zero"])):
-        found = find_issues(
+        issues = find_issues(
             problem(
                 **buffers(pool="p", offset=offset, pools=["p"]),
                 relative=[{"buffer": "b", "base": "a", "offset": -1}],
             )
         )
-        assert [issue.code for issue in found] == codes
+        assert [issue.code for issue in issues] == codes
 
 
 @pytest.mark.parametrize(
@@ -377,8 +377,8 @@ def test_pins_clash_from_one_byte_on_unless_both_start_at_one_place_and_may(
         {"id": "b", "size": 16, "lifetime": [1, 3], "pool": "p", "offset": offset},
     ]
     shared = [{"input": "a", "output": "b"}] if in_place else []
-    found = find_issues(problem(buffers=pinned, in_place=shared))
-    assert [issue.code for issue in found] == (["pins_clash"] if clash else [])
+    issues = find_issues(problem(buffers=pinned, in_place=shared))
+    assert [issue.code for issue in issues] == (["pins_clash"] if clash else [])
 
 
 def test_costs_may_add_up_to_the_limit_and_not_beyond() -> None:

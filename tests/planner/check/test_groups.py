@@ -27,12 +27,12 @@ def test_meeting_congruences_keep_exactly_the_common_offsets(one: Congruence, ot
         if x % one.modulus == one.residue and x % other.modulus == other.residue
     ]
     met = one.meet(other)
-    found = (
+    result = (
         []
         if met is None
         else [x for x in range(one.modulus * other.modulus) if x % met.modulus == met.residue]
     )
-    assert found == common
+    assert result == common
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 12)), min_size=1, max_size=3), st.integers(0, 9))

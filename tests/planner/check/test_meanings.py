@@ -27,57 +27,57 @@ def problem(*buffers: dict[str, Any], **fields: Any) -> Problem:
     return parse_problem({"version": 1, "buffers": list(buffers), **fields})
 
 
-def answered(asked: Problem, hint: Plan | None = None) -> Plan:
+def answered(request: Problem, hint: Plan | None = None) -> Plan:
     """The plan, which brute force agrees with."""
-    found = plan(asked, Options(time_limit=PATIENCE, hint=hint))
-    assert verify(asked, found, hint) == []
-    values = tuple(term.value for term in found.objective) if found.placements else None
-    assert (found.status, values) == best(asked, hint)
-    return found
+    planned = plan(request, Options(time_limit=PATIENCE, hint=hint))
+    assert verify(request, planned, hint) == []
+    values = tuple(term.value for term in planned.objective) if planned.placements else None
+    assert (planned.status, values) == best(request, hint)
+    return planned
 
 
-def codes(asked: Problem, **offsets: int) -> set[Code]:
+def codes(request: Problem, **offsets: int) -> set[Code]:
     """What the judge has against these places."""
-    pool = asked.pools[0].id
+    pool = request.pools[0].id
     places = {name: (pool, offset) for name, offset in offsets.items()}
-    return {violation.code for violation in verify(asked, honest(asked, places))}
+    return {violation.code for violation in verify(request, honest(request, places))}
 
 
 def timeless(*buffers: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in it.items() if name != "lifetime"} for it in buffers]
+    return [{name: value for name, value in buffer.items() if name != "lifetime"} for buffer in buffers]
 
 
 @pytest.mark.parametrize("buffers", [[A, B], timeless(A, B)])
 def test_in_place_lifts_a_listed_conflict_where_both_start_together(buffers: list[dict[str, Any]]) -> None:
-    asked = problem(*buffers, **APART, **SHARED)
-    assert answered(asked).pools[0].peak == 4
-    assert codes(asked, a=2, b=2) == set()
-    assert codes(asked, a=2, b=3) == {Code.IN_PLACE}
-    assert codes(replace(asked, in_place=()), a=2, b=2) == {Code.OVERLAP}
+    sample = problem(*buffers, **APART, **SHARED)
+    assert answered(sample).pools[0].peak == 4
+    assert codes(sample, a=2, b=2) == set()
+    assert codes(sample, a=2, b=3) == {Code.IN_PLACE}
+    assert codes(replace(sample, in_place=()), a=2, b=2) == {Code.OVERLAP}
 
 
 def test_in_place_asks_nothing_of_a_pair_without_a_conflict() -> None:
     later = B | {"lifetime": [2, 3]}
     pins = {"pool": "p", "offset": 2}
     for buffers in ([A, later | pins], timeless(A, B | pins)):
-        asked = problem(*buffers, **SHARED, pools=[{"id": "p", "capacity": 6}])
-        assert answered(asked).status is Status.OPTIMAL
-        assert codes(asked, a=0, b=2) == set()
+        sample = problem(*buffers, **SHARED, pools=[{"id": "p", "capacity": 6}])
+        assert answered(sample).status is Status.OPTIMAL
+        assert codes(sample, a=0, b=2) == set()
 
 
 def test_in_place_and_exclusive_free_a_pair_altogether() -> None:
-    asked = problem(A, B, **SHARED, exclusive=[["a", "b"]])
-    assert codes(asked, a=0, b=3) == set()
-    assert codes(replace(asked, conflicts=(("a", "b"),)), a=0, b=3) == {Code.IN_PLACE}
-    assert codes(replace(asked, conflicts=(("a", "b"),)), a=3, b=3) == set()
+    sample = problem(A, B, **SHARED, exclusive=[["a", "b"]])
+    assert codes(sample, a=0, b=3) == set()
+    assert codes(replace(sample, conflicts=(("a", "b"),)), a=0, b=3) == {Code.IN_PLACE}
+    assert codes(replace(sample, conflicts=(("a", "b"),)), a=3, b=3) == set()
 
 
 def test_any_plan_is_the_best_where_nothing_is_to_be_minimised() -> None:
-    asked = problem(A, B, objective=[])
-    found = answered(asked)
-    assert (found.status, found.objective) == (Status.OPTIMAL, ())
+    sample = problem(A, B, objective=[])
+    answer = answered(sample)
+    assert (answer.status, answer.objective) == (Status.OPTIMAL, ())
     high = {"a": ("memory", 1000), "b": ("memory", 7)}
-    assert verify(asked, replace(honest(asked, high), status=Status.OPTIMAL)) == []
+    assert verify(sample, replace(honest(sample, high), status=Status.OPTIMAL)) == []
 
 
 RESERVED = {"id": "p", "capacity": 12, "reserved": [{"offset": 8, "size": 4}, {"offset": 6, "size": 3}]}
@@ -88,8 +88,8 @@ def test_reserved_ranges_may_overlap_and_must_end_within_the_capacity() -> None:
     short = {"version": 1, "buffers": [A], "pools": [RESERVED | {"capacity": 11}]}
     assert told(lambda: parse_problem(short)) == [("reserved_beyond_capacity", "$.pools[0].reserved[0]")]
     beyond = {"id": "p", "reserved": [{"offset": LIMIT - 1, "size": 2}]}
-    asked = {"version": 1, "buffers": [A], "pools": [beyond]}
-    assert told(lambda: parse_problem(asked)) == [("reserved_beyond_capacity", "$.pools[0].reserved[0]")]
+    request = {"version": 1, "buffers": [A], "pools": [beyond]}
+    assert told(lambda: parse_problem(request)) == [("reserved_beyond_capacity", "$.pools[0].reserved[0]")]
 
 
 def test_no_pool_needs_less_than_its_reserved_ranges() -> None:
@@ -144,10 +144,10 @@ EMPTY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", EMPTY)
 def test_a_buffer_of_size_0_changes_nothing_for_the_others(case: str) -> None:
     own, fields = EMPTY[case]
-    asked = problem(A, {"id": "z", "size": 0, **own}, **{"pools": [{"id": "p"}], **fields})
-    found = answered(asked)
-    places = {place.buffer: place for place in found.placements}
-    assert (found.status, places["a"].offset, places["a"].pool) == (Status.OPTIMAL, 0, "p")
+    sample = problem(A, {"id": "z", "size": 0, **own}, **{"pools": [{"id": "p"}], **fields})
+    answer = answered(sample)
+    places = {place.buffer: place for place in answer.placements}
+    assert (answer.status, places["a"].offset, places["a"].pool) == (Status.OPTIMAL, 0, "p")
     assert places["z"] == Placement(buffer="z", pool=own.get("pool", "p"), offset=own.get("offset", 0)), (
         "its own pins hold"
     )
@@ -158,13 +158,13 @@ def test_a_buffer_of_size_0_never_moves() -> None:
         status=Status.FEASIBLE,
         placements=tuple(Placement(buffer=name, pool="memory", offset=7) for name in "az"),
     )
-    found = answered(problem(A, {"id": "z", "size": 0, "alignment": 2}, objective=["moves", "peak"]), hint)
-    assert [term.value for term in found.objective] == [0, 11]
+    answer = answered(problem(A, {"id": "z", "size": 0, "alignment": 2}, objective=["moves", "peak"]), hint)
+    assert [term.value for term in answer.objective] == [0, 11]
 
 
 @pytest.mark.parametrize("offset", [0, 1, 3, 4])
 def test_a_buffer_of_size_0_may_be_pinned_within_a_reserved_range(offset: int) -> None:
     pool = {"id": "p", "capacity": 8, "reserved": [{"offset": 0, "size": 4}]}
     pinned = {"id": "e", "size": 0, "pool": "p", "offset": offset}
-    found = answered(problem(A, pinned, pools=[pool]))
-    assert found.placements[1] == Placement(buffer="e", pool="p", offset=offset)
+    answer = answered(problem(A, pinned, pools=[pool]))
+    assert answer.placements[1] == Placement(buffer="e", pool="p", offset=offset)

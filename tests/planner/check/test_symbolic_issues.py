@@ -83,9 +83,9 @@ def _buffer(size: object, **more: object) -> dict[str, object]:
 def test_what_is_wrong_is_told_with_its_place(
     changes: dict[str, Any], code: str, path: str, says: str
 ) -> None:
-    found = issues_of(**changes)
-    assert [(one, where) for one, where, _ in found] == [(code, path)]
-    assert says in found[0][2]
+    issues = issues_of(**changes)
+    assert [(one, where) for one, where, _ in issues] == [(code, path)]
+    assert says in issues[0][2]
 
 
 def test_pins_and_distances_hold_at_the_largest_sizes() -> None:
@@ -98,7 +98,7 @@ def test_pins_and_distances_hold_at_the_largest_sizes() -> None:
     buffers = [_buffer("4*s"), {"id": "b", "size": 8, "lifetime": [0, 1]}]
     apart = [{"buffer": "b", "base": "a", "offset": 252}]
     listed = [["a", "b"]]
-    assert [it[0] for it in issues_of(buffers=buffers, relative=apart, conflicts=listed)] == [
+    assert [entry[0] for entry in issues_of(buffers=buffers, relative=apart, conflicts=listed)] == [
         "conflict_in_group"
     ]
     apart[0]["offset"] = 256
@@ -109,8 +109,8 @@ def test_all_is_told_at_once_and_nothing_that_follows_from_what_is_missing() -> 
     symbols = [S, {"id": "z", "min": 0, "max": "many"}]
     buffers = [_buffer("z*s"), {"id": "b", "size": "q"}, {"id": "c", "size": "s - 2"}, {"id": "d"}]
     points = [{"at": {"s": 1, "z": 2}}, {"at": {"s": 0}}]
-    found = issues_of(symbols=symbols, buffers=buffers, points=points, conflicts=[["d", "a"]])
-    assert [(code, path) for code, path, _ in found] == [
+    issues = issues_of(symbols=symbols, buffers=buffers, points=points, conflicts=[["d", "a"]])
+    assert [(code, path) for code, path, _ in issues] == [
         ("not_an_integer", "$.symbols[1].max"),
         ("unknown_symbol", "$.buffers[1].size"),
         ("formula_negative", "$.buffers[2].size"),
@@ -125,10 +125,10 @@ def test_what_is_too_much_is_told_before_formulas_are_examined(monkeypatch: pyte
 
     monkeypatch.setattr(symbolic_issues, "examine", refuse)
     long = [{"id": f"b{number}", "size": f"s + {number} + " + "0 + " * 450 + "1"} for number in range(600)]
-    assert [it[:2] for it in issues_of(buffers=long)] == [("formulas_too_long", "$.buffers")]
+    assert [entry[:2] for entry in issues_of(buffers=long)] == [("formulas_too_long", "$.buffers")]
     symbols = [{"id": name, "min": 1, "max": 64} for name in ("s", "t", "u")]
     buffers = [_buffer("s*(t - 1)"), {"id": "b", "size": "v"}]
-    assert [it[0] for it in issues_of(symbols=symbols, buffers=buffers)] == [
+    assert [entry[0] for entry in issues_of(symbols=symbols, buffers=buffers)] == [
         "too_many_points",
         "unknown_symbol",
     ]
@@ -136,4 +136,4 @@ def test_what_is_too_much_is_told_before_formulas_are_examined(monkeypatch: pyte
     operators = [{"id": "o", "inputs": [], "outputs": ["a"]}]
     with pytest.raises(InputError) as caught:
         parse_symbolic({"symbols": symbols, "tensors": tensors, "operators": operators, "outputs": ["a"]})
-    assert [it.code for it in caught.value.issues] == ["too_many_points"]
+    assert [issue.code for issue in caught.value.issues] == ["too_many_points"]

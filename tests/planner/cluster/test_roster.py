@@ -45,67 +45,67 @@ def test_a_worker_is_asked_before_it_gets_anything() -> None:
 
 
 def test_silence_ends_with_a_heartbeat() -> None:
-    it = Watched({}, {})
+    watched = Watched({}, {})
     for _ in range(11):
-        it.pass_by(1.0, "w1")
-    assert it.fitting() == "w1"
-    assert it.roster.standings()["w2"] is Standing.SILENT
-    it.pass_by(1.0, "w1", "w2")
-    assert it.fitting() == "w1 w2"
-    assert it.said() == ["worker_silent", "worker_back"]
+        watched.pass_by(1.0, "w1")
+    assert watched.fitting() == "w1"
+    assert watched.roster.standings()["w2"] is Standing.SILENT
+    watched.pass_by(1.0, "w1", "w2")
+    assert watched.fitting() == "w1 w2"
+    assert watched.said() == ["worker_silent", "worker_back"]
 
 
 def test_a_worker_that_a_run_gave_up_is_silent_at_once() -> None:
-    it = Watched({}, {})
-    it.roster.suspect("w1")
-    it.roster.suspect("w1")
-    it.roster.suspect("nobody")
-    assert it.fitting() == "w2"
-    assert it.said() == ["worker_silent"]
+    watched = Watched({}, {})
+    watched.roster.suspect("w1")
+    watched.roster.suspect("w1")
+    watched.roster.suspect("nobody")
+    assert watched.fitting() == "w2"
+    assert watched.said() == ["worker_silent"]
 
 
 def test_another_version_and_none_are_refused_and_named() -> None:
-    it = Watched({}, version="1")
-    assert not it.fitting()
-    (notice,) = it.notices
+    watched = Watched({}, version="1")
+    assert not watched.fitting()
+    (notice,) = watched.notices
     assert notice.text == "worker w1 is not used: it has memstow 1, and here is 2"
-    assert it.roster.why_idle() is None
+    assert watched.roster.why_idle() is None
     for _ in range(12):
-        it.pass_by(1.0, "w1")
-    assert it.roster.why_idle() == "no worker of the cluster has memstow 2"
-    assert it.roster.why_none(ORTOOLS) is None, "those that come may have it"
+        watched.pass_by(1.0, "w1")
+    assert watched.roster.why_idle() == "no worker of the cluster has memstow 2"
+    assert watched.roster.why_none(ORTOOLS) is None, "those that come may have it"
 
 
 def test_what_a_run_needs_decides_and_what_is_better_only_prefers() -> None:
-    it = Watched({}, {"ortools": "9"}, {"pulp": "3", "highspy": "1"})
-    assert it.fitting(ORTOOLS) == it.fitting(needs_of("assign", True)) == "w2"
-    assert it.fitting(needs_of("highs", False)) == "w3"
-    assert it.fitting(needs_of("exact", False)) == it.fitting(needs_of("auto", True)) == "w1 w2 w3"
-    assert it.fitting(needs_of("auto", False)) == "w2"
-    del it.heard["w2"]
-    it.pass_by(1.0)
-    assert it.fitting(needs_of("auto", False)) == "w3"
+    watched = Watched({}, {"ortools": "9"}, {"pulp": "3", "highspy": "1"})
+    assert watched.fitting(ORTOOLS) == watched.fitting(needs_of("assign", True)) == "w2"
+    assert watched.fitting(needs_of("highs", False)) == "w3"
+    assert watched.fitting(needs_of("exact", False)) == watched.fitting(needs_of("auto", True)) == "w1 w2 w3"
+    assert watched.fitting(needs_of("auto", False)) == "w2"
+    del watched.heard["w2"]
+    watched.pass_by(1.0)
+    assert watched.fitting(needs_of("auto", False)) == "w3"
 
 
 def test_what_no_worker_has_is_said_after_a_while() -> None:
-    it = Watched({})
-    assert it.roster.why_none(ORTOOLS) is None
+    watched = Watched({})
+    assert watched.roster.why_none(ORTOOLS) is None
     for _ in range(11):
-        it.pass_by(1.0, "w1")
-    assert it.roster.why_none(ORTOOLS) == "no worker of the cluster has ortools"
-    assert it.roster.why_none(Needs()) is None
+        watched.pass_by(1.0, "w1")
+    assert watched.roster.why_none(ORTOOLS) == "no worker of the cluster has ortools"
+    assert watched.roster.why_none(Needs()) is None
 
 
 def test_what_was_missing_there_is_not_tried_there_again() -> None:
-    it = Watched({"ortools": "9"}, {"ortools": "9"})
+    watched = Watched({"ortools": "9"}, {"ortools": "9"})
     program = Needs(program="./mine")
-    it.roster.note_lack("w1", ORTOOLS)
-    it.roster.note_lack("w2", program)
-    assert (it.fitting(ORTOOLS), it.fitting(program)) == ("w2", "w1")
+    watched.roster.note_lack("w1", ORTOOLS)
+    watched.roster.note_lack("w2", program)
+    assert (watched.fitting(ORTOOLS), watched.fitting(program)) == ("w2", "w1")
 
 
 def test_libraries_that_differ_are_named() -> None:
-    it = Watched({"ortools": "9"}, {"ortools": "10"})
-    (notice,) = it.notices
+    watched = Watched({"ortools": "9"}, {"ortools": "10"})
+    (notice,) = watched.notices
     assert notice.text == "worker w2 has ortools 10, others have 9: results may differ"
-    assert it.fitting(ORTOOLS) == "w1 w2"
+    assert watched.fitting(ORTOOLS) == "w1 w2"

@@ -51,14 +51,14 @@ def test_the_first_moment_with_the_most_bytes_is_named(problem: Problem, live: L
     for other in (replace(live, time=FAR), replace(live, time=None), replace(live, bytes=live.bytes + 1)):
         if other != live:
             use = replace(plan.pools[0], live=other)
-            assert Code.LIVE in {it.code for it in verify(problem, replace(plan, pools=(use,)))}
+            assert Code.LIVE in {issue.code for issue in verify(problem, replace(plan, pools=(use,)))}
 
 
 def test_each_pool_has_a_first_moment_of_its_own() -> None:
     early, late = lives(4, (0, 4)), lives(2, (2, 4))
     problem = small(
-        *(replace(it, pools=("one",)) for it in early),
-        *(replace(it, pools=("two",)) for it in late),
+        *(replace(entry, pools=("one",)) for entry in early),
+        *(replace(entry, pools=("two",)) for entry in late),
         pools=(Pool(id="one"), Pool(id="two"), Pool(id="three")),
     )
     plan = engine.plan(problem)
@@ -74,7 +74,7 @@ def explained(problem: Problem, **changes: Any) -> Plan:
 
 
 THREE = lives(8, (0, 3), (1, 3), (2, 4))
-ALIGNED = [replace(it, size=5, alignment=8) for it in THREE]
+ALIGNED = [replace(entry, size=5, alignment=8) for entry in THREE]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,9 @@ def test_needed_is_the_capacity_that_it_would_take(
     capacity = sum(pool.capacity or 0 for pool in pools)
     assert why.capacity == capacity
     for wrong in (needed + 1, capacity):
-        assert {it.code for it in verify(problem, explained(problem, needed=wrong))} == {Code.EXPLANATION}
+        assert {issue.code for issue in verify(problem, explained(problem, needed=wrong))} == {
+            Code.EXPLANATION
+        }
     assert verify(problem, explained(problem, needed=capacity + 1)) == []
 
 

@@ -23,14 +23,14 @@ def fits(problem: Problem) -> bool:
 def asked(count: int = 16) -> list[tuple[int, Problem, Needs]]:
     """Tiny problems that no plan fits, most by a byte or a few, and what they are told to need."""
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
-    found: list[tuple[int, Problem, Needs]] = []
+    result: list[tuple[int, Problem, Needs]] = []
     seed = 0
-    while len(found) < count:
+    while len(result) < count:
         seed += 1
         problem = random_problem(Random(seed), most_buffers=4)
         if any(pool.capacity is not None for pool in problem.pools) and not fits(problem):
-            found.append((seed, problem, needs(problem, 60.0)))
-    return found
+            result.append((seed, problem, needs(problem, 60.0)))
+    return result
 
 
 def least_capacity(problem: Problem, index: int) -> int | None:
@@ -46,14 +46,14 @@ def least_capacity(problem: Problem, index: int) -> int | None:
 
 def test_the_smallest_capacities_are_those_of_brute_force() -> None:
     exact = ranges = 0
-    for seed, problem, found in asked():
-        assert found.plan.status is Status.INFEASIBLE, seed
-        told = {need.pool: need for need in found.pools}
+    for seed, problem, result in asked():
+        assert result.plan.status is Status.INFEASIBLE, seed
+        output = {need.pool: need for need in result.pools}
         for index, pool in enumerate(problem.pools):
             if pool.capacity is None:
-                assert pool.id not in told
+                assert pool.id not in output
                 continue
-            need, truth = told[pool.id], least_capacity(problem, index)
+            need, truth = output[pool.id], least_capacity(problem, index)
             if truth is None:
                 assert (need.bound, need.enough) == (None, None), seed
             else:
@@ -69,11 +69,11 @@ def test_the_smallest_capacities_are_those_of_brute_force() -> None:
 
 def test_a_constraint_helps_when_a_plan_exists_without_it() -> None:
     helped = 0
-    for seed, problem, found in asked():
-        told = {release.removal.path: release.helps for release in found.releases}
+    for seed, problem, result in asked():
+        output = {release.removal.path: release.helps for release in result.releases}
         for removal in removals(problem):
             # What is not told of touches none of the buffers that are in each other's way.
-            assert told.get(removal.path, False) == fits(removal.without()), (seed, removal.path)
+            assert output.get(removal.path, False) == fits(removal.without()), (seed, removal.path)
             helped += fits(removal.without())
     assert helped >= 4
 
@@ -85,32 +85,32 @@ def two(first: int, second: int) -> tuple[Buffer, ...]:
     )
 
 
-def helping(found: Needs) -> list[str]:
-    return [release.removal.path for release in found.releases if release.helps]
+def helping(result: Needs) -> list[str]:
+    return [release.removal.path for release in result.releases if release.helps]
 
 
 def test_one_pool_that_is_too_small_needs_what_lives_together() -> None:
-    found = needs(Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=two(6, 5)))
-    (need,) = found.pools
+    result = needs(Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=two(6, 5)))
+    (need,) = result.pools
     assert (need.capacity, need.least) == (8, 11)
-    assert helping(found) == []
+    assert helping(result) == []
 
 
 def test_a_pool_that_no_capacity_helps_is_told_apart() -> None:
     pools = (Pool(id="p", capacity=8), Pool(id="q", capacity=3))
     first, second = two(6, 5)
-    found = needs(Problem(version=1, pools=pools, buffers=(first, replace(second, pool="q"))), 30.0)
-    by_pool = {need.pool: need for need in found.pools}
+    result = needs(Problem(version=1, pools=pools, buffers=(first, replace(second, pool="q"))), 30.0)
+    by_pool = {need.pool: need for need in result.pools}
     assert (by_pool["p"].bound, by_pool["p"].enough) == (None, None)
     assert by_pool["q"].least == 5
-    assert helping(found) == []
+    assert helping(result) == []
 
 
 def test_a_pin_to_a_pool_can_be_what_is_too_much() -> None:
     pools = (Pool(id="p", capacity=8), Pool(id="q", capacity=3))
     first, second = two(4, 4)
-    found = needs(Problem(version=1, pools=pools, buffers=(first, replace(second, pool="q"))), 30.0)
-    assert helping(found) == ["$.buffers[1].pool"]
+    need = needs(Problem(version=1, pools=pools, buffers=(first, replace(second, pool="q"))), 30.0)
+    assert helping(need) == ["$.buffers[1].pool"]
 
 
 POOL = Pool(id="p", capacity=11)
@@ -185,18 +185,18 @@ def test_each_kind_of_constraint_can_be_the_one_that_is_too_much(problem: Proble
 
 
 def test_a_problem_that_fits_is_told_how_small_its_pools_can_be() -> None:
-    found = needs(Problem(version=1, pools=(Pool(id="p", capacity=99),), buffers=two(6, 5)))
-    assert found.plan.placements
-    assert found.pools[0].least == 11
-    assert found.releases == ()
+    need = needs(Problem(version=1, pools=(Pool(id="p", capacity=99),), buffers=two(6, 5)))
+    assert need.plan.placements
+    assert need.pools[0].least == 11
+    assert need.releases == ()
 
 
 def test_without_time_nothing_is_claimed() -> None:
-    found = needs(Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=two(6, 5)), 0.0)
-    assert found.plan.status is Status.UNKNOWN
-    (need,) = found.pools
+    result = needs(Problem(version=1, pools=(Pool(id="p", capacity=8),), buffers=two(6, 5)), 0.0)
+    assert result.plan.status is Status.UNKNOWN
+    (need,) = result.pools
     assert (need.bound, need.enough) == (0, None)
-    assert found.releases == ()
+    assert result.releases == ()
 
 
 def test_of_thousands_of_constraints_some_are_decided_and_the_rest_counted() -> None:
@@ -204,7 +204,7 @@ def test_of_thousands_of_constraints_some_are_decided_and_the_rest_counted() -> 
         Buffer(id=f"b{i}", size=8, lifetime=(0, 1), alignment=2 if i % 2 else 1) for i in range(4000)
     )
     problem = Problem(version=1, pools=(Pool(id="p", capacity=8 * 4000 - 1),), buffers=aligned)
-    found = needs(problem, 1.5)
-    assert found.pools[0].least == 8 * 4000
-    assert len(found.releases) + found.untried == 2000
-    assert not any(release.helps for release in found.releases)
+    need = needs(problem, 1.5)
+    assert need.pools[0].least == 8 * 4000
+    assert len(need.releases) + need.untried == 2000
+    assert not any(release.helps for release in need.releases)

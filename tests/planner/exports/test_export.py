@@ -25,7 +25,10 @@ ONE = Problem(buffers=(Buffer(id="a", size=4, lifetime=(0, 2)),))
 
 def moved(plan: Plan, buffer: str, offset: int) -> Plan:
     """The plan with a buffer at another offset."""
-    places = tuple(replace(it, offset=offset) if it.buffer == buffer else it for it in plan.placements)
+    places = tuple(
+        replace(placement, offset=offset) if placement.buffer == buffer else placement
+        for placement in plan.placements
+    )
     return replace(plan, placements=places)
 
 
@@ -88,15 +91,15 @@ def test_what_would_be_no_name_is_refused(given: dict[str, str], code: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("pool", "told"),
+    ("pool", "text"),
     [
         ("memroy", "did you mean 'memory'?"),
         ("dtcm", "the pools are 'memory'; a target has those of a device"),
     ],
 )
-def test_a_section_of_an_unknown_pool_says_which_there_are(pool: str, told: str) -> None:
+def test_a_section_of_an_unknown_pool_says_which_there_are(pool: str, text: str) -> None:
     (issue,) = refusal(lambda: export(ONE, plan_of(ONE), "ld", sections={pool: ".x"}))
-    assert issue.message == f"the problem has no pool '{pool}'; {told}"
+    assert issue.message == f"the problem has no pool '{pool}'; {text}"
 
 
 def test_an_alignment_that_only_address_0_has_is_written() -> None:
@@ -213,7 +216,7 @@ def test_a_chain_in_place_takes_few_rounds() -> None:
     problem = Problem(buffers=buffers, in_place=chain)
     bare = Plan(
         status=Status.FEASIBLE,
-        placements=tuple(Placement(buffer=it.id, pool="memory", offset=0) for it in buffers),
+        placements=tuple(Placement(buffer=buffer.id, pool="memory", offset=0) for buffer in buffers),
     )
     text = export(problem, bare, "c-check").decode()
     steps = text.split("plan_check_steps[] = {")[1].split("};")[0].count(",") + 1

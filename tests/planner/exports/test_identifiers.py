@@ -32,7 +32,7 @@ def test_an_id_that_is_a_name_keeps_it() -> None:
     assert names["A_B"] == "A_B"
     assert names["conv1/out"] == "conv1_out"
     assert names["é"] == "x"
-    assert [names[it] for it in ("a-b", "a.b", "a_b")] == ["a_b_3", "a_b_4", "a_b_5"]
+    assert [names[name] for name in ("a-b", "a.b", "a_b")] == ["a_b_3", "a_b_4", "a_b_5"]
 
 
 @given(st.text())

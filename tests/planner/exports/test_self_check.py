@@ -25,8 +25,8 @@ OPTIONS = memstow.Options(deterministic=True, work_limit=20_000)
 
 def bare_plan(problem: Problem) -> Plan | None:
     """The places of a plan; None where there is no plan."""
-    found = memstow.plan(problem, OPTIONS)
-    return Plan(status=Status.FEASIBLE, placements=found.placements) if found.status in PLANNED else None
+    planned = memstow.plan(problem, OPTIONS)
+    return Plan(status=Status.FEASIBLE, placements=planned.placements) if planned.status in PLANNED else None
 
 
 def sources(problem: Problem, plan: Plan, prefix: str) -> dict[str, str]:

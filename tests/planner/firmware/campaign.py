@@ -77,7 +77,7 @@ def points(
         )
 
     patched = vars(memories)
-    found, checked = patched["find_front"], check.check_source
+    result, checked = patched["find_front"], check.check_source
     check.check_source = lambda *_: (None, None)
     try:
         first = write(name, None)
@@ -89,7 +89,7 @@ def points(
         for number in others if most is None else others[: most - 1]:
             with_front.append((f"{name}_{number}", write(f"{name}_{number}", number)))
     finally:
-        patched["find_front"], check.check_source = found, checked
+        patched["find_front"], check.check_source = result, checked
     return with_front
 
 

@@ -159,12 +159,12 @@ def run_programs(
 def _environment(sanitized: bool) -> Mapping[str, str]:
     if not sanitized:
         return os.environ
-    found = subprocess.run(
+    result = subprocess.run(
         [COMPILER or "gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     )
     return {
         **os.environ,
-        "LD_PRELOAD": found.stdout.strip(),
+        "LD_PRELOAD": result.stdout.strip(),
         "ASAN_OPTIONS": "detect_leaks=0,abort_on_error=0",
         "PYTHONMALLOC": "malloc",
     }

@@ -70,12 +70,12 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
 
 @pytest.mark.parametrize("compiler", _COMPILERS)
 def test_programs_compile_without_warnings(programs: tuple[Path, list[str]], compiler: str) -> None:
-    found = shutil.which(compiler)
-    if found is None:
+    tool = shutil.which(compiler)
+    if tool is None:
         pytest.skip(f"needs {compiler}")
     folder, names = programs
     sources = [f"{name}.c" for name in names]
-    command = [found, *WARNINGS, *_MORE, *_COMPILERS[compiler], "-c", *sources]
+    command = [tool, *WARNINGS, *_MORE, *_COMPILERS[compiler], "-c", *sources]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[:4000]
 

@@ -55,7 +55,7 @@ def meaning_of(problem: Problem) -> Meaning:
             for buffer in problem.buffers
         ),
         apart=_apart(problem),
-        in_place=frozenset(_pair(it.input, it.output) for it in problem.in_place),
+        in_place=frozenset(_pair(pair.input, pair.output) for pair in problem.in_place),
         groups=_groups(problem, pool_name),
         reuse_costs=_reuse_costs(problem),
         objective=_objective(problem, costly),
@@ -78,14 +78,14 @@ def _apart(problem: Problem) -> frozenset[object]:
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     for number, group in enumerate(rigid_groups(problem, index_of)):
         group_of.update(dict.fromkeys(group.members, number))
-    found = set()
+    names = set()
     for one, other in combinations(problem.buffers, 2):
         pair = frozenset((one.id, other.id))
         tied = group_of.get(index_of[one.id], -1) == group_of.get(index_of[other.id], -2)
         apart = pair in listed or (pair not in exclusive and _meet(one, other))
         if apart and not tied and one.size and other.size:
-            found.add(_pair(one.id, other.id))
-    return frozenset(found)
+            names.add(_pair(one.id, other.id))
+    return frozenset(names)
 
 
 def _meet(one: Buffer, other: Buffer) -> bool:

@@ -31,11 +31,11 @@ def test_memories_count_from_one_in_the_order_of_the_problem() -> None:
 
 
 def test_a_plan_comes_back_and_holds() -> None:
-    found = plan(PROBLEM)
-    written = formats.write_plan(PROBLEM, found, "executorch")
+    planned = plan(PROBLEM)
+    written = formats.write_plan(PROBLEM, planned, "executorch")
     assert {line["mem_id"] for line in json.loads(written)} == {1, 2}
     back = formats.read_plan(written, PROBLEM)
-    assert set(back.placements) == set(found.placements)
+    assert set(back.placements) == set(planned.placements)
     assert verify(PROBLEM, back) == []
 
 

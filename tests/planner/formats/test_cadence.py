@@ -77,8 +77,8 @@ def test_parts_of_a_concatenation_follow_each_other_without_gaps() -> None:
         {"id": "other", "allocated_memory": 16, "lifetime": [0, 3]},
     ]
     problem = read({"memory_config": config, "specs": specs, "relative_placement": ties})
-    found = plan(problem)
-    places = {place.buffer: place.offset for place in found.placements}
+    planned = plan(problem)
+    places = {place.buffer: place.offset for place in planned.placements}
     assert places["right"] == places["left"] + 7 == places["cat"] + 7
     assert places["cat"] % 16 == places["other"] % 16 == 0
     unequal = {"memory_sizes": [64, 64], "memory_alignments": [16, 8]}
@@ -95,9 +95,9 @@ def test_a_dependent_that_is_larger_than_its_source_reaches_into_nothing_else() 
     ]
     ties = [{"dependent": "wide", "source": "a", "offset": 0}]
     problem = read({"memory_config": config, "specs": specs, "relative_placement": ties})
-    found = plan(problem)
-    assert (found.status, found.pools[0].peak) == (Status.OPTIMAL, 40)
-    assert verify(problem, found) == []
+    planned = plan(problem)
+    assert (planned.status, planned.pools[0].peak) == (Status.OPTIMAL, 40)
+    assert verify(problem, planned) == []
     tight = read({"memory_config": {"memory_sizes": [39]}, "specs": specs, "relative_placement": ties})
     assert plan(tight).status is Status.INFEASIBLE
 

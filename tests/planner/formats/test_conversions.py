@@ -144,7 +144,7 @@ def test_an_objective_that_is_the_usual_one_spelled_out_is_no_reason_to_refuse()
     assert formats.read_problem(formats.write_problem(spelled, "executorch")).terms() == ("peak",)
 
 
-@pytest.mark.parametrize("name", [it for it in formats.names() if it != "json"])
+@pytest.mark.parametrize("name", [name for name in formats.names() if name != "json"])
 def test_groups_are_labels_that_other_formats_do_not_have(name: str) -> None:
     pools = (Pool(id="memory", capacity=64),) if name in ("structured", "usmp") else (Pool(id="memory"),)
     lifetime = None if name == "usmp" else (0, 2)
@@ -157,5 +157,5 @@ def test_groups_are_labels_that_other_formats_do_not_have(name: str) -> None:
 
 def test_windows_in_csv_may_be_in_groups() -> None:
     plain = formats.read_problem(b"id,lower,upper,size,gaps\na,0,9,8,3-5@0:4\n")
-    grouped = replace(plain, buffers=tuple(replace(it, group="conv") for it in plain.buffers))
+    grouped = replace(plain, buffers=tuple(replace(buffer, group="conv") for buffer in plain.buffers))
     assert formats.write_problem(grouped, "csv") == formats.write_problem(plain, "csv")

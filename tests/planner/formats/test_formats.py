@@ -183,7 +183,7 @@ def test_many_placements_are_written_as_few_are() -> None:
         return formats.write_plan(problem, replace(plan, placements=tuple(placements)))
 
     one = written(places[:1])
-    line = next(it for it in one.splitlines(keepends=True) if b'"buffer"' in it)
+    line = next(line for line in one.splitlines(keepends=True) if b'"buffer"' in line)
     before, after = one.split(line)
-    lines = [next(it for it in written([place]).splitlines() if b'"buffer"' in it) for place in places]
+    lines = [next(line for line in written([place]).splitlines() if b'"buffer"' in line) for place in places]
     assert written(places) == before + b",\n".join(lines) + b"\n" + after

@@ -76,7 +76,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     if not isinstance(value, dict | list):
         return []
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-    return [(value, key) for key in keys] + [it for key in keys for it in _places(value[key])]
+    return [(value, key) for key in keys] + [place for key in keys for place in _places(value[key])]
 
 
 def _damaged(document: Any, random: Random) -> Any:
@@ -103,7 +103,7 @@ def _damaged(document: Any, random: Random) -> Any:
 def test_nothing_but_issues_comes_of_damage(kind: str, seed: int) -> None:
     random = Random(f"{kind} {seed}")
     refused = 0
-    told: list[memstow.Issue] = []
+    output: list[memstow.Issue] = []
     for _ in range(150):
         features = ["pins", "relative", "reserved", "capacities", "pools", "in_place", "exclusive"]
         read: Any = {"problem": parse_symbolic, "graph": parse_symbolic_graph, "plan": parse_symbolic_plan}[
@@ -117,10 +117,10 @@ def test_nothing_but_issues_comes_of_damage(kind: str, seed: int) -> None:
             read(_damaged(document, random))
         except memstow.InputError as error:
             refused += 1
-            told.extend(error.issues)
+            output.extend(error.issues)
     assert refused > 30
-    assert len(told) >= refused
-    for issue in told:
+    assert len(output) >= refused
+    for issue in output:
         assert issue.path.startswith("$"), issue
         assert issue.code, issue
         assert 0 < len(issue.message) < 6000, issue

@@ -27,8 +27,8 @@ def test_names_of_documents() -> None:
     native = document("json")
     native["buffers"][0]["id"] = "a\0"
     for given in (case, pools, structured, native):
-        found = told(partial(formats.read_problem, json.dumps(given).encode()))
-        assert "not_text" in [code for code, _ in found], given
+        result = told(partial(formats.read_problem, json.dumps(given).encode()))
+        assert "not_text" in [code for code, _ in result], given
 
 
 def test_names_in_an_xla_dump() -> None:

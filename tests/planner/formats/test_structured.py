@@ -216,7 +216,7 @@ def test_reuse_between_colocated_buffers_costs_nothing_and_between_others_what_i
         )
     )
     names = [buffer.id for buffer in problem.buffers]
-    assert [(it.buffers, it.cost) for it in problem.reuse_costs] == [((names[1], names[2]), 5)]
+    assert [(cost.buffers, cost.cost) for cost in problem.reuse_costs] == [((names[1], names[2]), 5)]
 
 
 def test_reuse_costs_beside_ties_are_not_written_since_they_would_not_all_be_charged() -> None:

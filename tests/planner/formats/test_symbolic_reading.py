@@ -102,8 +102,8 @@ def test_the_digest_is_that_of_what_has_a_meaning() -> None:
         replace(problem, buffers=(replace(buffers[0], size=4), buffers[1])),
         replace(problem, objective=("max_peak",)),
     ]
-    digests = {digest_symbolic(it) for it in other}
-    assert {digest_symbolic(it) for it in same} == {digest_symbolic(problem)}
+    digests = {digest_symbolic(entry) for entry in other}
+    assert {digest_symbolic(entry) for entry in same} == {digest_symbolic(problem)}
     assert len(digests) == len(other)
     assert digest_symbolic(problem) not in digests
     assert digest_symbolic(parse_symbolic(json.loads(write_symbolic(problem)))) == digest_symbolic(problem)

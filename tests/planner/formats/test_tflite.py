@@ -89,7 +89,7 @@ def test_called_subgraphs_are_temporaries_by_phase() -> None:
         sub.outputs = [last]
     graph = read_graph(model([IF, RELU], main, then, other))
     (operator,) = graph.operators
-    assert [(it.id, it.size, it.phases) for it in operator.temporaries] == [
+    assert [(temporary.id, temporary.size, temporary.phases) for temporary in operator.temporaries] == [
         ("1/0", 16, (1, 3)),
         ("1/1", 32, (2, 3)),
         ("2/0", 32, (3, 5)),
@@ -132,7 +132,7 @@ def test_a_variable_tensor_is_not_planned_and_orders_its_users() -> None:
     graph = read_graph(model([ADD], main))
     assert graph.before == (("0", "1"),)
     assert {tensor.id: tensor.kind for tensor in graph.tensors}[str(state)] == "external"
-    assert {buffer.id for buffer in listed_problem(graph).buffers} == {str(it) for it in (x, y, z)}
+    assert {buffer.id for buffer in listed_problem(graph).buffers} == {str(entry) for entry in (x, y, z)}
 
 
 def refused(data: bytes) -> str:

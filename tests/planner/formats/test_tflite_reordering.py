@@ -55,9 +55,9 @@ def _fork() -> Sub:
 
 def vector_of(data: bytes) -> tuple[int, int]:
     """Where the operators of the first subgraph are listed."""
-    found = next(Flatbuffer(data).root().tables(2)).vector(3, 4)
-    assert found is not None
-    return found[0], found[0] + 4 * found[1]
+    result = next(Flatbuffer(data).root().tables(2)).vector(3, 4)
+    assert result is not None
+    return result[0], result[0] + 4 * result[1]
 
 
 def test_only_the_list_of_operators_changes_whatever_the_order() -> None:
@@ -76,8 +76,8 @@ def test_only_the_list_of_operators_changes_whatever_the_order() -> None:
         assert (written[:begin], written[end:]) == (data[:begin], data[end:])
         after = read_graph(written)
         moved = [before.operators[int(name)] for name in order]
-        assert [(it.inputs, it.outputs) for it in after.operators] == [
-            (it.inputs, it.outputs) for it in moved
+        assert [(operator.inputs, operator.outputs) for operator in after.operators] == [
+            (move.inputs, move.outputs) for move in moved
         ]
         assert after.tensors == before.tensors
         assert reorder_model(written, [str(order.index(name)) for name in "01234"]) == data
@@ -103,7 +103,7 @@ def best_order(data: bytes) -> tuple[str, ...]:
 def test_the_best_order_is_the_listed_one_of_what_is_written() -> None:
     data = branching_model()
     written = reorder_model(data, best_order(data))
-    peaks = [memstow.plan(memstow.read_graph(it)).objective[0].value for it in (data, written)]
+    peaks = [memstow.plan(memstow.read_graph(entry)).objective[0].value for entry in (data, written)]
     assert peaks == [1136, 640]
 
 
@@ -173,7 +173,7 @@ def test_variables_are_read_and_assigned_in_their_order() -> None:
             written = reorder_model(data, order)
         except InputError:
             continue
-        names = [it.type for it in read_graph(written).operators]
+        names = [operator.type for operator in read_graph(written).operators]
         allowed.add(tuple(names))
         places = [names.index(name) for name in ("CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE")]
         assert places == sorted(places)

@@ -33,20 +33,22 @@ def read(*allocations: dict[str, object]) -> Plan:
 
 
 def test_a_plan_is_written_with_the_names_of_tvm_and_recognised() -> None:
-    found = plan(PROBLEM, Options(deterministic=True))
-    written = formats.write_plan(PROBLEM, found, "usmp")
+    planned = plan(PROBLEM, Options(deterministic=True))
+    written = formats.write_plan(PROBLEM, planned, "usmp")
     (listed,) = json.loads(written).values()
     assert {(one["name_hint"], one["pool_name"], one["byte_offset"]) for one in listed} == {
-        (one.buffer, one.pool, one.offset) for one in found.placements
+        (one.buffer, one.pool, one.offset) for one in planned.placements
     }
     back = formats.read_plan(written, PROBLEM)
-    assert (back.placements, back.status) == (found.placements, Status.FEASIBLE)
+    assert (back.placements, back.status) == (planned.placements, Status.FEASIBLE)
     assert verify(PROBLEM, back) == []
 
 
 def test_allocations_of_others_are_judged() -> None:
     assert verify(PROBLEM, read(allocation(), allocation("b", "slow"))) == []
-    assert [it.code.value for it in verify(PROBLEM, read(allocation(), allocation("b", "fast", 40)))] != []
+    assert [
+        issue.code.value for issue in verify(PROBLEM, read(allocation(), allocation("b", "fast", 40)))
+    ] != []
     assert read(allocation("c", "elsewhere", 7)).placements == (
         Placement(buffer="c", pool="elsewhere", offset=7),
     )
@@ -63,9 +65,9 @@ def test_allocations_of_others_are_judged() -> None:
     ],
 )
 def test_defects_have_their_place(allocations: list[dict[str, object]], code: str, place: str) -> None:
-    found = told(lambda: read(*allocations))
-    assert place in {where for _, where in found}, found
-    assert code in {it for it, _ in found} or code == "wrong_type", found
+    result = told(lambda: read(*allocations))
+    assert place in {where for _, where in result}, result
+    assert code in {entry for entry, _ in result} or code == "wrong_type", result
 
 
 def test_pool_allocations_are_no_problem() -> None:
@@ -75,9 +77,9 @@ def test_pool_allocations_are_no_problem() -> None:
 
 def test_the_problems_of_tvm_are_answered(shared_data: Path) -> None:
     facts = json.loads((shared_data / "usmp" / "facts.json").read_text())
-    for case in (it for it in facts.values() if isinstance(it, dict) and "sizes" in it):
+    for case in (fact for fact in facts.values() if isinstance(fact, dict) and "sizes" in fact):
         problem = formats.read_problem(json.dumps(case).encode(), "usmp")
-        found = plan(problem, Options(time_limit=2.0))
-        back = formats.read_plan(formats.write_plan(problem, found, "usmp"), problem)
-        assert set(back.placements) == set(found.placements)
+        planned = plan(problem, Options(time_limit=2.0))
+        back = formats.read_plan(formats.write_plan(problem, planned, "usmp"), problem)
+        assert set(back.placements) == set(planned.placements)
         assert verify(problem, back) == []

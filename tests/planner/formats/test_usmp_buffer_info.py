@@ -59,9 +59,9 @@ def test_inputs_and_outputs_are_planned_as_what_is_between_them() -> None:
 
 def test_constants_never_share_a_byte_though_no_conflict_says_so() -> None:
     problem = read(infos({**A, "conflicts": []}, W, V))
-    found = plan(problem)
-    assert verify(problem, found) == []
-    assert {use.pool: use.peak for use in found.pools}["flash"] == 40
+    planned = plan(problem)
+    assert verify(problem, planned) == []
+    assert {use.pool: use.peak for use in planned.pools}["flash"] == 40
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,9 @@ def test_later_pools_are_to_be_small_and_then_the_preferred_ones_used(shared_dat
     problem = formats.read_problem(json.dumps(case).encode())
     assert problem.terms() == ("peak:slow_memory", "preference", "peak:fast_memory")
     for solver in ("greedy", "auto"):
-        found = plan(problem, Options(solver=solver, time_limit=60.0))
-        assert [use.peak for use in found.pools] == case["expected"]["hill_climb"]
-        assert verify(problem, found) == []
+        planned = plan(problem, Options(solver=solver, time_limit=60.0))
+        assert [use.peak for use in planned.pools] == case["expected"]["hill_climb"]
+        assert verify(problem, planned) == []
 
 
 def test_only_the_objective_that_a_case_has_is_written() -> None:

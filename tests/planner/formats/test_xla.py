@@ -135,7 +135,7 @@ def test_the_alignment_is_what_all_offsets_have(offset: int, alignment: int) -> 
     ],
 )
 def test_what_is_wrong_is_said(sizes: str, times: str, code: str) -> None:
-    assert code in {it for it, _ in told(lambda: read(sizes, times))}
+    assert code in {entry for entry, _ in told(lambda: read(sizes, times))}
 
 
 def test_damaged_dumps_are_refused_or_read() -> None:

@@ -48,7 +48,7 @@ def _run(model: bytes, runs: int) -> None:
     runtime = import_module("tflite_micro").runtime
     graph = read_graph(model)
     kept = {tensor.id for tensor in graph.tensors if tensor.kind == "data"}
-    made = [int(name) for it in graph.operators for name in it.outputs if name in kept]
+    made = [int(name) for operator in graph.operators for name in operator.outputs if name in kept]
     recording = runtime.Interpreter.from_bytes(model, arena_size=_ARENA)
     whole = runtime.Interpreter.from_bytes(
         model, arena_size=_ARENA, intrepreter_config=runtime.InterpreterConfig.kPreserveAllTensors

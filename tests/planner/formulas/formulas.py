@@ -91,5 +91,5 @@ def by_python(text: str, values: dict[str, int]) -> int:
     """The value by Python's own parser; NoValueError where there is none."""
     marked = re.sub(r"\b([0-9]+)\b", r"Exact(\1)", text)
     names = {name: Exact(value) for name, value in values.items()}
-    found: Exact = eval(marked, {"Exact": Exact, **_FUNCTIONS}, names)
-    return found.value
+    result: Exact = eval(marked, {"Exact": Exact, **_FUNCTIONS}, names)
+    return result.value

@@ -28,8 +28,8 @@ def test_sizes_are_those_of_the_formulas_and_the_rest_stays(seed: int) -> None:
     problem = random_problem(seed)
     assert find_issues(problem) == []
     rows = list(all_values({symbol.id: symbol for symbol in problem.symbols}))
-    found = [sizes_at(problem, at) for at in rows[:200]]
-    for at, sizes in zip(rows, found, strict=False):
+    result = [sizes_at(problem, at) for at in rows[:200]]
+    for at, sizes in zip(rows, result, strict=False):
         for buffer, size in zip(problem.buffers, sizes, strict=True):
             expected = by_python(buffer.size, at) if isinstance(buffer.size, str) else buffer.size
             assert size == expected, (buffer.size, at)
@@ -46,7 +46,7 @@ def test_sizes_are_those_of_the_formulas_and_the_rest_stays(seed: int) -> None:
     largest, how = largest_problem(problem)
     if len(rows) <= 200:
         for index, large in enumerate(largest.buffers):
-            assert large.size == max(sizes[index] for sizes in found)
+            assert large.size == max(sizes[index] for sizes in result)
     assert set(how) == {buffer.id for buffer in problem.buffers}
     assert set(how.values()) <= {"monotone", "every value"}
 

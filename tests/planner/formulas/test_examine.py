@@ -34,7 +34,7 @@ def _bad(formula: Formula, at: dict[str, int]) -> bool:
 @pytest.mark.parametrize("evaluations", [1_000_000, 0])
 def test_what_is_found_is_so_at_all_values(evaluations: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(evaluations)
-    told = {"sound": 0, "bad": 0, "unshown": 0}
+    output = {"sound": 0, "bad": 0, "unshown": 0}
     for _ in range(1500):
         text, symbols = random_text(random, random.randint(0, 4)), _symbols(random)
         if len(text) > 2000:
@@ -45,9 +45,9 @@ def test_what_is_found_is_so_at_all_values(evaluations: int, monkeypatch: pytest
             if not evaluations:
                 # All values are too many, so that boxes have to do.
                 patched.setattr(examining, "MOST_VALUES", 0)
-            found = examine(formula, Effort())
-        if found is None:
-            told["sound"] += 1
+            judged = examine(formula, Effort())
+        if judged is None:
+            output["sound"] += 1
             assert not any(_bad(formula, at) for at in rows), text
             known = extremes(formula, Effort())
             values = [formula.value(at) for at in rows]
@@ -55,14 +55,14 @@ def test_what_is_found_is_so_at_all_values(evaluations: int, monkeypatch: pytest
             bound = extremes(formula, Effort(0))
             assert bound.low <= min(values) <= max(values) <= bound.high, text
             assert bound.how == "interval" or bound == known, text
-        elif found.at is None:
-            told["unshown"] += 1
+        elif judged.at is None:
+            output["unshown"] += 1
         else:
-            told["bad"] += 1
-            assert found.at in rows, text
-            assert _bad(formula, found.at), text
-    assert min(told["sound"], told["bad"]) > 100
-    assert told["unshown"] == 0
+            output["bad"] += 1
+            assert judged.at in rows, text
+            assert _bad(formula, judged.at), text
+    assert min(output["sound"], output["bad"]) > 100
+    assert output["unshown"] == 0
 
 
 def test_large_ranges_are_decided_by_boxes() -> None:
@@ -78,19 +78,19 @@ def test_large_ranges_are_decided_by_boxes() -> None:
         ("s*s*b", "formula_overflow"),
         ("10 // (s - 5000)", "formula_divisor"),
     ):
-        found = examine(_read(text, symbols), Effort())
-        assert found is not None, text
-        assert found.code == code, text
-        assert found.at is not None, text
-        assert _bad(_read(text, symbols), found.at)
+        judged = examine(_read(text, symbols), Effort())
+        assert judged is not None, text
+        assert judged.code == code, text
+        assert judged.at is not None, text
+        assert _bad(_read(text, symbols), judged.at)
 
 
 def test_what_cannot_be_shown_within_the_effort_is_said_so() -> None:
     symbols = {name: Symbol(id=name, min=0, max=LIMIT >> 40) for name in NAMES}
     text = "(s - b)*(s - k_1) + (b - s)*(b - k_1) + (k_1 - s)*(k_1 - b)"
-    found = examine(_read(text, symbols), Effort())
-    assert found is not None
-    assert (found.code, found.at) == ("formula_not_shown", None)
-    found = examine(_read("s*s - s", symbols), Effort(0))
-    assert found is not None
-    assert found.at is None
+    judged = examine(_read(text, symbols), Effort())
+    assert judged is not None
+    assert (judged.code, judged.at) == ("formula_not_shown", None)
+    judged = examine(_read("s*s - s", symbols), Effort(0))
+    assert judged is not None
+    assert judged.at is None

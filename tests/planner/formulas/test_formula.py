@@ -61,14 +61,14 @@ def test_bounds_and_directions_hold_at_every_value(seed: int) -> None:
         for row, value in values.items():
             assert value is not None or not facts.sure, (text, row)
             assert value is None or facts.low <= value <= facts.high, (text, ranges, row)
-        for name, found in facts.directions.items():
-            proven += found is not Direction.UNKNOWN
-            _holds(found, NAMES.index(name), values, text)
+        for name, direction in facts.directions.items():
+            proven += direction is not Direction.UNKNOWN
+            _holds(direction, NAMES.index(name), values, text)
     assert proven > 500
 
 
-def _holds(found: Direction, which: int, values: Values, text: str) -> None:
-    if found is Direction.UNKNOWN:
+def _holds(direction: Direction, which: int, values: Values, text: str) -> None:
+    if direction is Direction.UNKNOWN:
         return
     lines: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for row, value in values.items():
@@ -76,7 +76,7 @@ def _holds(found: Direction, which: int, values: Values, text: str) -> None:
             lines.setdefault((*row[:which], *row[which + 1 :]), []).append((row[which], value))
     for line in lines.values():
         along = [value for _, value in sorted(line)]
-        assert along == sorted(along, reverse=found is Direction.NONINCREASING), (text, which)
+        assert along == sorted(along, reverse=direction is Direction.NONINCREASING), (text, which)
 
 
 @pytest.mark.parametrize(

@@ -39,16 +39,16 @@ _BROKEN: Final = (
 
 
 def _symbols(random: Random) -> tuple[Symbol, ...]:
-    found = []
+    result = []
     for name in NAMES:
         low, step = random.choice((0, 1, 1, random.randint(-5, 40))), random.choice((1, 1, 3, 16))
-        found.append(Symbol(id=name, min=low, max=low + step * random.randint(0, 6), step=step))
-    return tuple(found)
+        result.append(Symbol(id=name, min=low, max=low + step * random.randint(0, 6), step=step))
+    return tuple(result)
 
 
 def _texts(random: Random, count: int) -> list[str]:
     some = [random_text(random, random.randint(0, 4)) for _ in range(count)]
-    return [*dict.fromkeys(it for it in some if len(it) <= 2000), *_BROKEN]
+    return [*dict.fromkeys(entry for entry in some if len(entry) <= 2000), *_BROKEN]
 
 
 def _formula(text: str) -> bool:
@@ -78,7 +78,7 @@ def test_sizes_and_extremes_are_those_of_python(seed: int) -> None:
                 among.read(text)
             continue
         formula = among.read(text)
-        at = {it.id: random.randrange(it.min, it.max + 1, it.step) for it in symbols}
+        at = {symbol.id: random.randrange(symbol.min, symbol.max + 1, symbol.step) for symbol in symbols}
         value = _by_python(text, at)
         assert among.sizes_at(at) == (None if value is None or value < 0 else [value]), text
         rows = ({**at, **row} for row in all_values(formula.symbols))
@@ -96,7 +96,7 @@ def test_the_judge_finds_the_same_by_both_ways(seed: int) -> None:
     random = Random(seed)
     problem = SymbolicProblem(symbols=_symbols(random), buffers=())
     space = Space(problem, Findings())
-    found = 0
+    result = 0
     for text in _texts(random, 250):
         try:
             native, tree = symbolic_sizes.Formulas(space), symbolic_sizes.Formulas(space)
@@ -106,24 +106,24 @@ def test_the_judge_finds_the_same_by_both_ways(seed: int) -> None:
             assert not _formula(text) or text == _LARGE, text
             continue
         assert one._native is not None, text
-        at = tuple(random.randrange(it.first, it.last + 1, it.step) for it in space.axes)
+        at = tuple(random.randrange(axis.first, axis.last + 1, axis.step) for axis in space.axes)
         for ask in (
-            lambda it, at=at: it.value(at),
-            lambda it: it.used,
-            lambda it: it.is_never_below_0(),
-            lambda it: it.largest(judged.Boxes()),
-            lambda it: it.largest_below_0(judged.Boxes()),
-            lambda it: it.largest(judged.Boxes(left=4)),
+            lambda entry, at=at: entry.value(at),
+            lambda entry: entry.used,
+            lambda entry: entry.is_never_below_0(),
+            lambda entry: entry.largest(judged.Boxes()),
+            lambda entry: entry.largest_below_0(judged.Boxes()),
+            lambda entry: entry.largest(judged.Boxes(left=4)),
         ):
-            answers = [_answer(ask, it) for it in (one, other)]
+            answers = [_answer(ask, entry) for entry in (one, other)]
             assert answers[0] == answers[1], text
-            found += not isinstance(answers[0], str)
+            result += not isinstance(answers[0], str)
         boxes = [judged.Boxes(left=100), judged.Boxes(left=100)]
-        for it, left in zip((one, other), boxes, strict=True):
-            _answer(lambda formula, left=left: formula.largest(left), it)
+        for sample, left in zip((one, other), boxes, strict=True):
+            _answer(lambda formula, left=left: formula.largest(left), sample)
         if _answer(lambda formula: formula.largest(judged.Boxes()), one) != "NoValue":
             assert boxes[0] == boxes[1], text
-    assert found > 300
+    assert result > 300
 
 
 def _answer(ask: object, formula: symbolic_sizes.Formula) -> object:

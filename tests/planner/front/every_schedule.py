@@ -79,7 +79,7 @@ def random_asked(seed: int, most: int = 3) -> Asked:
             operator["type"] = "dropout"
     if not several and random.random() < 0.3:
         document["alternatives"] = list(_alternatives(document, random))
-    kinds: list[Generator] = [it for it in ("recompute", "spill") if random.random() < 0.75]
+    kinds: list[Generator] = [name for name in ("recompute", "spill") if random.random() < 0.75]
     if not several and "spill" in kinds:
         kinds.remove("spill")
     return Asked(
@@ -97,15 +97,16 @@ def random_limited(seed: int, most: int = 3) -> Asked:
     """The same over several pools of which all but the one that counts are small."""
     random = Random(seed)
     while True:
-        asked = random_asked(random.getrandbits(32), most)
-        if len(asked.graph.pools) > 1:
+        sample = random_asked(random.getrandbits(32), most)
+        if len(sample.graph.pools) > 1:
             break
     pools = [
-        it if it.id == asked.pool else replace(it, capacity=random.randint(0, 10)) for it in asked.graph.pools
+        entry if entry.id == sample.pool else replace(entry, capacity=random.randint(0, 10))
+        for entry in sample.graph.pools
     ]
-    kinds = tuple(it for it in GENERATORS if it == "spill" or it in asked.kinds)
-    options = replace(asked.options, generators=kinds, cost="bytes")
-    return Asked(replace(asked.graph, pools=tuple(pools)), options)
+    kinds = tuple(generator for generator in GENERATORS if generator == "spill" or generator in sample.kinds)
+    options = replace(sample.options, generators=kinds, cost="bytes")
+    return Asked(replace(sample.graph, pools=tuple(pools)), options)
 
 
 def _tense_graph(random: Random, most: int) -> Document:
@@ -143,7 +144,7 @@ def _tense_graph(random: Random, most: int) -> Document:
         )
     if has_state:
         tensors.append({"id": "state", "size": random.randint(0, 2), "kind": "state"})
-    ids = [it["id"] for it in operators]
+    ids = [operator["id"] for operator in operators]
     return {
         "version": 1,
         "tensors": tensors,
@@ -159,7 +160,7 @@ def _valid(document: Document) -> Graph:
     """The graph; without what makes it contradict itself."""
     for gone in ((), ("alternatives",), ("alternatives", "views")):
         try:
-            graph = parse_graph({name: it for name, it in document.items() if name not in gone})
+            graph = parse_graph({name: entry for name, entry in document.items() if name not in gone})
             require_valid(graph)
         except InputError:
             continue
@@ -188,8 +189,8 @@ def _in_pools(document: Document, random: Random) -> None:
 
 def _is_pinned_down(document: Document, name: str) -> bool:
     """Whether it must be data."""
-    viewed = [it for view in document["views"] for it in (view["tensor"], view["of"])]
-    paired = [it for operator in document["operators"] for pair in operator["in_place"] for it in pair]
+    viewed = [entry for view in document["views"] for entry in (view["tensor"], view["of"])]
+    paired = [entry for operator in document["operators"] for pair in operator["in_place"] for entry in pair]
     return name in (*document["inputs"], *viewed, *paired)
 
 
@@ -198,14 +199,14 @@ def _alternatives(document: Document, random: Random) -> Iterator[Document]:
     operators = document["operators"]
     begin = random.randrange(len(operators))
     part = operators[begin : begin + random.randint(1, 2)]
-    made = [name for it in part for name in it["outputs"]]
-    read = [name for it in part for name in it["inputs"] if name not in made]
+    made = [name for operator in part for name in operator["outputs"]]
+    read = [name for operator in part for name in operator["inputs"] if name not in made]
     left = [name for name in made if random.random() < 0.8]
     for number in range(random.randint(1, 2)):
         middle = {"id": f"m{number}", "size": random.randint(0, 3)}
         yield {
             "id": f"other{number}",
-            "replaces": [it["id"] for it in part],
+            "replaces": [entry["id"] for entry in part],
             "tensors": [middle],
             "operators": [
                 {"id": f"n{number}", "inputs": list(dict.fromkeys(read)), "outputs": [middle["id"]]},
@@ -227,25 +228,25 @@ class Ran:
 class Judged:
     """The schedules of a graph that the judge accepts, and what they need."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.graph = with_cost_unit(asked.graph, asked.options.cost)
-        self.pool = asked.pool
-        self.kinds = asked.kinds
+    def __init__(self, request: Asked) -> None:
+        self.graph = with_cost_unit(request.graph, request.options.cost)
+        self.pool = request.pool
+        self.kinds = request.kinds
         self._least: dict[Problem, int | None] = {}
-        self._costs = {it.id: it.cost or 0 for it in self.graph.operators}
-        self._sizes = {it.id: size_of(it) for it in self.graph.tensors}
+        self._costs = {operator.id: operator.cost or 0 for operator in self.graph.operators}
+        self._sizes = {tensor.id: size_of(tensor) for tensor in self.graph.tensors}
 
     def cost(self, schedule: Schedule) -> int:
         """What it costs at least; all of it without alternatives."""
         ran = sum(self._costs.get(name, 0) for name in schedule.order)
-        return ran + 2 * sum(self._sizes.get(it.tensor, 0) for it in schedule.spills)
+        return ran + 2 * sum(self._sizes.get(spill.tensor, 0) for spill in schedule.spills)
 
     def ran(self, schedule: Schedule) -> Ran | None:
         """None where the judge refuses the schedule."""
         findings = Findings()
         try:
             made = scheduled(self.graph, schedule).graph if does_more_than_order(schedule) else self.graph
-            names = [it.id for it in made.operators] if made is not self.graph else schedule.order
+            names = [operator.id for operator in made.operators] if made is not self.graph else schedule.order
             replayed = replay(made, names, findings)
             if replayed is None:
                 return None
@@ -259,18 +260,18 @@ class Judged:
 
     def has_room(self, ran: Ran) -> bool:
         """Whether in no pool more bytes are live at one time than there are."""
-        limited = (it for it in ran.problem.pools if it.capacity is not None)
-        return all(self._live_in(ran, it.id) <= (it.capacity or 0) for it in limited)
+        limited = (entry for entry in ran.problem.pools if entry.capacity is not None)
+        return all(self._live_in(ran, entry.id) <= (entry.capacity or 0) for entry in limited)
 
     def _live_in(self, ran: Ran, pool: str | None) -> int:
         problem = ran.problem
         if pool is not None:
-            only = [it for it in problem.buffers if allowed_pools(problem, it) == (pool,)]
+            only = [buffer for buffer in problem.buffers if allowed_pools(problem, buffer) == (pool,)]
             problem = replace(problem, buffers=tuple(only))
-            names = {it.id for it in only}
-            ties = (it for it in problem.relative if {it.buffer, it.base} <= names)
+            names = {entry.id for entry in only}
+            ties = (relation for relation in problem.relative if {relation.buffer, relation.base} <= names)
             problem = replace(problem, relative=tuple(ties))
-        ends = [it.lifetime[1] for it in ran.problem.buffers if isinstance(it.lifetime, tuple)]
+        ends = [buffer.lifetime[1] for buffer in ran.problem.buffers if isinstance(buffer.lifetime, tuple)]
         return max(live_bytes_of(problem, max(ends, default=1)))
 
     def least_peak(self, ran: Ran) -> int | None:
@@ -290,33 +291,33 @@ class Judged:
                 return None
             peak, places = solved.objective[0].value, solved.placements
         else:
-            found = referee.judge(problem)
-            if found.vector is None or found.places is None:
+            judged = referee.judge(problem)
+            if judged.vector is None or judged.places is None:
                 return None
-            peak = found.vector[0]
+            peak = judged.vector[0]
             places = [
                 Placement(buffer=name, pool=pool, offset=offset)
-                for name, (pool, offset) in found.places.items()
+                for name, (pool, offset) in judged.places.items()
             ]
         plan = Plan(status=Status.FEASIBLE, placements=places, schedule=ran.schedule)
         assert not judge_graph(self.graph, plan).violations, ran.schedule
         return peak
 
 
-def schedules(asked: Asked, more: int, spills: int, random: Random | None = None) -> Iterator[Schedule]:
+def schedules(request: Asked, more: int, spills: int, random: Random | None = None) -> Iterator[Schedule]:
     """With so many runs more than needed and so many tensors that wait; with `random`, some of them."""
-    for chosen in _choices(asked.graph):
+    for chosen in _choices(request.graph):
         try:
-            graph = with_chosen(asked.graph, chosen)
+            graph = with_chosen(request.graph, chosen)
         except Refused:
             continue
-        names = [it.id for it in graph.operators]
-        away = [it.id for it in graph.pools if it.id != asked.pool]
-        waiting = [it.id for it in graph.tensors if it.kind == "data" and size_of(it)]
-        most = more if "recompute" in asked.kinds else 0
-        for runs in _orders(names, most, asked.graph.order != GIVEN):
+        names = [operator.id for operator in graph.operators]
+        away = [entry.id for entry in graph.pools if entry.id != request.pool]
+        waiting = [tensor.id for tensor in graph.tensors if tensor.kind == "data" and size_of(tensor)]
+        most = more if "recompute" in request.kinds else 0
+        for runs in _orders(names, most, request.graph.order != GIVEN):
             yield Schedule(order=runs, alternatives=chosen)
-            if "spill" not in asked.kinds:
+            if "spill" not in request.kinds:
                 continue
             intervals = list(combinations(range(len(runs)), 2))
             single = [
@@ -330,7 +331,7 @@ def schedules(asked: Asked, more: int, spills: int, random: Random | None = None
 
 
 def _choices(graph: Graph) -> Iterator[tuple[str, ...]]:
-    names = [it.id for it in graph.alternatives]
+    names = [alternative.id for alternative in graph.alternatives]
     for count in range(len(names) + 1):
         yield from combinations(names, count)
 
@@ -351,15 +352,15 @@ def _orders(names: Sequence[str], more: int, free: bool) -> Iterator[tuple[str, 
     yield from longer((), more)
 
 
-def lies(asked: Asked, said: Front, found: Iterable[Schedule]) -> Iterator[str]:
+def lies(request: Asked, said: Front, result: Iterable[Schedule]) -> Iterator[str]:
     """What is said of the front that one of these schedules refutes."""
-    judged, points = Judged(asked), said.points
+    judged, points = Judged(request), said.points
     first = said.terms[0]
-    costs = [it.values["cost"] for it in points]
+    costs = [point.values["cost"] for point in points]
     most = max(costs, default=0)
-    for schedule in found:
+    for schedule in result:
         cost = judged.cost(schedule)
-        if cost > most and not _may_be_missing(asked, said, cost):
+        if cost > most and not _may_be_missing(request, said, cost):
             continue
         ran = judged.ran(schedule)
         if ran is None:
@@ -367,25 +368,25 @@ def lies(asked: Asked, said: Front, found: Iterable[Schedule]) -> Iterator[str]:
         assert ran.cost == cost or schedule.alternatives, schedule
         live = judged.live(ran)
         refuted = [
-            *(it for it in points if _refutes(it, first, live, ran.cost)),
-            *(["complete"] if _is_missing(asked, said, live, ran.cost) else []),
+            *(point for point in points if _refutes(point, first, live, ran.cost)),
+            *(["complete"] if _is_missing(request, said, live, ran.cost) else []),
         ]
         if not refuted:
             continue
         peak = judged.least_peak(ran)
         if peak is None:
             continue
-        for it in points:
-            if _refutes(it, first, peak, ran.cost):
-                yield f"{it.values} {it.bounds} proven={it.proven}: {peak}, {ran.cost} by {schedule}"
-        if _is_missing(asked, said, peak, ran.cost):
+        for entry in points:
+            if _refutes(entry, first, peak, ran.cost):
+                yield f"{entry.values} {entry.bounds} proven={entry.proven}: {peak}, {ran.cost} by {schedule}"
+        if _is_missing(request, said, peak, ran.cost):
             yield f"complete, and without {peak}, {ran.cost} by {schedule}"
 
 
-def plans(asked: Asked, found: Iterable[Schedule]) -> Iterator[Schedule]:
+def plans(request: Asked, result: Iterable[Schedule]) -> Iterator[Schedule]:
     """Those of which there is a plan that the judge accepts."""
-    judged = Judged(asked)
-    for schedule in found:
+    judged = Judged(request)
+    for schedule in result:
         ran = judged.ran(schedule)
         if ran is not None and judged.has_room(ran) and judged.least_peak(ran) is not None:
             yield schedule
@@ -398,16 +399,16 @@ def _refutes(point: FrontPoint, first: str, peak: int, cost: int) -> bool:
     return peak <= values[first] and cost < bounds.get("cost", 0)
 
 
-def _may_be_missing(asked: Asked, said: Front, cost: int) -> bool:
+def _may_be_missing(request: Asked, said: Front, cost: int) -> bool:
     if not said.complete:
         return False
-    least = min((it.values["cost"] for it in said.points), default=cost)
-    return asked.options.within is None or cost <= asked.options.within * least
+    least = min((point.values["cost"] for point in said.points), default=cost)
+    return request.options.within is None or cost <= request.options.within * least
 
 
-def _is_missing(asked: Asked, said: Front, peak: int, cost: int) -> bool:
+def _is_missing(request: Asked, said: Front, peak: int, cost: int) -> bool:
     """Whether the front is called complete, and none of its points is as good as this in both."""
     first = said.terms[0]
-    return _may_be_missing(asked, said, cost) and not any(
-        it.values[first] <= peak and it.values["cost"] <= cost for it in said.points
+    return _may_be_missing(request, said, cost) and not any(
+        point.values[first] <= peak and point.values["cost"] <= cost for point in said.points
     )

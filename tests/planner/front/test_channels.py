@@ -38,21 +38,21 @@ KINDS: tuple[tuple[Generator, ...], ...] = (
 def all_choices(graph: Graph) -> Iterator[Schedule]:
     """Every choice of alternatives of which no two replace one operator, in the listed order."""
     chains: dict[tuple[str, ...], list[int | None]] = {}
-    for at, it in enumerate(graph.alternatives):
-        chains.setdefault(it.replaces, [None]).append(at)
+    for at, alternative in enumerate(graph.alternatives):
+        chains.setdefault(alternative.replaces, [None]).append(at)
     for choice in product(*chains.values()):
         chosen = [graph.alternatives[at] for at in choice if at is not None]
-        gone = [name for it in chosen for name in it.replaces]
+        gone = [name for entry in chosen for name in entry.replaces]
         if len(set(gone)) < len(gone):
             continue
-        starts = {it.replaces[0]: it for it in chosen}
+        starts = {entry.replaces[0]: entry for entry in chosen}
         order: list[str] = []
         for operator in graph.operators:
             if operator.id in starts:
-                order += [it.id for it in starts[operator.id].operators]
+                order += [operator.id for operator in starts[operator.id].operators]
             elif operator.id not in gone:
                 order.append(operator.id)
-        yield Schedule(order=tuple(order), alternatives=tuple(it.id for it in chosen))
+        yield Schedule(order=tuple(order), alternatives=tuple(entry.id for entry in chosen))
 
 
 @pytest.mark.parametrize("unit", ["given", "bytes"])
@@ -61,11 +61,11 @@ def test_it_is_exact(part: int, unit: CostUnit) -> None:
     several = 0
     for seed in range(part * 20, part * 20 + 20):
         graph = channel_net(seed)
-        found = memstow.front(graph, generators=["channels"], cost=unit, options=STEADY)
+        frontier = memstow.front(graph, generators=["channels"], cost=unit, options=STEADY)
         counted = with_cost_unit(with_channels(graph), unit)
-        expected = best(value(counted, it) for it in all_choices(counted))
-        assert found.complete, seed
-        assert values_of(found) == expected, seed
+        expected = best(value(counted, choice) for choice in all_choices(counted))
+        assert frontier.complete, seed
+        assert values_of(frontier) == expected, seed
         several += len(expected) > 1
     assert several > 0 or unit == "given"
 
@@ -79,18 +79,18 @@ def test_it_is_that_of_the_graph_with_the_alternatives(
     for seed in seeds:
         graph = replace(channel_net(seed), order="free" if seed % 4 == 3 else "given")
         parts = with_channels(graph)
-        found = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
+        frontier = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
         expected = memstow.front(parts, generators=kinds, cost=cost, options=STEADY)
-        assert (found.points, found.complete, found.digest) == (
+        assert (frontier.points, frontier.complete, frontier.digest) == (
             expected.points,
             expected.complete,
             graph_digest(parts),
         )
-        for number, point in enumerate(found.points):
+        for number, point in enumerate(frontier.points):
             assert verify(parts, point.plan) == []
-            assert errors(graph, found, number) == []
+            assert errors(graph, frontier, number) == []
         again = memstow.front(graph, generators=[*kinds, "channels"], cost=cost, options=STEADY)
-        assert write_front(again, "json") == write_front(found, "json")
+        assert write_front(again, "json") == write_front(frontier, "json")
 
 
 def test_what_runs_again_may_do_so_beside_parts() -> None:
@@ -121,8 +121,8 @@ def test_what_runs_again_may_do_so_beside_parts() -> None:
     )
 
     def least(*kinds: Generator) -> FrontPoint:
-        found = memstow.front(graph, generators=kinds, options=STEADY)
-        return min(found.points, key=lambda point: point.values["peak"])
+        frontier = memstow.front(graph, generators=kinds, options=STEADY)
+        return min(frontier.points, key=lambda point: point.values["peak"])
 
     both = least("channels", "recompute")
     assert both.values["peak"] < min(least(kind).values["peak"] for kind in ("channels", "recompute"))
@@ -134,17 +134,21 @@ def test_what_runs_again_may_do_so_beside_parts() -> None:
 
 
 def test_the_cost_in_bytes_is_what_the_parts_move() -> None:
-    graph = next(it for it in map(channel_net, range(99)) if any(t.kind == "constant" for t in it.tensors))
+    graph = next(
+        entry for entry in map(channel_net, range(99)) if any(t.kind == "constant" for t in entry.tensors)
+    )
     parts = with_channels(graph)
-    for it, counted in zip(parts.alternatives, with_cost_unit(parts, "bytes").alternatives, strict=True):
-        sizes = {tensor.id: tensor for tensor in (*graph.tensors, *it.tensors)}
-        moved = [name for one in it.operators for name in (*one.inputs, *one.outputs)]
+    for alternative, counted in zip(
+        parts.alternatives, with_cost_unit(parts, "bytes").alternatives, strict=True
+    ):
+        sizes = {tensor.id: tensor for tensor in (*graph.tensors, *alternative.tensors)}
+        moved = [name for one in alternative.operators for name in (*one.inputs, *one.outputs)]
         planned = sum(size_of(sizes[name]) for name in moved if is_planned(sizes[name]))
         # Each part reads its own share of the weights.
         weights = sum(size_of(sizes[name]) for name in set(moved) if sizes[name].kind == "constant")
         assert sum(one.cost or 0 for one in counted.operators) == planned + weights
-    whole = sum(it.cost or 0 for it in with_cost_unit(parts, "bytes").operators)
-    chosen = next(it for it in all_choices(parts) if it.alternatives)
+    whole = sum(operator.cost or 0 for operator in with_cost_unit(parts, "bytes").operators)
+    chosen = next(choice for choice in all_choices(parts) if choice.alternatives)
     # Sums are written and read, and what comes in is read once for each part.
     assert schedule_cost(with_cost_unit(parts, "bytes"), chosen) > whole
 
@@ -155,8 +159,8 @@ def test_adding_them_twice_adds_nothing() -> None:
         assert with_channels(parts) == parts
         some = replace(parts, alternatives=parts.alternatives[::2])
         assert len(with_channels(some).alternatives) == len(parts.alternatives)
-    asked = FrontOptions(generators=["channels"])
-    assert with_choices(parts, asked) == parts
+    options = FrontOptions(generators=["channels"])
+    assert with_choices(parts, options) == parts
     assert with_choices(some, FrontOptions()) is some
 
 
@@ -164,30 +168,35 @@ def test_ids_that_are_long_leave_room() -> None:
     graph = channel_net(0)
 
     def long(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(it + "x" * 1000 for it in names)
+        return tuple(name + "x" * 1000 for name in names)
 
     renamed = replace(
         graph,
-        tensors=tuple(replace(it, id=long([it.id])[0]) for it in graph.tensors),
+        tensors=tuple(replace(tensor, id=long([tensor.id])[0]) for tensor in graph.tensors),
         operators=tuple(
-            replace(it, id=long([it.id])[0], inputs=long(it.inputs), outputs=long(it.outputs))
-            for it in graph.operators
+            replace(
+                operator,
+                id=long([operator.id])[0],
+                inputs=long(operator.inputs),
+                outputs=long(operator.outputs),
+            )
+            for operator in graph.operators
         ),
         inputs=long(graph.inputs),
         outputs=long(graph.outputs),
     )
-    found = memstow.front(renamed, generators=["channels"], options=STEADY)
-    assert values_of(found) == values_of(memstow.front(graph, generators=["channels"], options=STEADY))
+    frontier = memstow.front(renamed, generators=["channels"], options=STEADY)
+    assert values_of(frontier) == values_of(memstow.front(graph, generators=["channels"], options=STEADY))
 
 
 def with_parts() -> tuple[Graph, Front]:
     """A graph, and a front of it with a point in parts of channels."""
     for seed in range(99):
         graph = channel_net(seed)
-        found = memstow.front(graph, generators=["stripes", "channels"], options=STEADY)
-        schedule = found.points[0].plan.schedule
+        frontier = memstow.front(graph, generators=["stripes", "channels"], options=STEADY)
+        schedule = frontier.points[0].plan.schedule
         if schedule is not None and schedule.alternatives:
-            return graph, found
+            return graph, frontier
     raise AssertionError
 
 
@@ -195,29 +204,34 @@ def errors(graph: Graph, front: Front, number: int = 0) -> list[str]:
     """What is wrong with a point, as whoever has only the graph finds out."""
     document = with_choices(graph, front.asked)
     verdict = judge(document, front.points[number].plan)
-    return [it.message for it in verdict_on_point(document, document, front, number, verdict).violations]
+    return [
+        violation.message
+        for violation in verdict_on_point(document, document, front, number, verdict).violations
+    ]
 
 
 def test_forged_fronts_are_refused() -> None:
     graph, front = with_parts()
     assert errors(graph, front) == []
     without = replace(front, asked=replace(front.asked, generators=("stripes",)))
-    assert any("does not have" in it for it in errors(graph, without))
-    assert any("of another problem or graph" in it for it in errors(graph, without))
-    other = replace(graph, tensors=tuple(replace(it, alignment=64) for it in graph.tensors))
-    assert any("of another problem or graph" in it for it in errors(other, front))
+    assert any("does not have" in error for error in errors(graph, without))
+    assert any("of another problem or graph" in error for error in errors(graph, without))
+    other = replace(graph, tensors=tuple(replace(tensor, alignment=64) for tensor in graph.tensors))
+    assert any("of another problem or graph" in error for error in errors(other, front))
     assert any(
-        "memstow 0.0.9, which made it, has other alternatives" in it
-        for it in errors(other, replace(front, memstow="0.0.9"))
+        "memstow 0.0.9, which made it, has other alternatives" in error
+        for error in errors(other, replace(front, memstow="0.0.9"))
     )
     point = front.points[0]
     cheaper = replace(point, values={**point.values, "cost": 0}, bounds={}, proven=False)
-    assert any("says that cost is 0" in it for it in errors(graph, _with_first(front, cheaper)))
+    assert any("says that cost is 0" in error for error in errors(graph, _with_first(front, cheaper)))
     schedule = point.plan.schedule
     assert schedule is not None
     unknown = replace(schedule, alternatives=("o0 to o9 in 3 parts of channels",))
     plan = replace(point.plan, schedule=unknown)
-    assert any("does not have" in it for it in errors(graph, _with_first(front, replace(point, plan=plan))))
+    assert any(
+        "does not have" in error for error in errors(graph, _with_first(front, replace(point, plan=plan)))
+    )
 
 
 def _with_first(front: Front, point: FrontPoint) -> Front:
@@ -247,13 +261,13 @@ def test_targets_are_compared_with_them() -> None:
         Target(name="small", pools=[Pool(id="memory", capacity=least - 1)]),
         Target(name="tight", pools=[Pool(id="memory", capacity=least)]),
     ]
-    found = memstow.front(graph, generators=["stripes", "channels"], targets=targets, options=STEADY)
+    frontier = memstow.front(graph, generators=["stripes", "channels"], targets=targets, options=STEADY)
     expected = memstow.front(with_channels(graph), targets=targets, options=STEADY)
-    assert found.smallest == "tight"
-    assert found.digest == expected.digest
+    assert frontier.smallest == "tight"
+    assert frontier.digest == expected.digest
     # What else to ask for depends on what was asked for.
-    assert [replace(it, explanation=None) for it in found.targets] == [
-        replace(it, explanation=None) for it in expected.targets
+    assert [replace(device, explanation=None) for device in frontier.targets] == [
+        replace(device, explanation=None) for device in expected.targets
     ]
 
 
@@ -265,7 +279,7 @@ def test_a_published_network() -> None:
     (point,) = memstow.front(graph, generators=["channels"], options=STEADY).points
     assert verify(with_channels(graph), point.plan) == []
     plain = memstow.front(graph, generators=["stripes"], within=1.4, options=STEADY)
-    found = memstow.front(graph, generators=["stripes", "channels"], within=1.4, options=STEADY)
+    frontier = memstow.front(graph, generators=["stripes", "channels"], within=1.4, options=STEADY)
     expected = memstow.front(with_channels(graph), generators=["stripes"], within=1.4, options=STEADY)
-    assert found.points == expected.points
-    assert found.points[0].values["peak"] <= plain.points[0].values["peak"] <= 11_920
+    assert frontier.points == expected.points
+    assert frontier.points[0].values["peak"] <= plain.points[0].values["peak"] <= 11_920

@@ -68,26 +68,26 @@ def _with_copies(document: Document) -> Asked:
 def test_who_makes_nothing_runs_again_where_a_copy_needs_it(
     document: Document, points: list[tuple[int, int]]
 ) -> None:
-    asked = _with_copies(document)
-    said = asked.front()
-    assert [tuple(it.values.values()) for it in said.points] == points
+    sample = _with_copies(document)
+    said = sample.front()
+    assert [tuple(point.values.values()) for point in said.points] == points
     assert said.complete
-    assert list(lies(asked, said, schedules(asked, more=1, spills=1))) == []
+    assert list(lies(sample, said, schedules(sample, more=1, spills=1))) == []
 
 
 def test_what_is_larger_than_the_other_pool_does_not_wait_there() -> None:
     slow = {"id": "slow", "capacity": 2, "reserved": [{"offset": 1, "size": 1}]}
-    tensors = [{**it, "size": 2 * it["size"]} for it in KEPT["tensors"]]
+    tensors = [{**tensor, "size": 2 * tensor["size"]} for tensor in KEPT["tensors"]]
     small: Document = {**KEPT, "pools": [{"id": "p"}, slow], "tensors": tensors}
-    asked = _with_copies(small)
-    said = asked.front()
+    sample = _with_copies(small)
+    said = sample.front()
     assert said.complete
-    assert not any(it.plan.schedule and it.plan.schedule.spills for it in said.points)
-    assert list(lies(asked, said, schedules(asked, more=1, spills=1))) == []
+    assert not any(point.plan.schedule and point.plan.schedule.spills for point in said.points)
+    assert list(lies(sample, said, schedules(sample, more=1, spills=1))) == []
 
 
 def test_two_copies_are_in_a_small_pool_one_after_the_other() -> None:
-    asked = _with_copies(
+    sample = _with_copies(
         {
             "version": 1,
             "pools": [{"id": "p"}, {"id": "slow", "capacity": 3}],
@@ -101,15 +101,15 @@ def test_two_copies_are_in_a_small_pool_one_after_the_other() -> None:
             "outputs": ["c"],
         }
     )
-    said = asked.front()
+    said = sample.front()
     assert said.complete
-    assert all(it.proven for it in said.points)
-    assert list(lies(asked, said, schedules(asked, more=0, spills=2))) == []
+    assert all(point.proven for point in said.points)
+    assert list(lies(sample, said, schedules(sample, more=0, spills=2))) == []
 
 
 def test_what_names_no_pool_is_where_there_is_room_in_each_of_two() -> None:
     tensors = [{"id": name, "size": size} for name, size in (("x", 4), ("a", 3), ("b", 2), ("c", 2))]
-    asked = _with_copies(
+    sample = _with_copies(
         {
             "version": 1,
             "pools": [{"id": "slow", "capacity": 4}, {"id": "p"}],
@@ -123,15 +123,15 @@ def test_what_names_no_pool_is_where_there_is_room_in_each_of_two() -> None:
             "outputs": ["c"],
         }
     )
-    said = asked.front()
-    assert [tuple(it.values.values()) for it in said.points] == [(7, 20)]
+    said = sample.front()
+    assert [tuple(point.values.values()) for point in said.points] == [(7, 20)]
     assert said.complete
-    assert list(lies(asked, said, schedules(asked, more=0, spills=1))) == []
+    assert list(lies(sample, said, schedules(sample, more=0, spills=1))) == []
 
 
 def test_a_tensor_may_wait_in_the_pool_where_it_is_and_come_back_in_another() -> None:
     # The temporary has no room beside x, which therefore leaves the slow pool by way of a copy there.
-    asked = _with_copies(
+    sample = _with_copies(
         {
             "version": 1,
             "pools": [{"id": "p"}, {"id": "slow", "capacity": 4}],
@@ -149,51 +149,54 @@ def test_a_tensor_may_wait_in_the_pool_where_it_is_and_come_back_in_another() ->
             "outputs": [],
         }
     )
-    said = asked.front()
-    assert [tuple(it.values.values()) for it in said.points] == [(2, 6), (3, 2)]
+    said = sample.front()
+    assert [tuple(point.values.values()) for point in said.points] == [(2, 6), (3, 2)]
     assert said.complete
-    assert list(lies(asked, said, schedules(asked, more=0, spills=1))) == []
+    assert list(lies(sample, said, schedules(sample, more=0, spills=1))) == []
 
 
 def test_what_is_proven_in_small_pools_is_complete() -> None:
     """The bounds look at the limits of all pools together."""
     fronts = complete = 0
     for seed in range(40):
-        asked = random_limited(seed, _MOST_OPERATORS)
+        sample = random_limited(seed, _MOST_OPERATORS)
         try:
-            said = asked.front()
+            said = sample.front()
         except InputError:
             continue
         # Runs that only the judge accepts may be better: docs/recompute.md says which.
-        if not asked.graph.before and not any(it.type for it in asked.graph.operators):
+        if not sample.graph.before and not any(operator.type for operator in sample.graph.operators):
             fronts, complete = fronts + 1, complete + said.complete
-            assert said.complete or not all(it.proven for it in said.points), seed
+            assert said.complete or not all(point.proven for point in said.points), seed
     assert complete > 0.9 * fronts > 9
 
 
 @pytest.mark.parametrize("seed", gate_first(range(60), 3))
 def test_no_schedule_is_better_than_what_is_proven_in_small_pools(seed: int) -> None:
-    asked = random_limited(seed)
+    sample = random_limited(seed)
     try:
-        said = asked.front()
+        said = sample.front()
     except InputError:
         return
-    assert list(lies(asked, said, schedules(asked, more=1, spills=2, random=Random(seed)))) == []
+    assert list(lies(sample, said, schedules(sample, more=1, spills=2, random=Random(seed)))) == []
 
 
 @pytest.mark.parametrize("chunk", gate_first(range(20), 2))
 def test_a_plan_is_found_if_there_is_one_and_the_pool_that_does_not_count_is_small(chunk: int) -> None:
     without = 0
     for seed in range(20 * chunk, 20 * (chunk + 1)):
-        asked, random = random_limited(seed), Random(seed)
+        request, random = random_limited(seed), Random(seed)
         # Only the judge accepts runs again of who must be before others, or draws random numbers.
-        if asked.graph.before or any(it.type for it in asked.graph.operators):
+        if request.graph.before or any(operator.type for operator in request.graph.operators):
             continue
-        pools = asked.graph.pools
-        small = [replace(it, capacity=random.randint(5, 16)) if it.id == asked.pool else it for it in pools]
-        other = next(it.id for it in pools if it.id != asked.pool)
-        graph = replace(asked.graph, pools=tuple(small))
-        options = replace(asked.options, terms=(f"peak:{other}", "cost"), within=None)
+        pools = request.graph.pools
+        small = [
+            replace(pool, capacity=random.randint(5, 16)) if pool.id == request.pool else pool
+            for pool in pools
+        ]
+        other = next(pool.id for pool in pools if pool.id != request.pool)
+        graph = replace(request.graph, pools=tuple(small))
+        options = replace(request.options, terms=(f"peak:{other}", "cost"), within=None)
         try:
             said = Asked(graph, options).front()
         except InputError:
@@ -201,26 +204,26 @@ def test_a_plan_is_found_if_there_is_one_and_the_pool_that_does_not_count_is_sma
         without += not said.points
         if not said.points:
             # What leaves the small pool waits in another.
-            found = schedules(Asked(graph, asked.options), more=1, spills=1, random=random)
-            assert next(plans(Asked(graph, asked.options), found), None) is None, seed
+            every = schedules(Asked(graph, request.options), more=1, spills=1, random=random)
+            assert next(plans(Asked(graph, request.options), every), None) is None, seed
     assert without
 
 
 def test_the_check_sees_points_that_are_beaten_or_missing() -> None:
-    asked = _with_copies(TURNED_BACK)
-    said = asked.front()
+    sample = _with_copies(TURNED_BACK)
+    said = sample.front()
     dearer = replace(said.points[0], values={"peak:p": 2, "cost": 6}, bounds={"peak:p": 2, "cost": 6})
     spill = Spill(tensor="x", pool="slow", out=0, back=3)
     copied = Schedule(order=("first", "nothing", "last", "nothing"), spills=(spill,))
     forged = replace(said, points=(dearer, said.points[1]), complete=False)
-    assert [it.partition(" by ")[0] for it in lies(asked, forged, [copied])] == [
+    assert [lie.partition(" by ")[0] for lie in lies(sample, forged, [copied])] == [
         f"{dearer.values} {dearer.bounds} proven=True: 2, 5"
     ]
     missing = replace(said, points=said.points[1:])
-    assert [it.partition(" by ")[0] for it in lies(asked, missing, [copied])] == [
+    assert [lie.partition(" by ")[0] for lie in lies(sample, missing, [copied])] == [
         "complete, and without 2, 5"
     ]
-    assert list(lies(asked, replace(missing, complete=False), [copied])) == []
+    assert list(lies(sample, replace(missing, complete=False), [copied])) == []
 
 
 @pytest.mark.parametrize("chunk", gate_first(range(_CHUNKS), 2))
@@ -251,14 +254,14 @@ def _tried(seeds: range, more: int = 1, spills: int = 1) -> tuple[int, int, int,
     graphs = points = proven = complete = 0
     refuted: list[str] = []
     for seed in seeds:
-        asked = random_asked(seed, _MOST_OPERATORS)
+        sample = random_asked(seed, _MOST_OPERATORS)
         try:
-            said = asked.front()
+            said = sample.front()
         except InputError:
             continue
         graphs, points = graphs + 1, points + len(said.points)
-        proven += sum(it.proven for it in said.points)
+        proven += sum(point.proven for point in said.points)
         complete += said.complete
-        found = schedules(asked, more, spills, Random(seed))
-        refuted += (f"seed {seed}: {it}" for it in lies(asked, said, found))
+        every = schedules(sample, more, spills, Random(seed))
+        refuted += (f"seed {seed}: {lie}" for lie in lies(sample, said, every))
     return graphs, points, proven, complete, refuted

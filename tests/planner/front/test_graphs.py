@@ -32,22 +32,23 @@ def run(
     graph: Graph, request: FrontRequest | None = None, cancel: threading.Event | None = None
 ) -> tuple[list[FrontPoint], Ending]:
     """All points, by the peak, and the ending."""
-    found = graph_points(graph, request or FrontRequest(options=STEADY), FrontCallbacks(cancel=cancel))
+    result = graph_points(graph, request or FrontRequest(options=STEADY), FrontCallbacks(cancel=cancel))
     points: list[FrontPoint] = []
     while True:
         try:
-            points.append(next(found))
+            points.append(next(result))
         except StopIteration as end:
             ending: Ending = end.value
-            kept = [it for it in points if not _is_beaten(it, points)]
-            return sorted(kept, key=lambda it: next(iter(it.values.values()))), ending
+            kept = [point for point in points if not _is_beaten(point, points)]
+            return sorted(kept, key=lambda entry: next(iter(entry.values.values()))), ending
 
 
 def _is_beaten(point: FrontPoint, points: list[FrontPoint]) -> bool:
     """Whether another is as good in both terms and better in one."""
     return any(
-        it.values != point.values and all(it.values[term] <= value for term, value in point.values.items())
-        for it in points
+        entry.values != point.values
+        and all(entry.values[term] <= value for term, value in point.values.items())
+        for entry in points
     )
 
 
@@ -62,8 +63,8 @@ def test_each_point_is_what_it_says_and_judged(seed: int) -> None:
         assert (point.values["peak"] >= bytes_, point.values["cost"]) == (True, cost)
         assert point.values["peak"] >= point.bounds["peak"]
         assert point.proven == (point.bounds == point.values)
-    assert ending.complete == all(it.proven for it in points)
-    values = [(it.values["peak"], it.values["cost"]) for it in points if it.proven]
+    assert ending.complete == all(point.proven for point in points)
+    values = [(point.values["peak"], point.values["cost"]) for point in points if point.proven]
     assert best(iter(values)) == values
 
 
@@ -73,28 +74,30 @@ def test_a_free_order_is_at_least_as_good_and_proves_nothing(seed: int) -> None:
     given, _ = run(graph)
     free, ending = run(replace(graph, order="free"))
     assert not ending.complete
-    assert not any(it.proven or it.bounds for it in free)
+    assert not any(point.proven or point.bounds for point in free)
     for point in given:
         assert any(
-            it.values["peak"] <= point.values["peak"] and it.values["cost"] <= point.values["cost"]
-            for it in free
+            entry.values["peak"] <= point.values["peak"] and entry.values["cost"] <= point.values["cost"]
+            for entry in free
         )
     for point in free:
         assert verify(replace(graph, order="free"), point.plan) == []
 
 
 def test_what_is_asked_for_is_a_part_of_the_front() -> None:
-    graph = next(it for it in (random_net(seed, 9) for seed in range(99)) if len(run(it)[0]) > 5)
+    graph = next(entry for entry in (random_net(seed, 9) for seed in range(99)) if len(run(entry)[0]) > 5)
     points, _ = run(graph)
     least = points[-1].values["cost"]
     near, _ = run(graph, FrontRequest(options=STEADY, within=1.2))
-    assert [it.values for it in near] == [it.values for it in points if it.values["cost"] <= 1.2 * least]
+    assert [entry.values for entry in near] == [
+        point.values for point in points if point.values["cost"] <= 1.2 * least
+    ]
     some, ending = run(graph, FrontRequest(options=STEADY, points=2))
     assert not ending.complete
-    assert [it.values for it in some] == [points[0].values, points[-1].values]
+    assert [entry.values for entry in some] == [points[0].values, points[-1].values]
     without, ending = run(graph, FrontRequest(options=STEADY, generators=frozenset()))
     assert ending.complete
-    assert [it.values["cost"] for it in without] == [sum(it.cost or 0 for it in graph.operators)]
+    assert [entry.values["cost"] for entry in without] == [sum(entry.cost or 0 for entry in graph.operators)]
 
 
 def test_points_known_before_are_not_placed_again() -> None:
@@ -115,13 +118,13 @@ def test_it_ends_when_it_is_told_to() -> None:
 
 
 def test_a_capacity_leaves_those_that_fit() -> None:
-    graph = next(it for it in (random_net(seed, 9) for seed in range(99)) if len(run(it)[0]) > 5)
+    graph = next(entry for entry in (random_net(seed, 9) for seed in range(99)) if len(run(entry)[0]) > 5)
     points, _ = run(graph)
     capacity = points[2].values["peak"]
     small = replace(graph, pools=(Pool(id="ram", capacity=capacity),))
     fitting, _ = run(small)
-    assert {it.values["peak"] for it in fitting} <= set(range(capacity + 1))
-    assert {it.values["cost"] for it in fitting} >= {it.values["cost"] for it in points[:3]}
+    assert {layout.values["peak"] for layout in fitting} <= set(range(capacity + 1))
+    assert {layout.values["cost"] for layout in fitting} >= {point.values["cost"] for point in points[:3]}
 
 
 def test_what_is_too_small_is_told_what_is_needed_and_what_may_help() -> None:
@@ -170,7 +173,7 @@ def test_a_front_says_that_it_kept_an_order_that_is_not_the_best() -> None:
     operators = [_fork().operators[at] for at in (0, 2, 1, 3, 4)]
     best_order = front(replace(_fork(), operators=tuple(operators)), options=STEADY)
     assert best_order.kept_order == KeptOrder(bytes=111)
-    before = tuple(pairwise(it.id for it in _fork().operators))
+    before = tuple(pairwise(entry.id for entry in _fork().operators))
     assert front(replace(_fork(), before=before), options=STEADY).kept_order is None
     assert read_front(write_front(said, "json")) == said
 
@@ -182,7 +185,7 @@ def test_a_front_without_time_left_looks_for_no_other_order(monkeypatch: pytest.
     monkeypatch.setattr(graph_front, "outlook", never)
     said = front(_fork(), options=Options(time_limit=1e-6))
     assert said.kept_order == KeptOrder(bytes=210)
-    assert [it.values["peak"] for it in said.points] == [210]
+    assert [point.values["peak"] for point in said.points] == [210]
 
 
 def test_a_front_counts_the_order_of_a_graph_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +200,7 @@ def test_a_front_counts_the_order_of_a_graph_once(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(live_bytes, "_steps", noted)
     # Also where the costs of the operators have to be counted, and so another graph is made.
-    graph = replace(_fork(), operators=tuple(replace(it, cost=None) for it in _fork().operators))
+    graph = replace(_fork(), operators=tuple(replace(entry, cost=None) for entry in _fork().operators))
     front(graph, generators=(), options=Options(time_limit=1e-6))
     assert counted == [(0, 1, 2, 3, 4)]
 
@@ -259,10 +262,10 @@ def two_pools(order: str = "given") -> Graph:
 @pytest.mark.parametrize("kinds", [(), ("recompute",), ("spill",), ("recompute", "spill")])
 def test_the_peak_of_one_of_several_pools(order: str, kinds: tuple[str, ...]) -> None:
     graph = two_pools(order)
-    asked = FrontRequest(
+    request = FrontRequest(
         terms=("peak:fast", "cost"), generators=frozenset(kinds), cost_unit="bytes", options=STEADY
     )
-    points, _ = run(graph, asked)
+    points, _ = run(graph, request)
     assert points
     for point in points:
         assert verify(graph, point.plan) == []
@@ -287,7 +290,7 @@ def test_what_runs_again_in_an_alternative_costs_what_it_moves() -> None:
 
     sizes = {"x": 4, "w": 7, "first": 100, "y": 100, "low": 4, "wide": 200, "end": 4, "z": 4}
     tensors = [
-        Tensor(id=it, size=size, kind="data" if it != "w" else "constant") for it, size in sizes.items()
+        Tensor(id=name, size=size, kind="data" if name != "w" else "constant") for name, size in sizes.items()
     ]
     own = [operator("a1", "x w", "m"), operator("a2", "m w", "y")]
     graph = Graph(
@@ -318,19 +321,21 @@ def test_what_runs_again_in_an_alternative_costs_what_it_moves() -> None:
 def test_stripes_are_never_worse_than_without(seed: int) -> None:
     graph = random_net(3000 + seed, 7)
     graph = replace(
-        graph, tensors=tuple(replace(it, alignment=(1, 16, 64)[seed % 3]) for it in graph.tensors)
+        graph, tensors=tuple(replace(tensor, alignment=(1, 16, 64)[seed % 3]) for tensor in graph.tensors)
     )
     without, _ = run(graph, FrontRequest(generators=frozenset(), options=STEADY))
     points, _ = run(graph)
     for plain in without:
-        assert any(all(it.values[term] <= value for term, value in plain.values.items()) for it in points)
+        assert any(
+            all(point.values[term] <= value for term, value in plain.values.items()) for point in points
+        )
 
 
 def test_costs_beyond_all_are_refused_by_name() -> None:
     shape = (1 << 31, 1 << 31, 1)
     window = Window(kernel=(3, 3), padding=(1, 1, 1, 1))
     graph = Graph(
-        tensors=[Tensor(id=it, shape=shape, type="int8") for it in ("x", "y")],
+        tensors=[Tensor(id=name, shape=shape, type="int8") for name in ("x", "y")],
         operators=[Operator(id="conv", type="conv2d", inputs=["x"], outputs=["y"], window=window)],
         inputs=["x"],
         outputs=["y"],

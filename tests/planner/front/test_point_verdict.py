@@ -33,7 +33,7 @@ PROBLEM = Problem(
 )
 HINT = Plan(
     status=Status.FEASIBLE,
-    placements=tuple(Placement(buffer=it, pool="slow", offset=8 * at) for at, it in enumerate("abc")),
+    placements=tuple(Placement(buffer=name, pool="slow", offset=8 * at) for at, name in enumerate("abc")),
 )
 
 
@@ -66,7 +66,9 @@ def test_the_value_of_every_term_is_counted(first: str, second: str) -> None:
     for number, point in enumerate(front.points):
         verdict = verdict_of(PROBLEM, front, number)
         assert verdict.valid, verdict.violations
-        assert [it.name for it in verdict.claims if it.subject is Subject.POINT and it.by == "counted"] == [
+        assert [
+            claim.name for claim in verdict.claims if claim.subject is Subject.POINT and claim.by == "counted"
+        ] == [
             first,
             second,
         ]
@@ -75,29 +77,32 @@ def test_the_value_of_every_term_is_counted(first: str, second: str) -> None:
             points = list(front.points)
             points[number] = replace(point, values=values, bounds=values, proven=True)
             forged = verdict_of(PROBLEM, replace(front, points=tuple(points)), number)
-            assert any(f"it says that {term} is" in it.message for it in forged.violations)
+            assert any(f"it says that {term} is" in violation.message for violation in forged.violations)
 
 
 def test_moves_without_the_plan_that_they_count_from_are_a_claim() -> None:
     front = front_of("peak:slow", "moves")
     verdict = verdict_of(PROBLEM, front, 0, None)
     assert verdict.valid
-    (claim,) = [it for it in verdict.unchecked if it.says.startswith("moves is")]
+    (claim,) = [claim for claim in verdict.unchecked if claim.says.startswith("moves is")]
     assert claim.subject is Subject.POINT
     values = {**front.points[0].values, "moves": 4}
     many = replace(front, points=(replace(front.points[0], values=values),), complete=False)
-    assert any("there are 3 buffers" in it.message for it in verdict_of(PROBLEM, many, 0, None).violations)
+    assert any(
+        "there are 3 buffers" in violation.message
+        for violation in verdict_of(PROBLEM, many, 0, None).violations
+    )
 
 
 def test_bounds_and_completeness_are_claims_that_are_listed() -> None:
     front = replace(front_of("peak:fast", "placement_cost"), complete=True)
-    points = tuple(replace(it, bounds=it.values, proven=True) for it in front.points)
+    points = tuple(replace(point, bounds=point.values, proven=True) for point in front.points)
     front = replace(front, points=points)
     verdict = verdict_of(PROBLEM, front, 1)
     assert verdict.valid
-    said = [it.says for it in verdict.unchecked]
+    said = [claim.says for claim in verdict.unchecked]
     assert "the front is complete: no plan is better than its points" in said
-    assert sum(it.startswith("no plan with ") for it in said) == 2
+    assert sum(entry.startswith("no plan with ") for entry in said) == 2
 
 
 def test_points_that_are_of_no_front_are_refused() -> None:
@@ -105,7 +110,7 @@ def test_points_that_are_of_no_front_are_refused() -> None:
     first, second, *rest = front.points
 
     def said(changed: Front, number: int = 0) -> str:
-        return " ".join(it.message for it in verdict_of(PROBLEM, changed, number).violations)
+        return " ".join(violation.message for violation in verdict_of(PROBLEM, changed, number).violations)
 
     assert "points 1 and 2 are not of one front" in said(replace(front, points=(second, first, *rest)))
     assert "points 1 and 2 are not of one front" in said(replace(front, points=(first, first, second)))
@@ -113,8 +118,8 @@ def test_points_that_are_of_no_front_are_refused() -> None:
     other = replace(front, terms=("peak:fast", "reuse_cost"))
     assert "has not just values of peak:fast and reuse_cost" in said(other)
     assert "called complete" in said(replace(front, complete=True, points=_unproven(front)))
-    asked = replace(front.asked, points=1)
-    assert "more points than were asked for" in said(replace(front, asked=asked))
+    request = replace(front.asked, points=1)
+    assert "more points than were asked for" in said(replace(front, asked=request))
     # The first has less of the first term than the second may need at least.
     bounds = {"peak:fast": second.values["peak:fast"], "placement_cost": first.values["placement_cost"]}
     lie = replace(second, bounds=bounds, proven=False)
@@ -125,7 +130,7 @@ def test_points_that_are_of_no_front_are_refused() -> None:
 
 
 def _unproven(front: Front) -> tuple[memstow.FrontPoint, ...]:
-    return tuple(replace(it, proven=False, bounds={}) for it in front.points)
+    return tuple(replace(point, proven=False, bounds={}) for point in front.points)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -144,8 +149,8 @@ def test_what_was_not_asked_for_and_an_order_that_was_not_kept_are_refused() -> 
     graph = random_net(0, 4)
     options = Options(deterministic=True, work_limit=10_000_000)
     front = replace(memstow.front(graph, options=options), kept_order=KeptOrder(bytes=9, free_bytes=8))
-    schedules = [it.plan.schedule for it in front.points]
-    number = next(at for at, it in enumerate(schedules) if it is not None and it.stripes)
+    schedules = [point.plan.schedule for point in front.points]
+    number = next(at for at, schedule in enumerate(schedules) if schedule is not None and schedule.stripes)
 
     def verdict(front: Front, document: Graph | Problem = graph) -> Verdict:
         # The plan itself was judged before.
@@ -153,15 +158,15 @@ def test_what_was_not_asked_for_and_an_order_that_was_not_kept_are_refused() -> 
 
     honest = verdict(front)
     assert honest.valid
-    said = {it.says: it.standing for it in honest.claims}
+    said = {claim.says: claim.standing for claim in honest.claims}
     assert said["in the listed order 9 bytes are live at once, in another 8"] is Standing.CLAIMED
-    for asked in (FrontOptions(generators=("recompute",)), FrontOptions(generators=())):
-        wrong = verdict(replace(front, asked=asked)).violations
-        assert any("its plan runs in stripes, which was not asked for" in it.message for it in wrong)
+    for entry in (FrontOptions(generators=("recompute",)), FrontOptions(generators=())):
+        wrong = verdict(replace(front, asked=entry)).violations
+        assert any("its plan runs in stripes, which was not asked for" in issue.message for issue in wrong)
     worse = verdict(replace(front, kept_order=KeptOrder(bytes=9, free_bytes=9)))
-    assert any("another order is said to need less" in it.message for it in worse.violations)
+    assert any("another order is said to need less" in violation.message for violation in worse.violations)
     free = verdict(front, replace(graph, order="free"))
-    assert any("said to keep the listed order" in it.message for it in free.violations)
+    assert any("said to keep the listed order" in violation.message for violation in free.violations)
     of_problem = replace(front_of("peak:fast", "peak:slow"), kept_order=front.kept_order)
     assert not verdict_of(PROBLEM, of_problem).valid
 
@@ -171,9 +176,11 @@ def test_the_judge_counts_bytes_that_are_moved_as_the_planner_does() -> None:
     for seed in range(60):
         graph = with_channels(channel_net(seed)) if seed % 2 else random_net(seed, 5)
         priced = in_bytes(graph)
-        assert [it.cost for it in priced.operators] == operator_costs(graph, "bytes"), seed
+        assert [operator.cost for operator in priced.operators] == operator_costs(graph, "bytes"), seed
         planned = with_cost_unit(graph, "bytes")
-        assert [it.cost for it in priced.alternatives] == [it.cost for it in planned.alternatives], seed
+        assert [alternative.cost for alternative in priced.alternatives] == [
+            alternative.cost for alternative in planned.alternatives
+        ], seed
         alternatives += len(graph.alternatives)
     assert alternatives > 20
 
@@ -187,14 +194,14 @@ def test_the_cost_of_a_point_and_its_order_are_the_judges_own(unit: CostUnit) ->
     def wrong(front: Front, number: int, *before: Violation) -> list[str]:
         judged = verdict_on_point(graph, graph, front, number, Verdict(before, ()))
         assert judged.violations[: len(before)] == before
-        return [it.message for it in judged.violations[len(before) :]]
+        return [violation.message for violation in judged.violations[len(before) :]]
 
     for number, point in enumerate(front.points):
         assert wrong(front, number) == []
         points = list(front.points)
         points[number] = replace(point, values={**point.values, "cost": point.values["cost"] + 1})
         refuted = replace(front, points=tuple(points))
-        assert any("cost" in it for it in wrong(refuted, number))
+        assert any("cost" in entry for entry in wrong(refuted, number))
         # A plan with a fault has its point judged as well, unless nothing can be counted.
         assert wrong(refuted, number, Violation(Code.OVERLAP, "two share bytes")) == wrong(refuted, number)
         assert wrong(refuted, number, Violation(Code.INVALID_PROBLEM, "no such tensor")) == []
@@ -202,9 +209,9 @@ def test_the_cost_of_a_point_and_its_order_are_the_judges_own(unit: CostUnit) ->
         assert schedule is not None
         backwards = replace(schedule, order=schedule.order[::-1], stripes=())
         points[number] = replace(point, plan=replace(point.plan, schedule=backwards))
-        told = wrong(replace(front, points=tuple(points)), number)
-        assert len(told) == 1
-        assert told[0].startswith(f"point {number + 1} of the front: ")
+        output = wrong(replace(front, points=tuple(points)), number)
+        assert len(output) == 1
+        assert output[0].startswith(f"point {number + 1} of the front: ")
 
 
 def test_what_lies_elsewhere_costs_no_bytes() -> None:
@@ -223,7 +230,7 @@ def test_what_lies_elsewhere_costs_no_bytes() -> None:
     )
     front = memstow.front(graph, generators=(), cost="bytes", options=STEADY)
     moved = (4 + 30 + 8) + 8
-    assert [it.values["cost"] for it in front.points] == [moved]
+    assert [point.values["cost"] for point in front.points] == [moved]
     plan = front.points[0].plan
     assert verdict_on_point(graph, graph, front, 0, judge(graph, plan)).valid
     values = {"peak": 12, "cost": moved + 2000}

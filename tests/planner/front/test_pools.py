@@ -63,7 +63,7 @@ def random_graph(seed: int) -> Graph:
 
 def schedules(graph: Graph, kinds: frozenset[Generator]) -> Iterator[Schedule]:
     """With up to two runs more than needed, and up to one copy."""
-    names = [it.id for it in graph.operators]
+    names = [operator.id for operator in graph.operators]
     for more in range(3 if "recompute" in kinds else 1):
         for runs in product(names, repeat=len(names) + more):
             if list(dict.fromkeys(runs)) != names:
@@ -80,17 +80,17 @@ def schedules(graph: Graph, kinds: frozenset[Generator]) -> Iterator[Schedule]:
 def live_in_fast(problem: Problem) -> int:
     """The most bytes at one time of what can be nowhere else, with pairs in place as one."""
     most = 0
-    only = [it for it in problem.buffers if allowed_pools(problem, it) == ("fast",)]
-    for time in {it.lifetime[0] for it in only if isinstance(it.lifetime, tuple)}:
+    only = [buffer for buffer in problem.buffers if allowed_pools(problem, buffer) == ("fast",)]
+    for time in {buffer.lifetime[0] for buffer in only if isinstance(buffer.lifetime, tuple)}:
         live = {
-            it.id: it.size
-            for it in only
-            if isinstance(it.lifetime, tuple) and it.lifetime[0] <= time < it.lifetime[1]
+            buffer.id: buffer.size
+            for buffer in only
+            if isinstance(buffer.lifetime, tuple) and buffer.lifetime[0] <= time < buffer.lifetime[1]
         }
         saved = [
-            min(live[it.input], live[it.output])
-            for it in problem.in_place
-            if live.keys() >= {it.input, it.output}
+            min(live[pair.input], live[pair.output])
+            for pair in problem.in_place
+            if live.keys() >= {pair.input, pair.output}
         ]
         assert len(saved) <= 1
         most = max(most, sum(live.values()) - sum(saved))
@@ -108,9 +108,9 @@ def _refutes(point: FrontPoint, size: int, cost: int) -> bool:
 @pytest.mark.parametrize("kinds", [(), ("recompute",), ("spill",), ("recompute", "spill")])
 def test_no_schedule_is_below_the_bounds(seed: int, kinds: tuple[Generator, ...]) -> None:
     graph = random_graph(seed)
-    found = front(graph, TERMS, generators=kinds, cost="bytes", options=STEADY)
+    frontier = front(graph, TERMS, generators=kinds, cost="bytes", options=STEADY)
     counted = with_cost_unit(graph, "bytes")
-    for point in found.points:
+    for point in frontier.points:
         assert verify(graph, point.plan) == []
     for schedule in schedules(graph, frozenset(kinds)):
         try:
@@ -119,29 +119,32 @@ def test_no_schedule_is_below_the_bounds(seed: int, kinds: tuple[Generator, ...]
             size = live_in_fast(problem)
         except (InputError, Refused, ValueError):
             continue
-        if any(_refutes(point, size, cost) for point in found.points):
+        if any(_refutes(point, size, cost) for point in frontier.points):
             # What counts in the fast pool alone may have no room in the other.
             placed = referee.judge(replace(problem, objective=("peak:fast",))).vector
-            assert placed is None or not any(_refutes(it, placed[0], cost) for it in found.points)
+            assert placed is None or not any(_refutes(point, placed[0], cost) for point in frontier.points)
         if kinds and _slow(graph).capacity is None and not _is_random(graph):
             assert any(
-                it.values["cost"] <= cost and live_in_fast(scheduled_problem(graph, it.plan.schedule)) <= size
-                for it in found.points
+                point.values["cost"] <= cost
+                and live_in_fast(scheduled_problem(graph, point.plan.schedule)) <= size
+                for point in frontier.points
             )
 
 
 def _slow(graph: Graph) -> Pool:
-    return next(it for it in graph.pools if it.id == "slow")
+    return next(pool for pool in graph.pools if pool.id == "slow")
 
 
 def _is_random(graph: Graph) -> bool:
-    return any(it.type == "dropout" for it in graph.operators)
+    return any(operator.type == "dropout" for operator in graph.operators)
 
 
 @pytest.mark.parametrize("seed", range(80))
 def test_what_is_put_aside_leaves_the_least_peak(seed: int) -> None:
     graph = random_graph(seed)
-    graph = replace(graph, tensors=tuple(replace(it, size=1 + (it.size or 0) // 2) for it in graph.tensors))
+    graph = replace(
+        graph, tensors=tuple(replace(tensor, size=1 + (tensor.size or 0) // 2) for tensor in graph.tensors)
+    )
     problem = replace(scheduled_problem(graph, None), objective=("peak:fast",))
     status, vector = referee.best(problem)
     plan = least_peak_plan(problem, "fast", STEADY, _solve)
@@ -183,7 +186,7 @@ def test_what_leaves_the_peak_as_it_is_is_where_it_would_rather_be() -> None:
     )
     (point,) = front(graph, TERMS, generators=(), options=STEADY).points
     assert point.values["peak:fast"] == 8
-    assert {it.buffer: it.pool for it in point.plan.placements}["z"] == "fast"
+    assert {placement.buffer: placement.pool for placement in point.plan.placements}["z"] == "fast"
 
 
 def _solve(problem: Problem, options: Options) -> Plan:
@@ -230,16 +233,18 @@ OTHER_WAYS = Graph(
 def test_that_the_first_schedule_has_no_places_hides_no_point_of_a_tiny_graph(
     graph: Graph, point: tuple[int, int]
 ) -> None:
-    found = front(graph, ("peak:p", "cost"), generators=("recompute", "spill"), cost="bytes", options=STEADY)
-    assert point in [(it.values["peak:p"], it.values["cost"]) for it in found.points]
-    assert found.complete
-    assert not any(verify(graph, it.plan) for it in found.points)
+    frontier = front(
+        graph, ("peak:p", "cost"), generators=("recompute", "spill"), cost="bytes", options=STEADY
+    )
+    assert point in [(point.values["peak:p"], point.values["cost"]) for point in frontier.points]
+    assert frontier.complete
+    assert not any(verify(graph, point.plan) for point in frontier.points)
 
 
 def _waiting(pools: list[Pool], tensors: list[Tensor], operators: list[Operator], *kept: str) -> Graph:
     """A graph whose tensors that nobody makes are inputs."""
-    made = {name for it in operators for name in it.outputs}
-    inputs = [it.id for it in tensors if it.id not in made]
+    made = {name for operator in operators for name in operator.outputs}
+    inputs = [tensor.id for tensor in tensors if tensor.id not in made]
     return Graph(pools=pools, tensors=tensors, operators=operators, inputs=inputs, outputs=kept)
 
 
@@ -286,18 +291,18 @@ def _long(count: int) -> Graph:
 def test_tensors_wait_where_it_counts_if_another_pool_is_too_small(
     graph: Graph, least: tuple[int, int]
 ) -> None:
-    found = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
-    assert [tuple(it.values.values()) for it in found.points] == [least]
-    assert not verify(graph, found.points[0].plan)
+    frontier = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
+    assert [tuple(point.values.values()) for point in frontier.points] == [least]
+    assert not verify(graph, frontier.points[0].plan)
 
 
 def test_tensors_of_a_large_graph_wait_where_it_counts_if_another_pool_is_too_small() -> None:
     graph = _long(9)
-    found = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
-    assert found.points
-    assert not any(verify(graph, it.plan) for it in found.points)
+    frontier = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
+    assert frontier.points
+    assert not any(verify(graph, point.plan) for point in frontier.points)
     # All but one that is at hand wait there, and what is used with it.
-    assert found.points[0].values["peak:slow"] >= 4 * 7
+    assert frontier.points[0].values["peak:slow"] >= 4 * 7
 
 
 def test_a_copy_waits_where_another_has_left_before() -> None:
@@ -319,9 +324,9 @@ def test_a_copy_waits_where_another_has_left_before() -> None:
         ],
         *("y", "b", "e"),
     )
-    found = front(graph, TERMS, generators=("spill",), cost="bytes", options=STEADY)
-    assert [tuple(it.values.values()) for it in found.points] == [(11, 55)]
-    assert not verify(graph, found.points[0].plan)
+    frontier = front(graph, TERMS, generators=("spill",), cost="bytes", options=STEADY)
+    assert [tuple(point.values.values()) for point in frontier.points] == [(11, 55)]
+    assert not verify(graph, frontier.points[0].plan)
 
 
 def _either(name: str, size: int) -> Tensor:
@@ -357,10 +362,10 @@ LEAVES_LATE = _waiting(
     ids=["between", "late"],
 )
 def test_a_copy_may_be_for_a_moment(graph: Graph, points: list[tuple[int, int]]) -> None:
-    found = front(graph, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
-    assert found.complete
-    assert [tuple(it.values.values()) for it in found.points] == points
-    assert not any(verify(graph, it.plan) for it in found.points)
+    frontier = front(graph, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
+    assert frontier.complete
+    assert [tuple(point.values.values()) for point in frontier.points] == points
+    assert not any(verify(graph, point.plan) for point in frontier.points)
 
 
 def test_a_front_without_points_says_what_was_tried() -> None:
@@ -370,9 +375,9 @@ def test_a_front_without_points_says_what_was_tried() -> None:
         [_operator("one", "y", "a"), _operator("two", "a", "b"), _operator("three", "y x", "")],
         "b",
     )
-    found = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
-    why = found.explanation
-    assert (found.points, found.complete) == ((), True)
+    frontier = front(graph, ("peak:slow", "cost"), generators=("spill",), cost="bytes", options=STEADY)
+    why = frontier.explanation
+    assert (frontier.points, frontier.complete) == ((), True)
     assert why is not None
     # With each operator once and no copies it would be 14.
     assert (why.code, why.pool, why.needed, why.capacity) == ("too_small", "fast", 11, 9)
@@ -397,8 +402,8 @@ def test_what_has_no_places_in_one_schedule_is_not_said_of_all() -> None:
     why = front(graph, TERMS, generators=(), cost="bytes", options=STEADY).explanation
     assert why is not None
     assert why.code == "over_capacity"
-    found = front(graph, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
-    assert found.explanation is not None
-    assert found.explanation.code == "no_places"
-    assert why.message in found.explanation.message
-    assert not found.complete
+    frontier = front(graph, TERMS, generators=("recompute", "spill"), cost="bytes", options=STEADY)
+    assert frontier.explanation is not None
+    assert frontier.explanation.code == "no_places"
+    assert why.message in frontier.explanation.message
+    assert not frontier.complete

@@ -42,11 +42,11 @@ def cases(seeds: range, pools: int) -> Iterator[tuple[int, Problem]]:
         yield seed, problem
 
 
-def check_exact(problem: Problem, found: Front, within: float | None) -> None:
+def check_exact(problem: Problem, result: Front, within: float | None) -> None:
     """The front is that of all plans, and its plans are for this problem."""
-    terms = found.terms
-    assert (found.complete, values_of(found)) == (True, exact_front(problem, terms, within))
-    for point in found.points:
+    terms = result.terms
+    assert (result.complete, values_of(result)) == (True, exact_front(problem, terms, within))
+    for point in result.points:
         assert point.proven
         assert dict(point.bounds) == dict(point.values)
         if not any(term.startswith("capacity") for term in terms):
@@ -71,10 +71,10 @@ def test_what_is_said_after_little_work_is_true() -> None:
     for seed, problem in cases(range(40), 2):
         terms = OF_TWO_POOLS[seed % len(OF_TWO_POOLS)]
         options = Options(deterministic=True, work_limit=(0, 1_000, 50_000)[seed % 3])
-        found = front(problem, terms, options=options)
+        frontier = front(problem, terms, options=options)
         exact = exact_front(problem, terms)
-        assert not found.complete or values_of(found) == exact
-        for point in found.points:
+        assert not frontier.complete or values_of(frontier) == exact
+        for point in frontier.points:
             one, two = (point.values[term] for term in terms)
             low, least = (point.bounds[term] for term in terms)
             assert not point.proven or (one, two) in exact
@@ -117,17 +117,17 @@ def points_of(problem: Problem, request: FrontRequest) -> list[FrontPoint]:
 
 def test_the_ends_come_first_and_whatever_the_limit() -> None:
     options = Options(deterministic=True, work_limit=0)
-    told = points_of(big(), FrontRequest(terms=TERMS, options=options))
-    values = [(point.values["peak:fast"], point.values["placement_cost"]) for point in told]
+    points = points_of(big(), FrontRequest(terms=TERMS, options=options))
+    values = [(point.values["peak:fast"], point.values["placement_cost"]) for point in points]
     assert values[0][0] == min(value for value, _ in values)
-    ends = {min(values), min(values, key=lambda it: it[1])}
+    ends = {min(values), min(values, key=lambda value: value[1])}
     assert ends <= set(values[:3])
 
 
 def test_no_more_points_than_asked_and_none_is_worse_than_another() -> None:
     options = Options(deterministic=True, work_limit=3_000_000)
-    found = front(big(), TERMS, points=5, options=options)
-    values = values_of(found)
+    frontier = front(big(), TERMS, points=5, options=options)
+    values = values_of(frontier)
     assert 2 <= len(values) <= 5
     assert values == sorted(values)
     assert [b for _, b in values] == sorted((b for _, b in values), reverse=True)
@@ -147,9 +147,9 @@ def test_what_is_known_need_not_be_found_again() -> None:
     first = front(problem, TERMS, options=ENOUGH)
     assert first.complete
     request = FrontRequest(terms=TERMS, options=Options(deterministic=True, work_limit=0), start=first.points)
-    told = points_of(problem, request)
-    assert {tuple(point.values.values()) for point in told} >= set(values_of(first))
-    assert all(point.proven for point in told if tuple(point.values.values()) in values_of(first))
+    points = points_of(problem, request)
+    assert {tuple(point.values.values()) for point in points} >= set(values_of(first))
+    assert all(point.proven for point in points if tuple(point.values.values()) in values_of(first))
 
 
 def test_the_plan_of_a_capacity_is_for_that_capacity() -> None:
@@ -157,9 +157,9 @@ def test_the_plan_of_a_capacity_is_for_that_capacity() -> None:
         pools=[Pool(id="fast", capacity=2, reserved=[Reserved(offset=1, size=1)]), Pool(id="slow", cost=1)],
         buffers=[Buffer(id="a", size=4, lifetime=(0, 2))],
     )
-    found = front(problem, ("capacity:fast", "placement_cost"), options=ENOUGH)
-    assert values_of(found) == [(0, 4), (6, 0)]
-    last = found.points[-1].plan
+    frontier = front(problem, ("capacity:fast", "placement_cost"), options=ENOUGH)
+    assert values_of(frontier) == [(0, 4), (6, 0)]
+    last = frontier.points[-1].plan
     larger = replace(problem, pools=(replace(problem.pools[0], capacity=6), problem.pools[1]))
     assert verify(larger, last) == []
 
@@ -169,9 +169,9 @@ def test_what_fits_nowhere_is_said_to() -> None:
         pools=[Pool(id="fast", capacity=2), Pool(id="slow", capacity=3)],
         buffers=[Buffer(id="a", size=4, lifetime=(0, 2))],
     )
-    found = front(problem, ("peak:fast", "peak:slow"), options=ENOUGH)
-    assert (found.points, found.complete) == ((), True)
-    assert found.explanation is not None
+    frontier = front(problem, ("peak:fast", "peak:slow"), options=ENOUGH)
+    assert (frontier.points, frontier.complete) == ((), True)
+    assert frontier.explanation is not None
 
 
 def test_a_single_plan_is_both_ends() -> None:
@@ -179,8 +179,12 @@ def test_a_single_plan_is_both_ends() -> None:
         buffers=[Buffer(id="a", size=4, lifetime=(0, 2)), Buffer(id="b", size=4, lifetime=(1, 3))],
         reuse_costs=[ReuseCost(buffers=("a", "b"), cost=3)],
     )
-    found = front(problem, options=ENOUGH)
-    assert (found.terms, values_of(found), found.complete) == (("peak", "reuse_cost"), [(8, 0)], True)
+    frontier = front(problem, options=ENOUGH)
+    assert (frontier.terms, values_of(frontier), frontier.complete) == (
+        ("peak", "reuse_cost"),
+        [(8, 0)],
+        True,
+    )
     best = plan(problem)
     assert best.objective[0].value == 8
 

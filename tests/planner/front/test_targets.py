@@ -29,7 +29,9 @@ TERMS = ("peak", "reuse_cost")
 
 def target(name: str | None, *capacities: int | None) -> Target:
     """A target with pools of these capacities."""
-    return Target(name=name, pools=[Pool(id=f"p{at}", capacity=it) for at, it in enumerate(capacities)])
+    return Target(
+        name=name, pools=[Pool(id=f"p{at}", capacity=capacity) for at, capacity in enumerate(capacities)]
+    )
 
 
 def values(points: tuple[FrontPoint, ...]) -> list[dict[str, int]]:
@@ -38,18 +40,18 @@ def values(points: tuple[FrontPoint, ...]) -> list[dict[str, int]]:
 
 def test_each_front_is_that_of_the_target_alone() -> None:
     targets = [target("large", 64), target(None, None), target("small", 4), target("none", 3)]
-    told: list[FrontPoint] = []
-    front = memstow.front(PROBLEM, TERMS, targets=targets, options=ENOUGH, on_point=told.append)
-    assert [it.target for it in front.targets] == ["none", "small", "large", "target 2"]
-    assert [it.fits for it in front.targets] == ["no", "yes", "yes", "yes"]
+    output: list[FrontPoint] = []
+    front = memstow.front(PROBLEM, TERMS, targets=targets, options=ENOUGH, on_point=output.append)
+    assert [device.target for device in front.targets] == ["none", "small", "large", "target 2"]
+    assert [device.fits for device in front.targets] == ["no", "yes", "yes", "yes"]
     assert (front.smallest, front.complete) == ("small", True)
     for name, capacity in (("small", 4), ("large", 64)):
         moved = retarget(PROBLEM, target(name, capacity))
         alone = memstow.front(moved, TERMS, options=ENOUGH)
-        (found,) = (it for it in front.targets if it.target == name)
-        assert values(found.points) == values(alone.points)
-        assert not any(verify(moved, point.plan) for point in found.points)
-        assert all(dict(point.values) in values(tuple(told)) for point in found.points)
+        (result,) = (device for device in front.targets if device.target == name)
+        assert values(result.points) == values(alone.points)
+        assert not any(verify(moved, point.plan) for point in result.points)
+        assert all(dict(point.values) in values(tuple(output)) for point in result.points)
 
 
 def test_a_front_of_targets_is_read_as_it_was_written() -> None:
@@ -63,15 +65,15 @@ def test_a_graph_in_memories_that_are_too_small(seed: int) -> None:
     least = memstow.front(graph, options=ENOUGH).points[0].values["peak"]
     targets = [target("large", 10 * least), target("tight", least), target("small", max(least - 1, 1))]
     front = memstow.front(graph, targets=targets, options=ENOUGH)
-    assert [(it.target, it.fits) for it in front.targets] == [
+    assert [(device.target, device.fits) for device in front.targets] == [
         ("small", "no"),
         ("tight", "yes"),
         ("large", "yes"),
     ]
     assert front.smallest == "tight"
-    for it in front.targets[1:]:
-        moved = replace(graph, pools=(Pool(id="p0", capacity=it.bytes),), objective=None)
-        assert not any(verify(moved, point.plan) for point in it.points)
+    for device in front.targets[1:]:
+        moved = replace(graph, pools=(Pool(id="p0", capacity=device.bytes),), objective=None)
+        assert not any(verify(moved, point.plan) for point in device.points)
 
 
 def test_time_is_not_blamed_where_a_reason_is_told() -> None:
@@ -104,23 +106,23 @@ def test_a_graph_that_names_no_memory_is_in_the_largest_of_each_target() -> None
         target("none", least // 2 - 1, least // 2 - 1),
         target("open", 10, None),
     ]
-    found = memstow.front(graph, targets=boards, options=ENOUGH)
-    assert [(it.target, it.fits, it.pool) for it in found.targets] == [
+    frontier = memstow.front(graph, targets=boards, options=ENOUGH)
+    assert [(device.target, device.fits, device.pool) for device in frontier.targets] == [
         ("none", "no", "p0"),
         ("together", "unknown", "p0"),
         ("large", "yes", "p1"),
         ("open", "yes", "p1"),
     ]
-    assert found.smallest is None
-    assert found.terms == ("peak", "cost")
-    assert values(found.targets[3].points) == values(front.points)
-    for board, it in ((boards[1], found.targets[2]), (boards[3], found.targets[3])):
+    assert frontier.smallest is None
+    assert frontier.terms == ("peak", "cost")
+    assert values(frontier.targets[3].points) == values(front.points)
+    for board, sample in ((boards[1], frontier.targets[2]), (boards[3], frontier.targets[3])):
         moved = replace(graph, pools=board.pools, objective=None)
-        for point in it.points:
+        for point in sample.points:
             assert not verify(moved, point.plan)
-            assert {place.pool for place in point.plan.placements} <= {it.pool}
+            assert {place.pool for place in point.plan.placements} <= {sample.pool}
             assert [use.pool for use in point.plan.pools] == [pool.id for pool in board.pools]
-    assert read_front(write_front(found, "json")) == found
+    assert read_front(write_front(frontier, "json")) == frontier
 
 
 @pytest.mark.parametrize("has_alternatives", [False, True])
@@ -150,11 +152,11 @@ def test_what_is_proven_of_one_order_is_not_said_of_all_in_several_memories(has_
         alternatives=[fused] if has_alternatives else [],
     )
     board = target("board", 4096, 512)
-    (found,) = memstow.front(graph, targets=[board], options=ENOUGH).targets
+    (result,) = memstow.front(graph, targets=[board], options=ENOUGH).targets
     alone = memstow.front(graph, options=ENOUGH)
-    assert found.fits == "yes"
-    assert values(found.points) == values(alone.points)
-    for point in found.points:
+    assert result.fits == "yes"
+    assert values(result.points) == values(alone.points)
+    for point in result.points:
         assert not verify(replace(graph, pools=board.pools, objective=None), point.plan)
 
 
@@ -187,11 +189,11 @@ def test_a_graph_is_in_the_fastest_memory_that_holds_it_as_it_is(
             Pool(id="fast", capacity=capacity, cost=1),
         ],
     )
-    (found,) = memstow.front(graph, targets=[board], options=ENOUGH).targets
-    assert (found.fits, found.pool, found.complete) == ("yes", pool, True)
-    assert values(found.points) == values(memstow.front(graph, options=ENOUGH).points)
+    (result,) = memstow.front(graph, targets=[board], options=ENOUGH).targets
+    assert (result.fits, result.pool, result.complete) == ("yes", pool, True)
+    assert values(result.points) == values(memstow.front(graph, options=ENOUGH).points)
     moved = replace(graph, pools=board.pools, objective=None)
-    for point in found.points:
+    for point in result.points:
         assert {place.pool for place in point.plan.placements} == {pool}
         assert not verify(moved, point.plan)
 
@@ -211,8 +213,8 @@ def test_a_memory_that_is_larger_but_does_not_hold_the_graph_is_not_chosen() -> 
     aligned = Pool(id="aligned", capacity=20, alignment=16, cost=1)
     board = Target(name="board", pools=[aligned, Pool(id="plain", capacity=15, cost=1)])
     for given in (graph, views):
-        (told,) = memstow.front(given, targets=[board], options=ENOUGH).targets
-        assert (told.fits, told.pool) == ("yes", "plain")
+        (output,) = memstow.front(given, targets=[board], options=ENOUGH).targets
+        assert (output.fits, output.pool) == ("yes", "plain")
 
 
 @pytest.mark.parametrize(("order", "pool"), [("free", "fast"), ("lpmf", "fast"), ("given", "slow")])
@@ -235,8 +237,8 @@ def test_a_memory_holds_a_graph_in_the_order_that_it_runs_in(order: Order, pool:
     board = Target(
         name="board", pools=[Pool(id="slow", capacity=64, cost=2), Pool(id="fast", capacity=21, cost=1)]
     )
-    (told,) = memstow.front(graph, generators=(), targets=[board], options=ENOUGH).targets
-    assert (told.fits, told.pool) == ("yes", pool)
+    (output,) = memstow.front(graph, generators=(), targets=[board], options=ENOUGH).targets
+    assert (output.fits, output.pool) == ("yes", pool)
 
 
 def test_a_graph_that_names_a_memory_is_not_moved_to_another() -> None:
@@ -245,20 +247,20 @@ def test_a_graph_that_names_a_memory_is_not_moved_to_another() -> None:
     with pytest.raises(InputError, match="name the one whose peak counts"):
         memstow.front(named, targets=[target("two", 10_000, 20_000)], options=ENOUGH)
     # As with the pools of a graph, a term that names one counts its bytes.
-    found = memstow.front(
+    frontier = memstow.front(
         named, ("peak:p0", "cost"), generators=(), targets=[target("two", 10_000, 20_000)], options=ENOUGH
     )
-    assert (found.targets[0].fits, found.targets[0].pool) == ("yes", None)
+    assert (frontier.targets[0].fits, frontier.targets[0].pool) == ("yes", None)
 
 
 def test_what_one_target_would_refuse_is_refused_before_any_work() -> None:
-    told: list[FrontPoint] = []
+    output: list[FrontPoint] = []
     other = Target(name="other", pools=[Pool(id="fast", capacity=64), Pool(id="slow")])
     with pytest.raises(InputError, match="no pool 'p0'"):
         memstow.front(
-            PROBLEM, ("peak:p0", "reuse_cost"), targets=[target("a", 3), other], on_point=told.append
+            PROBLEM, ("peak:p0", "reuse_cost"), targets=[target("a", 3), other], on_point=output.append
         )
-    assert told == []
+    assert output == []
 
 
 def test_the_picture_names_each_target_and_the_smallest_that_will_do() -> None:
@@ -283,7 +285,7 @@ def test_a_run_that_is_stopped_says_what_it_does_not_know() -> None:
         PROBLEM, TERMS, targets=[target("a", 64), target("b", 32)], options=Options(time_limit=0.0)
     )
     assert isinstance(front, Front)
-    assert [it.target for it in front.targets] == ["b", "a"]
+    assert [device.target for device in front.targets] == ["b", "a"]
     assert not front.complete or front.smallest == "b"
 
 
@@ -298,11 +300,13 @@ def test_a_capacity_that_is_looked_for_must_be_one_that_the_target_has() -> None
         for name, fast, slow in (("small", 4, 2), ("middle", 8, 4), ("large", 64, 64))
     ]
     for options in (ENOUGH, Options(time_limit=240.0)):
-        found = memstow.front(problem, ("capacity:fast", "placement_cost"), targets=boards, options=options)
-        fits = {it.target: it.fits for it in found.targets}
-        assert fits["small"] == ("no" if found.targets[0].complete else "unknown")
+        frontier = memstow.front(
+            problem, ("capacity:fast", "placement_cost"), targets=boards, options=options
+        )
+        fits = {device.target: device.fits for device in frontier.targets}
+        assert fits["small"] == ("no" if frontier.targets[0].complete else "unknown")
         assert (fits["middle"], fits["large"]) == ("yes", "yes")
-        assert found.smallest == ("middle" if fits["small"] == "no" else None)
+        assert frontier.smallest == ("middle" if fits["small"] == "no" else None)
 
 
 def test_a_pin_that_one_target_has_no_room_for_is_no_reason_to_refuse_the_others() -> None:
@@ -315,13 +319,13 @@ def test_a_pin_that_one_target_has_no_room_for_is_no_reason_to_refuse_the_others
         reuse_costs=[ReuseCost(buffers=("a", "b"), cost=3)],
     )
     boards = [Target(name=str(size), pools=[Pool(id="memory", capacity=size)]) for size in (1024, 2048)]
-    found = memstow.front(problem, TERMS, targets=boards, options=ENOUGH)
-    small, large = found.targets
-    assert (small.fits, small.complete, large.fits, found.smallest) == ("no", True, "yes", "2048")
+    frontier = memstow.front(problem, TERMS, targets=boards, options=ENOUGH)
+    small, large = frontier.targets
+    assert (small.fits, small.complete, large.fits, frontier.smallest) == ("no", True, "yes", "2048")
     assert small.explanation is not None
     assert "buffers[0].offset: the buffer would end at 1,088" in small.explanation.message
     nowhere = memstow.front(problem, TERMS, targets=boards[:1], options=ENOUGH)
-    assert ([it.fits for it in nowhere.targets], nowhere.complete) == (["no"], True)
+    assert ([device.fits for device in nowhere.targets], nowhere.complete) == (["no"], True)
 
 
 def test_targets_of_one_name_are_refused() -> None:

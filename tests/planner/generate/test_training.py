@@ -10,9 +10,9 @@ def test_it_is_a_valid_graph_with_the_weights_of_the_network() -> None:
     assert find_issues(graph) == []
     kinds = [operator.type for operator in graph.operators]
     assert kinds.count("conv") + kinds.count("depthwise") == 52
-    weights = [it for it in graph.tensors if it.kind == "state"]
+    weights = [tensor for tensor in graph.tensors if tensor.kind == "state"]
     # 3.5 million parameters, as the network is known for.
-    assert 3_450_000 < sum(size_of(it) // 4 for it in weights) < 3_550_000
+    assert 3_450_000 < sum(size_of(weight) // 4 for weight in weights) < 3_550_000
     assert kinds.count("update") == len(weights)
 
 

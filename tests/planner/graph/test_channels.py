@@ -17,7 +17,7 @@ ONE = Window(kernel=(1, 1))
 def block(wide: int = 48, element: str = "int8", outputs: tuple[str, ...] = ("y",), **types: str) -> Graph:
     """A block of MobileNet: wider, each channel alone, narrower."""
     extents = {"x": 8, "a": wide, "b": wide, "c": wide, "y": 8}
-    tensors = [Tensor(id=it, shape=(8, 8, n), type=element) for it, n in extents.items()]  # type: ignore[arg-type]
+    tensors = [Tensor(id=name, shape=(8, 8, n), type=element) for name, n in extents.items()]  # type: ignore[arg-type]
     weights = Tensor(id="w", shape=(wide, 1, 1, 8), type="int8", kind="constant")
     return Graph(
         tensors=[*tensors, weights],
@@ -41,7 +41,9 @@ def block(wide: int = 48, element: str = "int8", outputs: tuple[str, ...] = ("y"
 def test_the_wide_tensors_are_never_there_as_a_whole() -> None:
     graph = with_channels(block())
     assert find_issues(graph) == []
-    assert [len(it.operators) for it in graph.alternatives] == [4 * n + 1 for n in (2, 4, 8, 16)]
+    assert [len(alternative.operators) for alternative in graph.alternatives] == [
+        4 * n + 1 for n in (2, 4, 8, 16)
+    ]
     plan = memstow.plan(graph, Options(time_limit=5))
     assert verify(graph, plan) == []
     # What comes in, 3 channels twice, and the sums.
@@ -53,28 +55,38 @@ def test_the_wide_tensors_are_never_there_as_a_whole() -> None:
 def test_every_channel_is_made_and_added_once(parts: int) -> None:
     graph = with_channels(block(wide=21))
     alternative = graph.alternatives[parts]
-    shape = {it.id: it.shape for it in alternative.tensors}
-    made = [it.outputs[0] for it in alternative.operators if it.id.startswith("expand")]
+    shape = {tensor.id: tensor.shape for tensor in alternative.tensors}
+    made = [operator.outputs[0] for operator in alternative.operators if operator.id.startswith("expand")]
     assert len(made) == 2 ** (parts + 1)
-    assert sum((shape[it] or (0,))[-1] for it in made) == 21
-    added = [it for it in alternative.operators if it.id.startswith("project")][:-1]
+    assert sum((shape[entry] or (0,))[-1] for entry in made) == 21
+    added = [operator for operator in alternative.operators if operator.id.startswith("project")][:-1]
     for step, then in pairwise(added):
         assert then.in_place == ((step.outputs[0], then.outputs[0]),)
     # Each operator has its share, so that what a stripe computes again is paid for.
     assert alternative.cost is None
-    assert sum(it.cost or 0 for it in alternative.operators) == 100 + 70 + sum((64 * 21 * 9, 64 * 21))
-    assert all(it.cost for it in alternative.operators[:-1])
+    assert sum(operator.cost or 0 for operator in alternative.operators) == 100 + 70 + sum(
+        (64 * 21 * 9, 64 * 21)
+    )
+    assert all(operator.cost for operator in alternative.operators[:-1])
     assert alternative.operators[-1].outputs == ("y",)
 
 
 def test_sums_are_as_wide_as_they_must_be() -> None:
     graph = with_channels(block(element="float32"))
-    sums = [it for it in graph.alternatives[0].tensors if ".sums." in it.id]
-    assert {it.type for it in sums} == {"float32"}
-    sums = [it for it in with_channels(block(element="int16")).alternatives[0].tensors if ".sums." in it.id]
-    assert {(it.type, it.alignment) for it in sums} == {("int32", 4)}
-    sums = [it for it in with_channels(block(element="int64")).alternatives[0].tensors if ".sums." in it.id]
-    assert {it.type for it in sums} == {"int64"}
+    sums = [tensor for tensor in graph.alternatives[0].tensors if ".sums." in tensor.id]
+    assert {total.type for total in sums} == {"float32"}
+    sums = [
+        tensor
+        for tensor in with_channels(block(element="int16")).alternatives[0].tensors
+        if ".sums." in tensor.id
+    ]
+    assert {(total.type, total.alignment) for total in sums} == {("int32", 4)}
+    sums = [
+        tensor
+        for tensor in with_channels(block(element="int64")).alternatives[0].tensors
+        if ".sums." in tensor.id
+    ]
+    assert {total.type for total in sums} == {"int64"}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +95,9 @@ def test_sums_are_as_wide_as_they_must_be() -> None:
     ids=["kept between", "not by channel", "one channel", "barrier"],
 )
 def test_others_have_none(graph: Graph) -> None:
-    assert [it for it in with_channels(graph).alternatives if "expand" in it.replaces] == []
+    assert [
+        alternative for alternative in with_channels(graph).alternatives if "expand" in alternative.replaces
+    ] == []
 
 
 def test_a_graph_that_contradicts_itself_is_refused() -> None:

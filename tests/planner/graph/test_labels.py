@@ -47,7 +47,7 @@ def test_a_label_says_who_makes_a_buffer_its_elements_and_its_name() -> None:
 
 def test_tensors_of_models_have_their_names_beside_their_ids() -> None:
     graph = memstow.read_graph(small_model())
-    assert [(it.id, it.name) for it in graph.tensors] == [(str(i), f"t{i}") for i in range(4)]
+    assert [(tensor.id, tensor.name) for tensor in graph.tensors] == [(str(i), f"t{i}") for i in range(4)]
     assert {name: str(label) for name, label in memstow.buffer_labels(graph).items()} == {
         "0": "input int8 [1,8,8,3] t0",
         "2": "CONV_2D int8 [1,4,4,4] t2",
@@ -114,26 +114,27 @@ EVERYTHING = {
 def test_no_digest_depends_on_what_tensors_are_called() -> None:
     """Locks of models that were written before tensors had names hold."""
     graph = memstow.read_graph(small_model())
-    nameless = replace(graph, tensors=tuple(replace(it, name=None) for it in graph.tensors))
+    nameless = replace(graph, tensors=tuple(replace(tensor, name=None) for tensor in graph.tensors))
     assert graph_digest(graph) == graph_digest(nameless)
     assert graph_digest(graph) == "8ffd3858dd82d61e1b530dbc71e072a2bf4fa4e51bc080bac2168246ce019823"
     assert memstow.digest(memstow.lower_graph(graph)) == memstow.digest(memstow.lower_graph(nameless))
     parts = memstow.with_channels(GRAPH)
     called = tuple(
-        replace(it, tensors=tuple(replace(t, name="n") for t in it.tensors)) for it in parts.alternatives
+        replace(alternative, tensors=tuple(replace(t, name="n") for t in alternative.tensors))
+        for alternative in parts.alternatives
     )
     assert graph_digest(replace(parts, alternatives=called)) == graph_digest(parts)
 
 
 def test_a_digest_is_of_what_pydantic_writes() -> None:
     graph = memstow.read_graph(json.dumps(EVERYTHING).encode())
-    for it in (
+    for entry in (
         graph,
         GRAPH,
         memstow.with_channels(GRAPH),
         *(memstow.read_graph(random_model(seed)) for seed in range(5)),
     ):
-        for limited in (it, replace(it, limits=Limits(cost=1e16))):
+        for limited in (entry, replace(entry, limits=Limits(cost=1e16))):
             digest = sha256(b"memstow-graph 1\n" + checked_json(limited)).hexdigest()
             assert graph_digest(limited) == digest
 
@@ -141,4 +142,6 @@ def test_a_digest_is_of_what_pydantic_writes() -> None:
 def test_every_buffer_of_a_model_has_a_label() -> None:
     for seed in range(20):
         graph = memstow.read_graph(random_model(seed))
-        assert memstow.buffer_labels(graph).keys() == {it.id for it in memstow.lower_graph(graph).buffers}
+        assert memstow.buffer_labels(graph).keys() == {
+            buffer.id for buffer in memstow.lower_graph(graph).buffers
+        }

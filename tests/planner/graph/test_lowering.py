@@ -34,8 +34,8 @@ def test_what_is_live_is_what_a_simulation_counts(chunk: int) -> None:
         graph = parse_graph(document)
         for order in islice(orders(document), 8):
             counted = needed(document, order)
-            found = live_bytes_of(in_order(graph, order), len(counted))
-            assert found == counted, (seed, order)
+            result = live_bytes_of(in_order(graph, order), len(counted))
+            assert result == counted, (seed, order)
 
 
 def test_the_judge_makes_the_same_problem_by_itself() -> None:
@@ -78,7 +78,11 @@ def test_the_steps_of_a_survey_and_the_arrays_of_a_search_count_the_same() -> No
             counted = needed(document, names)[1:]
             most, at = [], 0
             for operator in order:
-                phases = [it.phases[1] for it in graph.operators[operator].temporaries if it.phases]
+                phases = [
+                    temporary.phases[1]
+                    for temporary in graph.operators[operator].temporaries
+                    if temporary.phases
+                ]
                 end = at + max([1, *phases])
                 most.append(max(counted[at:end]))
                 at = end
@@ -158,7 +162,7 @@ def test_the_problem_of_a_schedule_is_refused_exactly_where_the_graph_does_not_a
         document = random_graph(seed)
         graph = parse_graph(document)
         allowed = {tuple(order) for order in orders(document)}
-        for order in islice(permutations(it.id for it in graph.operators), 200):
+        for order in islice(permutations(operator.id for operator in graph.operators), 200):
             schedule = Schedule(order=order)
             if order in allowed:
                 assert scheduled_problem(graph, schedule) == in_order(graph, list(order)), (seed, order)
@@ -193,7 +197,7 @@ def test_a_type_that_no_name_may_be_is_no_group() -> None:
     tensors = (Tensor(id="x", size=4), Tensor(id="y", size=4))
     operator = Operator(id="o", type="a\0b", inputs=("x",), outputs=("y",))
     graph = Graph(tensors=tensors, operators=(operator,), inputs=("x",), outputs=("y",))
-    assert [it.group for it in listed_problem(graph).buffers] == [None, "o"]
+    assert [buffer.group for buffer in listed_problem(graph).buffers] == [None, "o"]
     assert plan(graph).status == "optimal"
 
 
@@ -201,8 +205,8 @@ def test_each_order_has_its_own_problem_however_often_it_is_asked_for() -> None:
     for seed in range(100):
         document = random_graph(seed)
         graph = parse_graph(document)
-        asked = list(islice(orders(document), 4))
-        for names in (*asked, *asked):
+        request = list(islice(orders(document), 4))
+        for names in (*request, *request):
             again = parse_graph(document)
             assert in_order(graph, names) == in_order(again, names)
-        assert in_order(graph, asked[0]) is in_order(graph, asked[0])
+        assert in_order(graph, request[0]) is in_order(graph, request[0])

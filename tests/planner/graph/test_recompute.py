@@ -38,7 +38,7 @@ def simple_graph(seed: int, count: int = 5) -> Graph:
     tensors: list[Document] = [{"id": "x", "size": random.randint(0, 5)}]
     operators: list[Document] = []
     for number in range(random.randint(2, count)):
-        names = [it["id"] for it in tensors]
+        names = [tensor["id"] for tensor in tensors]
         inputs = random.sample(names, min(len(names), random.randint(1, 2)))
         made = [f"t{number}.{k}" for k in range(random.choice((1, 1, 1, 2)))]
         tensors += [{"id": name, "size": random.choice((1, 2, 3, 5, 8))} for name in made]
@@ -53,7 +53,7 @@ def simple_graph(seed: int, count: int = 5) -> Graph:
             operator["temporaries"] = [{"id": f"w{number}", "size": random.randint(1, 4)}]
         operators.append(operator)
     outputs = [operators[-1]["outputs"][0]]
-    outputs += [it["id"] for it in tensors if it["id"] not in outputs and random.random() < 0.15]
+    outputs += [tensor["id"] for tensor in tensors if tensor["id"] not in outputs and random.random() < 0.15]
     return parse_graph(
         {"version": 1, "tensors": tensors, "operators": operators, "inputs": ["x"], "outputs": outputs}
     )
@@ -62,7 +62,7 @@ def simple_graph(seed: int, count: int = 5) -> Graph:
 def live_of(graph: Graph, schedule: Schedule) -> int:
     expanded, _ = with_runs(graph, schedule)
     moments = 1 + sum(
-        max([1, *(t.phases[1] for t in it.temporaries if t.phases)]) for it in expanded.operators
+        max([1, *(t.phases[1] for t in operator.temporaries if t.phases)]) for operator in expanded.operators
     )
     return max(live_bytes_of(listed_problem(expanded), moments))
 
@@ -83,7 +83,7 @@ def all_points(graph: Graph, first_orders: Sequence[Sequence[str]], most: int) -
     """Peak and cost of each schedule that runs at most so many operators again."""
     index = links_of(graph).operator_index
     costs = operator_costs(graph)
-    found = set()
+    names = set()
     for order in first_orders:
         for longer in longer_orders(order, most):
             try:
@@ -91,8 +91,8 @@ def all_points(graph: Graph, first_orders: Sequence[Sequence[str]], most: int) -
             except InputError:
                 continue
             cost = sum(costs[index[name]] for name in longer) - sum(costs)
-            found.add((peak, cost))
-    return found
+            names.add((peak, cost))
+    return names
 
 
 def points_of(graph: Graph, choice: Choice, patience: Patience = WORK) -> list[ChosenPoint]:
@@ -103,7 +103,7 @@ def points_of(graph: Graph, choice: Choice, patience: Patience = WORK) -> list[C
 def test_the_exact_front_is_that_of_all_schedules(chunk: int) -> None:
     for seed in range(chunk, 90, 6):
         graph = simple_graph(seed)
-        order = [it.id for it in graph.operators]
+        order = [operator.id for operator in graph.operators]
         everything = all_points(graph, [order], MOST_AGAIN)
         points = points_of(graph, Choice())
         for point in points:
@@ -111,7 +111,7 @@ def test_the_exact_front_is_that_of_all_schedules(chunk: int) -> None:
         # Each run again costs 1 at least, so schedules of cost 2 run two again at most.
         for most in range(MOST_AGAIN + 1):
             best = min(peak for peak, cost in everything if cost <= most)
-            assert best == min(it.bytes for it in points if it.cost <= most), (seed, most)
+            assert best == min(point.bytes for point in points if point.cost <= most), (seed, most)
 
 
 @pytest.mark.parametrize("chunk", gate_first(range(6), 2))
@@ -139,7 +139,7 @@ def two_pools(graph: Graph) -> Graph:
     return replace(
         graph,
         pools=(Pool(id="fast"), Pool(id="slow")),
-        tensors=tuple(replace(it, pools=("fast",)) for it in graph.tensors),
+        tensors=tuple(replace(tensor, pools=("fast",)) for tensor in graph.tensors),
         objective=("peak:fast",),
     )
 
@@ -153,12 +153,12 @@ def test_spills_are_as_good_as_any_and_never_below_the_bound(
     choice = Choice(kinds=frozenset({"spill", "recompute"}), pool="fast", unit="bytes")
     for seed in range(40):
         graph = two_pools(simple_graph(seed, 4))
-        order = tuple(it.id for it in graph.operators)
+        order = tuple(operator.id for operator in graph.operators)
         points = points_of(graph, choice)
         for point in points:
             assert point.bytes == peak_of(graph, point.schedule, "fast"), seed
             copied = sum(
-                2 * next(it.size or 0 for it in graph.tensors if it.id == spill.tensor)
+                2 * next(tensor.size or 0 for tensor in graph.tensors if tensor.id == spill.tensor)
                 for spill in point.schedule.spills
             )
             index, costs = links_of(graph).operator_index, operator_costs(graph, "bytes")
@@ -176,7 +176,7 @@ def test_spills_are_as_good_as_any_and_never_below_the_bound(
                     for point in points:
                         assert point.cost < cost or point.bound_bytes <= peak, seed
                     if exact:
-                        assert min(it.bytes for it in points if it.cost <= cost) <= peak, seed
+                        assert min(point.bytes for point in points if point.cost <= cost) <= peak, seed
 
 
 def test_points_come_in_an_order_that_pays_and_keep_to_the_cost() -> None:
@@ -184,10 +184,10 @@ def test_points_come_in_an_order_that_pays_and_keep_to_the_cost() -> None:
     points = points_of(graph, Choice(unit="bytes", within=1.2), Patience(work=2_000_000))
     most = 0.2 * sum(operator_costs(graph, "bytes"))
     assert points[0].cost == 0
-    assert max(it.cost for it in points) <= most
-    assert min(it.bytes for it in points) < points[0].bytes
+    assert max(point.cost for point in points) <= most
+    assert min(point.bytes for point in points) < points[0].bytes
     for i, point in enumerate(points):
-        assert all(it.bytes > point.bytes or it.cost > point.cost for it in points[:i])
+        assert all(entry.bytes > point.bytes or entry.cost > point.cost for entry in points[:i])
         assert point.bound_bytes <= point.bytes == peak_of(graph, point.schedule)
     assert points == points_of(graph, Choice(unit="bytes", within=1.2), Patience(work=2_000_000))
 
@@ -198,7 +198,7 @@ def test_the_judge_accepts_plans_of_points() -> None:
     step = training_step(1, side=32, width=0.25)
     for graph, choice in ((spilled, both), (step, Choice(within=1.3))):
         points = points_of(graph, choice, Patience(work=300_000))
-        point = min(points, key=lambda it: it.bytes)
+        point = min(points, key=lambda point: point.bytes)
         assert point.cost > 0
         expanded, _ = with_runs(graph, point.schedule)
         plan = plan_graph(expanded, Options(deterministic=True, work_limit=100_000), Callbacks())
@@ -220,7 +220,9 @@ def test_a_choice_that_does_not_fit_is_refused() -> None:
 
 def test_a_graph_without_operators_has_one_point() -> None:
     graph = parse_graph({"version": 1, "tensors": [{"id": "x", "size": 3}], "operators": [], "inputs": ["x"]})
-    assert [(it.bytes, it.cost, it.bound_bytes) for it in points_of(graph, Choice())] == [(3, 0, 3)]
+    assert [(point.bytes, point.cost, point.bound_bytes) for point in points_of(graph, Choice())] == [
+        (3, 0, 3)
+    ]
 
 
 def test_an_archive_keeps_what_no_other_is_as_good_as_in_both_and_of_equal_ones_the_first() -> None:
@@ -234,19 +236,19 @@ def test_an_archive_keeps_what_no_other_is_as_good_as_in_both_and_of_equal_ones_
             one
             for number, one in enumerate(runs)
             if not any(
-                ((it.bytes, it.cost) == (one.bytes, one.cost) and at < number)
+                ((run.bytes, run.cost) == (one.bytes, one.cost) and at < number)
                 or (
-                    it.bytes <= one.bytes
-                    and it.cost <= one.cost
-                    and (it.bytes, it.cost) != (one.bytes, one.cost)
+                    run.bytes <= one.bytes
+                    and run.cost <= one.cost
+                    and (run.bytes, run.cost) != (one.bytes, one.cost)
                 )
-                for at, it in enumerate(runs)
+                for at, run in enumerate(runs)
             )
         ]
         archive = Archive(runs)
-        assert archive.items == sorted(front, key=lambda it: it.bytes), seed
+        assert archive.items == sorted(front, key=lambda entry: entry.bytes), seed
         for limit in range(8):
-            costs = [it.cost for it in runs if it.bytes <= limit]
+            costs = [run.cost for run in runs if run.bytes <= limit]
             assert archive.least_cost(limit) == min(costs, default=None), seed
-            sizes = [it.bytes for it in runs if it.cost <= limit]
+            sizes = [run.bytes for run in runs if run.cost <= limit]
             assert archive.least_bytes(limit) == min(sizes, default=None), seed

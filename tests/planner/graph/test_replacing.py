@@ -22,7 +22,7 @@ def random_graph(seed: int) -> Graph:
     for i in range(r.randint(2, 9)):
         made = [f"t{i}.{k}" for k in range(r.choice((1, 1, 2)))]
         read = r.sample(there, min(len(there), r.randint(1, 3)))
-        used, written = ([it for it in states if r.random() < 0.25] for _ in range(2))
+        used, written = ([state for state in states if r.random() < 0.25] for _ in range(2))
         operators.append(Operator(id=f"o{i}", inputs=[*read, *used], outputs=[*made, *written]))
         there += made
     before = [sorted(r.sample(range(len(operators)), 2)) for _ in range(r.choice((0, 0, 1, 2)))]
@@ -36,7 +36,7 @@ def random_graph(seed: int) -> Graph:
         ],
         operators=operators,
         inputs=["in"],
-        outputs=[it for it in there if it == there[-1] or r.random() < 0.2],
+        outputs=[entry for entry in there if entry == there[-1] or r.random() < 0.2],
         before=[(f"o{a}", f"o{b}") for a, b in before],
         order="free",
         alternatives=alternatives,
@@ -51,15 +51,15 @@ def _alternative(
     replaced = near if r.random() < 0.6 else r.sample(operators, min(len(operators), r.randint(1, 3)))
     own = [f"{name}.{k}" for k in range(r.randint(0, 2))]
     outputs: list[list[str]] = [[] for _ in range(r.randint(1, 3))]
-    made = [it for operator in replaced for it in operator.outputs]
-    for it in dict.fromkeys((*made, *own)):
-        r.choice(outputs).append(it)
-    read = [it for operator in replaced for it in operator.inputs if it not in made]
+    made = [output for operator in replaced for output in operator.outputs]
+    for fromkey in dict.fromkeys((*made, *own)):
+        r.choice(outputs).append(fromkey)
+    read = [entry for operator in replaced for entry in operator.inputs if entry not in made]
     some = read * 3 + made + own + (there + states if r.random() < 0.3 else [])
     return Alternative(
         id=name,
-        replaces=[it.id for it in replaced],
-        tensors=[Tensor(id=it, size=3) for it in own],
+        replaces=[entry.id for entry in replaced],
+        tensors=[Tensor(id=name, size=3) for name in own],
         operators=[
             Operator(
                 id=f"{name}:{j}",
@@ -73,7 +73,7 @@ def _alternative(
 
 def expected_cycle(graph: Graph, alternative: Alternative) -> list[str]:
     replaced = with_alternative(graph, alternative)
-    return [replaced.operators[it].id for it in find_cycle(links_of(replaced).successors())]
+    return [replaced.operators[entry].id for entry in find_cycle(links_of(replaced).successors())]
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -81,19 +81,19 @@ def test_cycles_are_those_of_the_graph_with_the_alternative(part: int) -> None:
     cycles = none = 0
     for seed in range(part * 60, part * 60 + 60):
         graph = random_graph(seed)
-        found = {it.path: it for it in find_issues(graph)}
-        if any(not path.startswith("$.alternatives") for path in found):
+        result = {issue.path: issue for issue in find_issues(graph)}
+        if any(not path.startswith("$.alternatives") for path in result):
             continue
         for i, alternative in enumerate(graph.alternatives):
-            inside = [it for path, it in found.items() if path.startswith(f"$.alternatives[{i}]")]
-            if any(it.code != "cycle" for it in inside):
+            inside = [entry for path, entry in result.items() if path.startswith(f"$.alternatives[{i}]")]
+            if any(issue.code != "cycle" for issue in inside):
                 continue
             names = expected_cycle(graph, alternative)
             if not names:
                 assert not inside
                 none += 1
                 continue
-            assert [it.path for it in inside] == [f"$.alternatives[{i}]"]
+            assert [entry.path for entry in inside] == [f"$.alternatives[{i}]"]
             said = ", ".join(map(repr, names[:10]))
             assert inside[0].message == f"with the alternative, operators wait for each other: {said}"
             cycles += 1

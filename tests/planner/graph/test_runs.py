@@ -37,12 +37,12 @@ def chain(**fields: object) -> Graph:
 def test_a_later_run_is_an_operator_of_its_own_and_readers_read_what_was_made_last() -> None:
     graph, schedule = with_runs(chain(), Schedule(order=tuple("ABCAD")))
     assert schedule == Schedule(order=("A", "B", "C", "A#2", "D"))
-    assert [it.id for it in graph.tensors] == ["x", "a", "b", "c", "d", "a#2"]
+    assert [tensor.id for tensor in graph.tensors] == ["x", "a", "b", "c", "d", "a#2"]
     again, last = graph.operators[3:]
     assert (again.inputs, again.outputs, again.temporaries[0].id) == (("x",), ("a#2",), "w#2")
     assert (last.inputs, last.in_place) == (("c", "a#2"), (("a#2", "d"),))
     assert find_issues(graph) == []
-    lives = {it.id: it.lifetime for it in listed_problem(graph).buffers}
+    lives = {buffer.id: buffer.lifetime for buffer in listed_problem(graph).buffers}
     assert (lives["x"], lives["a"], lives["a#2"]) == ((0, 5), (1, 3), (4, 6))
 
 
@@ -50,7 +50,7 @@ def test_a_spill_is_two_operators_that_copy() -> None:
     spill = Spill(tensor="a", pool="slow", out=1, back=3)
     graph, schedule = with_runs(chain(), Schedule(order=tuple("ABCD"), spills=(spill,)))
     assert schedule.order == ("A", "B", "a.out.1", "C", "a.back.1", "D")
-    assert [it.id for it in graph.tensors][5:] == ["a.away.1", "a.at.1"]
+    assert [tensor.id for tensor in graph.tensors][5:] == ["a.away.1", "a.at.1"]
     away, at = graph.tensors[5:]
     assert (away.size, away.pools, at.size, at.alignment, at.pools) == (8, ("slow",), 8, 4, None)
     assert graph.operators[2].inputs == ("a",)
@@ -71,7 +71,7 @@ def test_ids_that_are_taken_get_further_marks() -> None:
     )
     spill = Spill(tensor="b", pool="slow", out=1, back=3)
     expanded, _ = with_runs(graph, Schedule(order=("A", "B", "A", "C", "D"), spills=(spill,)))
-    assert [it.id for it in expanded.tensors][7:] == ["b.away.1", "a#2#", "b.at.1#"]
+    assert [tensor.id for tensor in expanded.tensors][7:] == ["b.away.1", "a#2#", "b.at.1#"]
 
 
 def test_stripes_move_with_their_operators() -> None:
@@ -151,6 +151,9 @@ def test_random_schedules_make_valid_graphs_and_plain_ones_the_same_problem() ->
             refusals.append(str(error))
             continue
         assert find_issues(expanded) == [], seed
-        assert schedule.order == tuple(it.id for it in expanded.operators)
-    assert all("not there yet" in it or "comes later" in it or "makes or reads" in it for it in refusals)
+        assert schedule.order == tuple(operator.id for operator in expanded.operators)
+    assert all(
+        "not there yet" in refusal or "comes later" in refusal or "makes or reads" in refusal
+        for refusal in refusals
+    )
     assert len(refusals) < 250

@@ -27,7 +27,7 @@ def test_no_set_of_pairs_saves_more(seed: int) -> None:
 
 def test_of_very_many_pairs_no_less_is_counted_than_any_set_saves() -> None:
     size = [10, 9, 10, 9] * 1_000
-    pairs = [it for k in range(0, 4_000, 4) for it in ((k, k + 2), (k, k + 3), (k + 1, k + 2))]
+    pairs = [entry for k in range(0, 4_000, 4) for entry in ((k, k + 2), (k, k + 3), (k + 1, k + 2))]
     assert most_saved(size, pairs) == 18 * 1_000
     joined = [(k + 1, k + 6) for k in range(0, 3_996, 4)]
     assert most_saved(size, [*pairs, *joined]) >= 18 * 1_000

@@ -72,27 +72,27 @@ def _at(graph: SymbolicGraph, at: dict[str, int]) -> Graph:
     return Graph(
         tensors=[
             Tensor(
-                id=it.id,
-                size=value(it.size),
-                shape=None if it.shape is None else [value(extent) or 0 for extent in it.shape],
-                type=it.type,
-                kind=it.kind,
+                id=tensor.id,
+                size=value(tensor.size),
+                shape=None if tensor.shape is None else [value(extent) or 0 for extent in tensor.shape],
+                type=tensor.type,
+                kind=tensor.kind,
             )
-            for it in graph.tensors
+            for tensor in graph.tensors
         ],
         operators=[
             memstow.Operator(
-                id=it.id,
-                type=it.type,
-                inputs=it.inputs,
-                outputs=it.outputs,
-                in_place=it.in_place,
+                id=operator.id,
+                type=operator.type,
+                inputs=operator.inputs,
+                outputs=operator.outputs,
+                in_place=operator.in_place,
                 temporaries=[
                     memstow.Temporary(id=one.id, size=value(one.size) or 0, phases=one.phases)
-                    for one in it.temporaries
+                    for one in operator.temporaries
                 ],
             )
-            for it in graph.operators
+            for operator in graph.operators
         ],
         inputs=graph.inputs,
         outputs=graph.outputs,
@@ -159,14 +159,16 @@ def test_what_is_wrong_with_a_size_is_told_with_its_place(
 ) -> None:
     with pytest.raises(memstow.InputError) as raised:
         parse_symbolic_graph(SMALL | {"tensors": [SMALL["tensors"][0], {"id": "y", **tensor}]})
-    found = [(issue.code, issue.path.removesuffix(".size")) for issue in raised.value.issues]
-    assert found == [(code, path.removesuffix(".size"))]
+    result = [(issue.code, issue.path.removesuffix(".size")) for issue in raised.value.issues]
+    assert result == [(code, path.removesuffix(".size"))]
 
 
 def test_a_view_lies_inside_at_every_value() -> None:
     document = SMALL | {"views": [{"tensor": "y", "of": "x", "offset": 0}]}
     problem = read_symbolic(json.dumps(document).encode())
-    assert [(it.buffer, it.base, it.offset) for it in problem.relative] == [("y", "x", 0)]
+    assert [(relation.buffer, relation.base, relation.offset) for relation in problem.relative] == [
+        ("y", "x", 0)
+    ]
     for size in ("8*s + 1", "4*s + 5", "s*s"):
         tensors = (*SMALL["tensors"][:1], {"id": "y", "size": size})
         with pytest.raises(memstow.InputError, match="view_beyond"):

@@ -80,9 +80,9 @@ def constrained(rng: Random, count: int) -> Problem:
     )
 
 
-def earlier(rng: Random, problem: Problem, found: Plan) -> list[int]:
+def earlier(rng: Random, problem: Problem, result: Plan) -> list[int]:
     """By buffer its place in an earlier plan, which this one is like; -1 for those that it did not have."""
-    places = [place.offset for place in found.placements] or [0] * len(problem.buffers)
+    places = [place.offset for place in result.placements] or [0] * len(problem.buffers)
     return [rng.choice((place, place, place, place + 4, rng.randint(0, 90), -1)) for place in places]
 
 

@@ -83,10 +83,10 @@ class Mlir:
 @pytest.fixture(scope="module")
 def mlir() -> Mlir:
     """MLIR 19 as Debian packs it, and the plugin, built where it was built before."""
-    found = shutil.which("mlir-opt-19") or shutil.which("mlir-opt")
-    if found is None:
+    outcome = shutil.which("mlir-opt-19") or shutil.which("mlir-opt")
+    if outcome is None:
         pytest.skip("needs MLIR: libmlir-19-dev and mlir-19-tools")
-    tools = Path(found).resolve().parent
+    tools = Path(outcome).resolve().parent
     package = tools.parent / "lib" / "cmake" / "mlir"
     cmake = Path(sys.executable).with_name("cmake")
     if not (package.is_dir() and (tools / "mlir-cpu-runner").exists() and cmake.exists()):
@@ -425,10 +425,10 @@ def test_the_arena_is_an_allocation_a_global_or_in_that_of_the_caller(mlir: Mlir
 
 def with_caller(text: str) -> str:
     """A module planned with `arena=argument`, and a caller that gives `@main` its arena."""
-    found = re.search(r"func.func @main\(%\w+: (memref<\d+xi8>) \{memstow.alignment = (\d+) : i64\}\)", text)
-    if found is None:
+    match = re.search(r"func.func @main\(%\w+: (memref<\d+xi8>) \{memstow.alignment = (\d+) : i64\}\)", text)
+    if match is None:
         return text
-    kind, alignment = found.groups()
+    kind, alignment = match.groups()
     caller = f"""
   func.func @main() -> i64 {{
     %arena = memref.alloc() {{alignment = {alignment} : i64}} : {kind}

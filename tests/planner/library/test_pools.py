@@ -539,12 +539,12 @@ def test_each_plan_that_is_reported_has_a_lower_placement_cost(seed: int) -> Non
         native.add([(rng.randint(1, 4), begin, begin + rng.randint(1, 3), 1)])
         accesses.append(rng.randint(1, 50))
         native.call("set_accesses", buffer, accesses[-1])
-    told = list[int]()
+    output = list[int]()
 
     def better(_: int, pools: list[int], __: list[int]) -> bool:
-        told.append(sum(count * costs[pool] for count, pool in zip(accesses, pools, strict=True)))
+        output.append(sum(count * costs[pool] for count, pool in zip(accesses, pools, strict=True)))
         return True
 
     solved = native.solve(on_better_in=better)
-    assert told == sorted(told, reverse=True)
-    assert solved.terms[0].value <= told[-1]
+    assert output == sorted(output, reverse=True)
+    assert solved.terms[0].value <= output[-1]

@@ -56,11 +56,11 @@ int main(void) {
 
 def lines(table: Loops) -> Iterator[str]:
     """What the program must print."""
-    pools = {it.id: number for number, it in enumerate(table.pools)}
-    tensors = {it.id: number for number, it in enumerate(table.tensors)}
+    pools = {pool.id: number for number, pool in enumerate(table.pools)}
+    tensors = {tensor.id: number for number, tensor in enumerate(table.tensors)}
     operators: dict[str, int] = {}
-    for it in table.tensors:
-        yield f"tensor {pools[it.pool]} {it.offset} {it.size} {it.first} {it.last}"
+    for tensor in table.tensors:
+        yield f"tensor {pools[tensor.pool]} {tensor.offset} {tensor.size} {tensor.first} {tensor.last}"
     for segment in table.segments:
         if segment.kind == "operator":
             operators.setdefault(segment.runs or segment.id, len(operators))
@@ -72,10 +72,10 @@ def lines(table: Loops) -> Iterator[str]:
 
 
 def _stripe(stripe: StripeLoops, tensors: dict[str, int], operators: dict[str, int]) -> Iterator[str]:
-    places = {**tensors, **{it.tensor: -1 - number for number, it in enumerate(stripe.rings)}}
-    for it in stripe.operators:
-        number = operators.setdefault(it.runs or it.id, len(operators))
-        yield f"member {number} {places[it.makes]}"
+    places = {**tensors, **{ring.tensor: -1 - number for number, ring in enumerate(stripe.rings)}}
+    for operator in stripe.operators:
+        number = operators.setdefault(operator.runs or operator.id, len(operators))
+        yield f"member {number} {places[operator.makes]}"
     for ring in stripe.rings:
         yield f"ring {ring.offset} {ring.rows} {ring.pitch}"
     for strip in stripe.strips:
@@ -105,7 +105,7 @@ def test_hostile_names_compile(compiler: Compiler, tmp_path: Path) -> None:
     table = replace(
         table,
         name="a */ b ??/",
-        tensors=tuple(replace(it, id=odd[it.id]) for it in table.tensors),
+        tensors=tuple(replace(tensor, id=odd[tensor.id]) for tensor in table.tensors),
     )
     (tmp_path / "net.loops.h").write_bytes(memstow.write_loops(table, "loops-header"))
     source = f"use.{'c' if compiler.language == 'c' else 'cpp'}"

@@ -19,8 +19,8 @@ def test_a_stripe_has_its_strips_and_its_steps() -> None:
     table = memstow.loops(graph, plan)
     (stripe,) = table.segments
     assert isinstance(stripe, StripeLoops)
-    assert [it.makes for it in stripe.operators] == ["wide", "y", "score"]
-    assert [(it.tensor, it.rows, it.pitch, it.pixel) for it in stripe.rings] == [
+    assert [operator.makes for operator in stripe.operators] == ["wide", "y", "score"]
+    assert [(ring.tensor, ring.rows, ring.pitch, ring.pixel) for ring in stripe.rings] == [
         ("wide", 3, 5 * 2, 2),
         ("y", 1, 2 * 4, 4),
     ]
@@ -29,7 +29,7 @@ def test_a_stripe_has_its_strips_and_its_steps() -> None:
         ((0, 5, 0, 6), (0, 2, 0, 5), (0, 2, 0, 2)),
         ((4, 6, 3, 6), (2, 3, 4, 6), (2, 3, 2, 3)),
     )
-    assert [it.again for it in stripe.operators] == [1, 0, 0]
+    assert [operator.again for operator in stripe.operators] == [1, 0, 0]
     assert stripe.steps[:5] == ((0, 0, 0, 2), (0, 1, 0, 3), (0, 2, 1, 4), (1, 0, 0, 3), (2, 0, 0, 1))
     assert stripe.frees[:5] == ((), (), (), (0, 2), (1, 1))
     assert stripe.frees[-1] == (1, 3)
@@ -41,14 +41,14 @@ def test_a_stripe_has_its_strips_and_its_steps() -> None:
 def test_places_are_those_of_the_plan() -> None:
     graph, plan = in_two_strips()
     table = memstow.loops(graph, plan)
-    placed = {it.buffer: (it.pool, it.offset) for it in plan.placements}
+    placed = {placement.buffer: (placement.pool, placement.offset) for placement in plan.placements}
     (stripe,) = table.segments
     assert isinstance(stripe, StripeLoops)
-    assert {it.id: (it.pool, it.offset) for it in table.tensors}.items() <= placed.items()
-    assert {it.tensor: (it.pool, it.offset) for it in stripe.rings}.items() <= placed.items()
+    assert {tensor.id: (tensor.pool, tensor.offset) for tensor in table.tensors}.items() <= placed.items()
+    assert {ring.tensor: (ring.pool, ring.offset) for ring in stripe.rings}.items() <= placed.items()
     (window,) = stripe.operators[0].temporaries
     assert (window.pool, window.offset) == placed["window"]
-    assert [(it.id, it.size) for it in table.pools] == [(it.pool, it.peak) for it in plan.pools]
+    assert [(pool.id, pool.size) for pool in table.pools] == [(pool.pool, pool.peak) for pool in plan.pools]
     assert table.digest == plan.digest
 
 
@@ -60,13 +60,16 @@ def test_runs_again_and_copies_name_what_they_are_of() -> None:
     assert isinstance(stripe, StripeLoops)
     assert isinstance(last, WholeOperator)
     assert (first.id, first.runs) == ("blur", None)
-    assert [(it.id, it.runs) for it in stripe.operators] == [("blur#2", "blur"), ("shrink", None)]
+    assert [(operator.id, operator.runs) for operator in stripe.operators] == [
+        ("blur#2", "blur"),
+        ("shrink", None),
+    ]
     assert out == Copy(id="y.out.1", source="y", target="y.away.1")
     assert back == Copy(id="y.back.1", source="y.away.1", target="y.at.1")
     assert last.inputs == ("y.at.1",)
-    versions = {it.id: it.of for it in table.tensors if it.of is not None}
+    versions = {tensor.id: tensor.of for tensor in table.tensors if tensor.of is not None}
     assert versions == {"y.away.1": "y", "y.at.1": "y"}
-    lives = {it.id: (it.first, it.last) for it in table.tensors}
+    lives = {tensor.id: (tensor.first, tensor.last) for tensor in table.tensors}
     assert lives["x"] == (-1, 1)
     assert lives["y"] == (1, 2)
     assert lives["score"] == (4, 5)
@@ -76,7 +79,7 @@ def test_without_a_schedule_operators_run_as_they_are_listed() -> None:
     graph = two()
     plan = memstow.plan(graph)
     table = memstow.loops(graph, replace(plan, schedule=None))
-    assert [it.id for it in table.segments] == ["blur", "shrink", "pool"]
+    assert [segment.id for segment in table.segments] == ["blur", "shrink", "pool"]
     assert table == memstow.loops(graph, plan)
 
 
@@ -90,7 +93,9 @@ def test_the_document_is_what_the_schema_says(make: Callable[[], tuple[memstow.G
 def test_a_plan_that_is_not_valid_is_refused() -> None:
     graph, plan = in_two_strips()
     there = plan.placements[0]
-    wrong = replace(plan, placements=tuple(replace(it, offset=there.offset) for it in plan.placements))
+    wrong = replace(
+        plan, placements=tuple(replace(placement, offset=there.offset) for placement in plan.placements)
+    )
     with pytest.raises(memstow.InputError, match="overlap"):
         memstow.loops(graph, wrong)
     with pytest.raises(memstow.InputError, match="there is no plan"):

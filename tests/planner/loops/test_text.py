@@ -29,7 +29,7 @@ def test_phrases_stand_for_the_steps() -> None:
         phrases = list(phrases_of(steps, 2))
         assert list(said(phrases)) == steps
         if seed % 30 > 25:
-            assert sum(len(it.steps) for it in phrases) < len(steps) // 2
+            assert sum(len(phrase.steps) for phrase in phrases) < len(steps) // 2
 
 
 def rolling(kernel: int, stride: int, rate: int, rows: int) -> list[Step]:
@@ -80,7 +80,9 @@ def long() -> tuple[memstow.Graph, memstow.Plan]:
     """The sample with 64 rows."""
     graph = two()
     shapes = {"x": (64, 6, 1), "wide": (64, 6, 2), "y": (32, 3, 4), "score": (4,)}
-    graph = replace(graph, tensors=tuple(replace(it, shape=shapes[it.id]) for it in graph.tensors))
+    graph = replace(
+        graph, tensors=tuple(replace(tensor, shape=shapes[tensor.id]) for tensor in graph.tensors)
+    )
     schedule = memstow.Schedule(
         order=("blur", "shrink", "pool"), stripes=(Stripe(begin=0, end=3, columns=3),)
     )

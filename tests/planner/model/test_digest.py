@@ -80,7 +80,7 @@ def test_one_life_written_in_several_ways_is_one_life() -> None:
         one(lifetimes=((1, 2), (0, 1))),
         one(lifetimes=((0, 2), (0, 1), (1, 2))),
     ]
-    assert len({digest(it) for it in same}) == 1
+    assert len({digest(entry) for entry in same}) == 1
     assert digest(one(lifetimes=((0, 1), (2, 3)))) != digest(one(lifetime=(0, 3)))
 
 
@@ -133,11 +133,13 @@ def test_no_order_but_that_of_pools_and_objective_matters(problem: Problem, rng:
         in_place=shuffled(
             tuple(
                 InPlace(input=first, output=second)
-                for first, second in (turned((it.input, it.output)) for it in problem.in_place)
+                for first, second in (turned((pair.input, pair.output)) for pair in problem.in_place)
             )
         ),
-        reuse_costs=shuffled(tuple(replace(it, buffers=turned(it.buffers)) for it in problem.reuse_costs)),
-        pools=tuple(replace(it, reserved=shuffled(it.reserved)) for it in problem.pools),
+        reuse_costs=shuffled(
+            tuple(replace(cost, buffers=turned(cost.buffers)) for cost in problem.reuse_costs)
+        ),
+        pools=tuple(replace(pool, reserved=shuffled(pool.reserved)) for pool in problem.pools),
         objective=problem.terms(),
     )
     assert digest(other) == digest(problem)
@@ -145,7 +147,10 @@ def test_no_order_but_that_of_pools_and_objective_matters(problem: Problem, rng:
 
 def changed(name: str, **changes: Any) -> Problem:
     return replace(
-        PROBLEM, buffers=tuple(replace(it, **changes) if it.id == name else it for it in PROBLEM.buffers)
+        PROBLEM,
+        buffers=tuple(
+            replace(buffer, **changes) if buffer.id == name else buffer for buffer in PROBLEM.buffers
+        ),
     )
 
 

@@ -199,8 +199,8 @@ def test_a_document_must_say_its_version() -> None:
         read_problem(b'{"buffers": []}')
     with pytest.raises(InputError) as target:
         parse_target({"pools": [{"id": "m"}]})
-    for told in (problem, target):
-        assert [(issue.code, issue.path) for issue in told.value.issues] == [("missing_field", "$.version")]
+    for entry in (problem, target):
+        assert [(issue.code, issue.path) for issue in entry.value.issues] == [("missing_field", "$.version")]
 
 
 def test_a_plan_made_by_hand_is_a_hint() -> None:

@@ -51,10 +51,10 @@ def test_the_objective_in_force_is_a_default_where_none_is_given() -> None:
 
 
 def test_an_objective_counts_the_kinds_it_names() -> None:
-    asked = replace(PROBLEM, objective=("nonsense", "peak:memory", "moves"))
-    assert counts(asked, Kind.MOVES)
-    assert counts(asked, Kind.POOL_PEAK)
-    assert not counts(asked, Kind.PEAK)
+    changed = replace(PROBLEM, objective=("nonsense", "peak:memory", "moves"))
+    assert counts(changed, Kind.MOVES)
+    assert counts(changed, Kind.POOL_PEAK)
+    assert not counts(changed, Kind.PEAK)
 
 
 def test_a_term_is_the_peak_of_a_pool_by_name_or_where_it_is_alone() -> None:

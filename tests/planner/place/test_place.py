@@ -43,23 +43,23 @@ def many(count: int, seed: int) -> tuple[list[int], list[int], list[int]]:
 def test_what_the_problem_of_the_arrays_says_holds_for_their_places(given: Columns, one: bool) -> None:
     sizes, begins, ends, alignments = given
     alignment = 4 if one else alignments
-    found = memstow.place(sizes, begins, ends, alignment=alignment)
+    layout = memstow.place(sizes, begins, ends, alignment=alignment)
     best = memstow.place(sizes, begins, ends, alignment=alignment, deterministic=True, time_limit=1.0)
-    plan = found.plan()
-    arrays = [array("q", it) for it in (sizes, begins, ends, [4] if one else alignments)]
+    plan = layout.plan()
+    arrays = [array("q", entry) for entry in (sizes, begins, ends, [4] if one else alignments)]
     problem = problem_of(Arrays(arrays[0], arrays[1], arrays[2], arrays[3], 1 << 62), None)
     assert judge(problem, plan).violations == ()
-    assert [it.offset for it in plan.placements] == list(found.offsets)
-    assert found.peak == plan.objective[0].value
-    assert found.bound <= best.bound <= best.peak <= found.peak
-    assert (found.status is Status.OPTIMAL) == (found.peak == found.bound)
+    assert [placement.offset for placement in plan.placements] == list(layout.offsets)
+    assert layout.peak == plan.objective[0].value
+    assert layout.bound <= best.bound <= best.peak <= layout.peak
+    assert (layout.status is Status.OPTIMAL) == (layout.peak == layout.bound)
     assert best.status is memstow.plan(problem, Options(deterministic=True)).status
 
 
 @given(columns(), st.lists(st.integers(0, 40), min_size=9, max_size=9), st.integers(10, 80))
 @settings(max_examples=600, deadline=None)
 def test_the_native_judge_and_the_other_one_agree(given: Columns, offsets: list[int], capacity: int) -> None:
-    sizes, begins, ends, alignments = (array("q", it) for it in given)
+    sizes, begins, ends, alignments = (array("q", entry) for entry in given)
     if not sizes:
         return
     problem = problem_of(Arrays(sizes, begins, ends, alignments, capacity), None)
@@ -115,11 +115,13 @@ def test_a_capacity_that_greedy_misses_is_unknown_until_solvers_search() -> None
 
 def test_several_pools() -> None:
     pools = [Pool(id="fast", capacity=16), Pool(id="slow", cost=3)]
-    found = memstow.place([16, 8, 4], [0, 0, 0], [2, 2, 2], pools=pools, time_limit=60.0)
-    assert found.status is Status.OPTIMAL
-    assert sorted(found.pools) == [0, 1, 1]
-    assert found.peak == 28
-    assert [it.pool for it in found.plan().placements] == [pools[number].id for number in found.pools]
+    layout = memstow.place([16, 8, 4], [0, 0, 0], [2, 2, 2], pools=pools, time_limit=60.0)
+    assert layout.status is Status.OPTIMAL
+    assert sorted(layout.pools) == [0, 1, 1]
+    assert layout.peak == 28
+    assert [placement.pool for placement in layout.plan().placements] == [
+        pools[number].id for number in layout.pools
+    ]
 
 
 def test_arrays_of_other_libraries() -> None:
@@ -127,9 +129,9 @@ def test_arrays_of_other_libraries() -> None:
     sizes, begins, ends = many(50, 3)
     plain = memstow.place(sizes, begins, ends, alignment=8)
     for kind in ("int64", "int32", "uint16"):
-        made = [numpy.array(it, dtype=kind) for it in (sizes, begins, ends)]
+        made = [numpy.array(entry, dtype=kind) for entry in (sizes, begins, ends)]
         assert memstow.place(*made, alignment=numpy.int64(8)) == plain
-    every_second = [numpy.repeat(numpy.array(it), 2)[::2] for it in (sizes, begins, ends)]
+    every_second = [numpy.repeat(numpy.array(entry), 2)[::2] for entry in (sizes, begins, ends)]
     assert memstow.place(*every_second, alignment=numpy.full(50, 8)) == plain
     frozen = numpy.array(sizes)
     frozen.setflags(write=False)
@@ -208,8 +210,8 @@ def test_limits_may_be_numbers_of_any_kind() -> None:
 
 def test_buffers_at_the_end_of_the_address_range() -> None:
     limit = 1 << 62
-    found = memstow.place([limit, limit], [-(1 << 63), 0], [0, (1 << 63) - 1], alignment=limit)
-    assert (found.status, list(found.offsets), found.peak) == (Status.OPTIMAL, [0, 0], limit)
+    layout = memstow.place([limit, limit], [-(1 << 63), 0], [0, (1 << 63) - 1], alignment=limit)
+    assert (layout.status, list(layout.offsets), layout.peak) == (Status.OPTIMAL, [0, 0], limit)
     for count in (2, 5):
         none = memstow.place([limit] * count, [0] * count, [1] * count)
         assert (none.status, none.bound) == (Status.INFEASIBLE, count * limit), "more than 64 bits hold"

@@ -47,9 +47,10 @@ class Sample:
             "END" if last else "upper": [str(end - last) for _, end in self.lives],
             "size": [str(size) for size in self.sizes],
         }
-        if any(it != 1 for it in self.alignments) or odd.random() < 0.2:
+        if any(alignment != 1 for alignment in self.alignments) or odd.random() < 0.2:
             columns["alignment"] = [
-                "" if it == 1 and odd.random() < 0.5 else str(it) for it in self.alignments
+                "" if alignment == 1 and odd.random() < 0.5 else str(alignment)
+                for alignment in self.alignments
             ]
         if odd.random() < 0.2:
             columns["gaps"] = ["" for _ in self.ids]

@@ -138,18 +138,18 @@ def test_plans_documents_and_reports_are_the_same(block: int, fit_only: bool) ->
             of_models = columns_of(problem)
             assert of_models is not None
             assert of_models.fit_only == fit_only
-            found, wanted = plan_columns(columns, QUICK), ordinary(problem)
-            if not isinstance(found, PlainPlan):
-                assert found == wanted
+            result, wanted = plan_columns(columns, QUICK), ordinary(problem)
+            if not isinstance(result, PlainPlan):
+                assert result == wanted
                 continue
             planned += 1
-            assert plan_of(columns, found) == wanted
-            assert plan_of(columns, found, problem) == wanted
+            assert plan_of(columns, result) == wanted
+            assert plan_of(columns, result, problem) == wanted
             for form in ("json", "csv"):
-                assert write_plan(columns, found, form) == formats.write_plan(problem, wanted, form)
+                assert write_plan(columns, result, form) == formats.write_plan(problem, wanted, form)
             for width in (40, 80):
                 wanted_text = plan_report(problem, wanted, width, ASCII)
-                assert plain_report(columns, found, width, ASCII) == wanted_text
+                assert plain_report(columns, result, width, ASCII) == wanted_text
     assert planned > 30
 
 
@@ -162,11 +162,11 @@ def test_the_picture_of_many_buffers_is_the_same() -> None:
         )
         columns, problem = columns_in(text.encode()), formats.read_problem(text.encode())
         assert columns is not None
-        found = plan_columns(columns, QUICK)
-        assert isinstance(found, PlainPlan)
+        planned = plan_columns(columns, QUICK)
+        assert isinstance(planned, PlainPlan)
         for width in (40, 77, 120):
-            wanted = plan_report(problem, plan_of(columns, found), width, ASCII)
-            assert plain_report(columns, found, width, ASCII) == wanted
+            wanted = plan_report(problem, plan_of(columns, planned), width, ASCII)
+            assert plain_report(columns, planned, width, ASCII) == wanted
 
 
 @pytest.mark.parametrize("fit_only", [False, True])
@@ -187,10 +187,10 @@ def test_the_verdict_on_a_plan_that_is_only_to_fit_is_left_to_the_ordinary_judge
     columns = columns_in(texts(3)[0])
     assert columns is not None
     columns.fit_only = True
-    found = plan_columns(columns, QUICK)
-    assert isinstance(found, PlainPlan)
-    assert verdict_on(columns, found) is None
-    assert judge(problem_of(columns), plan_of(columns, found)).valid
+    planned = plan_columns(columns, QUICK)
+    assert isinstance(planned, PlainPlan)
+    assert verdict_on(columns, planned) is None
+    assert judge(problem_of(columns), plan_of(columns, planned)).valid
 
 
 def tampered(document: dict[str, object], odd: random.Random) -> dict[str, object]:
@@ -252,15 +252,15 @@ def test_the_verdict_is_that_of_the_ordinary_judge(block: int) -> None:
         for given in (document, *(tampered(document, odd) for _ in range(6))):
             data = json.dumps(given, ensure_ascii=odd.random() < 0.5, indent=odd.choice((None, 2))).encode()
             read = read_plan(columns, data)
-            found = None if read is None else verdict_on(columns, read)
+            result = None if read is None else verdict_on(columns, read)
             try:
                 wanted = judge(problem, formats.read_plan(data, problem))
             except InputError:
-                assert found is None
+                assert result is None
                 wrong += 1
                 continue
-            if found is not None:
-                assert found == wanted
+            if result is not None:
+                assert result == wanted
                 same += 1
             else:
                 wrong += not wanted.valid
@@ -287,10 +287,10 @@ def test_plans_that_say_nothing_but_places_are_judged_alike() -> None:
         csv = formats.write_plan(problem, plan, "csv")
         for data in (formats.write_plan(problem, bare), csv, mutated(csv, odd), mutated(csv, odd)):
             read = read_plan(columns, data)
-            found = None if read is None else verdict_on(columns, read)
-            if read is not None and found is not None:
+            result = None if read is None else verdict_on(columns, read)
+            if read is not None and result is not None:
                 again = formats.read_plan(data, problem)
-                assert found == judge(problem, again)
+                assert result == judge(problem, again)
                 assert peaks(problem, again.placements) == {columns.pool: peak_of(columns, read)}
                 same += 1
     assert same > 100
@@ -300,9 +300,9 @@ def test_the_native_reader_of_plans_survives_broken_ones() -> None:
     odd = random.Random(1)
     columns = columns_in(texts(6)[-1])
     assert columns is not None
-    found = plan_columns(columns, QUICK)
-    assert isinstance(found, PlainPlan)
-    data = write_plan(columns, found, "json")
+    planned = plan_columns(columns, QUICK)
+    assert isinstance(planned, PlainPlan)
+    data = write_plan(columns, planned, "json")
     problem = problem_of(columns)
     for _ in range(1500):
         broken = mutated(data, odd)

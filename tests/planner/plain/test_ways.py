@@ -24,10 +24,10 @@ def planned(data: bytes, options: Options) -> Plan | str:
     columns = columns_in(data)
     assert columns is not None
     try:
-        found = plan_columns(columns, options)
+        result = plan_columns(columns, options)
     except DeclinedError as error:
         return str(error)
-    return plan_of(columns, found) if isinstance(found, PlainPlan) else found
+    return plan_of(columns, result) if isinstance(result, PlainPlan) else result
 
 
 @pytest.mark.parametrize("solver", _native.classics())
@@ -59,17 +59,19 @@ def test_items_numbered_by_their_begin(monkeypatch: pytest.MonkeyPatch) -> None:
         wanted = planned(data, options)
         with monkeypatch.context() as patched:
             patched.setattr(column_plans, "_MOST_AS_GIVEN", 0)
-            found = planned(data, options)
+            plan = planned(data, options)
         assert isinstance(wanted, Plan)
-        assert isinstance(found, Plan)
-        assert not verify(problem_of(columns), found)
-        statuses.append((wanted.status, found.status))
-        if Status.OPTIMAL in statuses[-1] and wanted.status == found.status:
-            assert [it.value for it in found.objective] == [it.value for it in wanted.objective]
-        elif found.status not in PLANNED and wanted.status == found.status:
-            assert found.explanation == wanted.explanation
-            assert [it.pool for it in found.closest] == [it.pool for it in wanted.closest]
-    kinds = {wanted for wanted, found in statuses if wanted == found}
+        assert isinstance(plan, Plan)
+        assert not verify(problem_of(columns), plan)
+        statuses.append((wanted.status, plan.status))
+        if Status.OPTIMAL in statuses[-1] and wanted.status == plan.status:
+            assert [term.value for term in plan.objective] == [term.value for term in wanted.objective]
+        elif plan.status not in PLANNED and wanted.status == plan.status:
+            assert plan.explanation == wanted.explanation
+            assert [placement.pool for placement in plan.closest] == [
+                placement.pool for placement in wanted.closest
+            ]
+    kinds = {wanted for wanted, entry in statuses if wanted == entry}
     assert {Status.OPTIMAL, Status.INFEASIBLE} <= kinds
     opposite = {Status.INFEASIBLE, *PLANNED}
     assert not any(

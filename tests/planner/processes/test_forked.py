@@ -38,7 +38,7 @@ def run(body: str) -> list[str]:
 
 
 def test_it_hears_and_answers_in_a_folder_and_group_of_its_own() -> None:
-    (told,) = run("""
+    (output,) = run("""
     def serve(events):
         heard = os.read(0, 1000)
         os.write(events, pack({"kind": "done", "heard": b"hello" in heard, "group": os.getpgrp(),
@@ -51,11 +51,11 @@ def test_it_hears_and_answers_in_a_folder_and_group_of_its_own() -> None:
     child.close()
     print(child.status, child.alive(), child.folder.exists())
     """)
-    assert told == f"{-signal.SIGKILL} False False"
+    assert output == f"{-signal.SIGKILL} False False"
 
 
 def test_it_keeps_no_pipe_of_its_parent_open() -> None:
-    (told,) = run("""
+    (output,) = run("""
     ours, other = os.pipe()
     def serve(events):
         found = []
@@ -70,7 +70,7 @@ def test_it_keeps_no_pipe_of_its_parent_open() -> None:
     print(talk(child)["open"])
     child.close()
     """)
-    assert told == "[]"
+    assert output == "[]"
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,18 @@ def test_it_keeps_no_pipe_of_its_parent_open() -> None:
     ],
 )
 def test_how_it_ended_is_told(does: str, said: str) -> None:
-    (told,) = run(f"""
+    (output,) = run(f"""
     def serve(events):
         {does}
     child = ForkedProcess(serve)
     print(talk(child)["failure"])
     child.close()
     """)
-    assert said in told
+    assert said in output
 
 
 def test_what_it_used_is_known_and_its_own() -> None:
-    (told,) = run("""
+    (output,) = run("""
     def serve(events):
         held = b"x" * (200 << 20)
         end = time.process_time() + 1.0
@@ -107,7 +107,7 @@ def test_what_it_used_is_known_and_its_own() -> None:
         child.close()
     print(child.usage.cpu_seconds, child.usage.peak_memory)
     """)
-    seconds, memory = map(float, told.split())
+    seconds, memory = map(float, output.split())
     # The second is not charged with what the first has used.
     assert 1.0 <= seconds < 1.9
     assert 200 << 20 < memory < 400 << 20
@@ -128,11 +128,11 @@ def test_what_it_started_ends_with_it() -> None:
 
 
 def test_it_may_be_closed_before_it_has_begun() -> None:
-    told = run("""
+    output = run("""
     for _ in range(30):
         child = ForkedProcess(lambda events: time.sleep(600))
         child.close()
         assert child.status == -9
     print("closed")
     """)
-    assert told == ["closed"]
+    assert output == ["closed"]

@@ -12,7 +12,7 @@ from memstow.planner.processes.frames import GarbageError, Message, Reader, pack
 
 VALUES = st.recursive(
     st.integers() | st.text() | st.none() | st.binary(),
-    lambda it: st.lists(it, max_size=3) | st.dictionaries(st.text(), it, max_size=3),
+    lambda entry: st.lists(entry, max_size=3) | st.dictionaries(st.text(), entry, max_size=3),
     max_leaves=6,
 )
 messages = st.dictionaries(st.text(), VALUES, max_size=5).map(lambda entries: {**entries, "kind": "any"})

@@ -37,7 +37,9 @@ def child() -> Iterator["Children"]:
     for process in children.started:
         process.close()
         wait_gone(process.id)
-    wait_for(lambda: not any(it.folder.exists() for it in children.started), "the folders to be removed")
+    wait_for(
+        lambda: not any(entry.folder.exists() for entry in children.started), "the folders to be removed"
+    )
 
 
 class Children:
@@ -170,7 +172,7 @@ def test_the_folder_of_a_child_is_gone_at_once_though_its_end_takes_a_while(
     """)
     wait_told(process)
     with monkeypatch.context() as patch:
-        patch.setattr(Process, "_reap", lambda it: buried.append(it))
+        patch.setattr(Process, "_reap", lambda entry: buried.append(entry))
         process.close(wait=0.0)
         assert not process.folder.exists()
     for late in buried:

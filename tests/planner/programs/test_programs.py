@@ -60,15 +60,18 @@ def places(**offsets: int) -> Plan:
 
 def test_what_is_kept_has_one_address_and_the_rest_shares_bytes() -> None:
     joint = joint_problem(BOTH)
-    found = plan(joint, Options(deterministic=True))
+    planned = plan(joint, Options(deterministic=True))
     # 256 + 128 in prefill; in decode the cache stays although its life is over there.
-    assert (found.status, found.pools[0].peak) == (Status.OPTIMAL, 384)
-    own = program_plans(found)
-    offset_of = {name: {it.buffer: it.offset for it in entry.placements} for name, entry in own.items()}
+    assert (planned.status, planned.pools[0].peak) == (Status.OPTIMAL, 384)
+    own = program_plans(planned)
+    offset_of = {
+        name: {placement.buffer: placement.offset for placement in entry.placements}
+        for name, entry in own.items()
+    }
     assert offset_of["prefill"]["cache"] == offset_of["decode"]["cache"]
     assert list(own) == ["prefill", "decode"]
     assert verify_programs(BOTH, own) == []
-    assert judge(joint, found).unchecked == ()
+    assert judge(joint, planned).unchecked == ()
 
 
 def test_without_anything_kept_the_largest_program_decides() -> None:
@@ -108,14 +111,16 @@ GOOD = {
 def test_the_judge_of_programs_knows_what_must_survive(changes: dict[str, int], code: str | None) -> None:
     changed = places(**{**GOOD, **changes})
     expected = set() if code is None else {code}
-    assert {it.code.value for it in verify_programs(BOTH, program_plans(changed))} == expected
+    assert {program.code.value for program in verify_programs(BOTH, program_plans(changed))} == expected
     assert bool(verify(joint_problem(BOTH), changed)) == bool(expected)
 
 
 def test_a_program_without_a_plan_or_one_too_many_is_no_plan_of_all() -> None:
     own = program_plans(places(**GOOD))
-    assert {it.code.value for it in verify_programs(BOTH, {"prefill": own["prefill"]})} == {"missing"}
-    assert {it.code.value for it in verify_programs(BOTH, {**own, "other": own["decode"]})} == {
+    assert {program.code.value for program in verify_programs(BOTH, {"prefill": own["prefill"]})} == {
+        "missing"
+    }
+    assert {program.code.value for program in verify_programs(BOTH, {**own, "other": own["decode"]})} == {
         "unknown_buffer"
     }
 
@@ -137,10 +142,10 @@ def test_what_is_used_lives_from_the_first_program_to_the_last_that_has_it() -> 
     handed = programs_of([("enc", encoder), ("mid", between), ("dec", decoder)], ["code"])
     assert plan(joint_problem(handed)).pools[0].peak == 110
     once = replace(handed, kept=(replace(handed.kept[0], life="used"),))
-    found = plan(joint_problem(once))
-    assert found.pools[0].peak == 105
-    assert verify_programs(once, program_plans(found)) == []
-    assert verify_programs(handed, program_plans(found)) != []
+    planned = plan(joint_problem(once))
+    assert planned.pools[0].peak == 105
+    assert verify_programs(once, program_plans(planned)) == []
+    assert verify_programs(handed, program_plans(planned)) != []
 
 
 def test_the_time_at_which_a_program_begins_does_not_matter() -> None:
@@ -170,9 +175,9 @@ def test_buffers_without_lifetimes_are_kept_apart_from_what_survives() -> None:
         programs=[Program(id="g", problem=graph), Program(id="n", problem=weights)],
         kept=[Kept(buffers=[("g", "state")])],
     )
-    found = plan(joint_problem(both))
-    assert found.pools[0].peak == 8 + 8 + 4 + 3
-    assert verify_programs(both, program_plans(found)) == []
+    planned = plan(joint_problem(both))
+    assert planned.pools[0].peak == 8 + 8 + 4 + 3
+    assert verify_programs(both, program_plans(planned)) == []
 
 
 def test_pairs_do_not_lift_what_is_kept() -> None:
@@ -248,10 +253,10 @@ def tiny_programs(rng: Random) -> Programs:
 @pytest.mark.parametrize("seed", range(40))
 def test_no_offsets_need_less(seed: int) -> None:
     programs = tiny_programs(Random(seed))
-    found = plan(joint_problem(programs), Options(deterministic=True))
-    assert found.status is Status.OPTIMAL
-    assert found.pools[0].peak == least_peak(programs)
-    assert verify_programs(programs, program_plans(found)) == []
+    planned = plan(joint_problem(programs), Options(deterministic=True))
+    assert planned.status is Status.OPTIMAL
+    assert planned.pools[0].peak == least_peak(programs)
+    assert verify_programs(programs, program_plans(planned)) == []
 
 
 def any_programs(rng: Random) -> Programs:
@@ -284,10 +289,10 @@ def test_both_judges_agree_on_any_places(rng: Random) -> None:
     except InputError:
         return
     limits = Options(deterministic=True, work_limit=20_000, solver="greedy")
-    found = plan(joint, limits)
-    if found.status is Status.FEASIBLE or found.status is Status.OPTIMAL:
-        assert verify_programs(programs, program_plans(found)) == []
-    start = found.placements or tuple(
+    planned = plan(joint, limits)
+    if planned.status is Status.FEASIBLE or planned.status is Status.OPTIMAL:
+        assert verify_programs(programs, program_plans(planned)) == []
+    start = planned.placements or tuple(
         Placement(buffer=buffer.id, pool=(buffer.pools or ("fast",))[0], offset=0) for buffer in joint.buffers
     )
     for _ in range(10):
@@ -405,14 +410,14 @@ def test_ties_within_programs_and_what_is_kept_go_together(seed: int) -> None:
         assert not any(map(fits, consistent_offsets(programs, most)))
         return
     joint = joint_problem(programs)
-    found = plan(joint, Options(deterministic=True))
-    assert found.status is Status.OPTIMAL
-    assert verify_programs(programs, program_plans(found)) == []
+    planned = plan(joint, Options(deterministic=True))
+    assert planned.status is Status.OPTIMAL
+    assert verify_programs(programs, program_plans(planned)) == []
     size_of = {buffer.id: buffer.size for buffer in joint.buffers}
     ends = [
         max(at + size_of[name] for name, at in offset.items())
         for offset in consistent_offsets(programs, most)
-        if max(at + size_of[name] for name, at in offset.items()) < found.pools[0].peak and fits(offset)
+        if max(at + size_of[name] for name, at in offset.items()) < planned.pools[0].peak and fits(offset)
     ]
     assert not ends
 
@@ -443,8 +448,8 @@ def test_the_judge_refuses_pairs_in_place_that_what_is_kept_is_in() -> None:
 def test_a_program_without_buffers_needs_no_plan() -> None:
     empty = Program(id="q", problem=Problem(buffers=[]))
     document = replace(BOTH, programs=(*BOTH.programs, empty))
-    found = plan(joint_problem(document))
-    assert verify_programs(document, program_plans(found)) == []
+    planned = plan(joint_problem(document))
+    assert verify_programs(document, program_plans(planned)) == []
 
 
 def kept_in_two(one: Problem, other: Problem, *kept: Kept) -> Programs:

@@ -32,7 +32,7 @@ def with_odd_text(text: str, random: Random) -> str:
     """The document with one value, name or character that it did not have."""
     kind = random.randrange(4)
     if kind == 0:
-        spots = [i for i, it in enumerate(text) if it in ":,["]
+        spots = [i for i, entry in enumerate(text) if entry in ":,["]
         at = random.choice(spots) + 1
         end = at
         while end < len(text) and text[end] not in ",]}":
@@ -56,14 +56,14 @@ def ordinary(data: bytes, holder: type) -> Any:
 
 def compare(data: bytes, holder: Any) -> bool:
     """Whether the native reader takes the document, which it may only do as the ordinary ones do."""
-    found = instance_in(data, holder)
-    if found is None:
+    result = instance_in(data, holder)
+    if result is None:
         return False
     known = ordinary(data, holder)
     # What contradicts itself is plain, and yet refused.
-    assert known is None or known == found
+    assert known is None or known == result
     if known is None:
-        assert issues_of_graph(found) if isinstance(found, Graph) else issues_of_problem(found)
+        assert issues_of_graph(result) if isinstance(result, Graph) else issues_of_problem(result)
     return True
 
 
@@ -92,9 +92,9 @@ def test_every_generated_document_is_taken() -> None:
 
 
 def test_a_name_is_one_object_wherever_it_stands() -> None:
-    found = instance_in(write_document(graph(40, 3, family="chain")), Graph)
-    assert found is not None
-    assert found.operators[1].inputs[0] is found.operators[0].outputs[0]
+    result = instance_in(write_document(graph(40, 3, family="chain")), Graph)
+    assert result is not None
+    assert result.operators[1].inputs[0] is result.operators[0].outputs[0]
 
 
 def test_what_contradicts_itself_is_left_to_the_readers_with_messages() -> None:

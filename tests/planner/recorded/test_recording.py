@@ -61,9 +61,9 @@ def test_a_recording_has_what_the_allocator_counted(seed: int) -> None:
     assert sum(user.bytes for user in usage.users) == usage.allocated
     assert not verify(recording.problem, recording.plan)
     assert usage.allocated <= peak_of(recording) <= allocator.most_reserved
-    found = plan(recording.problem)
-    assert found.status is Status.OPTIMAL
-    assert found.pools[0].peak == usage.allocated
+    planned = plan(recording.problem)
+    assert planned.status is Status.OPTIMAL
+    assert planned.pools[0].peak == usage.allocated
 
 
 def test_buffers_are_in_the_order_of_their_allocation_and_called_after_it() -> None:
@@ -134,8 +134,8 @@ def test_lives_end_when_a_free_is_completed() -> None:
     allocator = CachingAllocator()
     allocator.alloc(600)
     address = allocator.events[-1]["addr"]
-    asked = {"action": "free_requested", "addr": address, "size": 600, "stream": 0}
-    allocator.events += [asked, dict(asked, action="snapshot"), dict(asked, action="free_completed")]
+    request = {"action": "free_requested", "addr": address, "size": 600, "stream": 0}
+    allocator.events += [request, dict(request, action="snapshot"), dict(request, action="free_completed")]
     snapshot = snapshot_of(allocator) | {"segments": []}
     (buffer,) = read_recording(pickled(snapshot), SNAPSHOT).problem.buffers
     assert buffer.lifetime == (2, 5)

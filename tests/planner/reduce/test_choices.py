@@ -8,9 +8,9 @@ from tests.calls import calls_of
 
 
 def reduced(problem: Problem) -> Reduction:
-    found = reduce(problem)
-    assert isinstance(found, Reduction)
-    return found
+    reduction = reduce(problem)
+    assert isinstance(reduction, Reduction)
+    return reduction
 
 
 def with_many_pools(buffers: int, pools: int) -> Problem:
@@ -37,20 +37,22 @@ def test_every_choice_has_the_cost_and_the_preference_of_its_pool() -> None:
         for i in range(40)
     ]
     buffers = [
-        it for it in buffers if it.pools is None or any(10 + 9 * int(n[1]) >= it.size for n in it.pools)
+        buffer
+        for buffer in buffers
+        if buffer.pools is None or any(10 + 9 * int(n[1]) >= buffer.size for n in buffer.pools)
     ]
     problem = Problem(pools=pools, buffers=buffers, objective=("placement_cost", "preference"))
     arrays = reduced(problem).instance
-    found, expected = [], []
+    result, expected = [], []
     for item, buffer in enumerate(buffers):
         for at in range(arrays.choice_start[item], arrays.choice_start[item + 1]):
-            found.append((arrays.choice_pool[at], arrays.choice_cost[at], arrays.choice_rank[at]))
+            result.append((arrays.choice_pool[at], arrays.choice_cost[at], arrays.choice_rank[at]))
         for place, name in enumerate(allowed_pools(problem, buffer)):
             pool = names.index(name)
             accesses = buffer.size if buffer.accesses is None else buffer.accesses
             if buffer.size <= (pools[pool].capacity or 0):
                 expected.append((pool, pools[pool].cost * accesses, place * buffer.size))
-    assert found == expected
+    assert result == expected
 
 
 def test_choices_take_work_by_buffers_plus_pools_not_by_their_product() -> None:

@@ -21,10 +21,10 @@ TIED = parse_problem(
 
 
 def reduced() -> Reduction:
-    found = reduce(TIED)
-    assert isinstance(found, Reduction)
-    assert found.unit == 4
-    return found
+    reduction = reduce(TIED)
+    assert isinstance(reduction, Reduction)
+    assert reduction.unit == 4
+    return reduction
 
 
 def at(pool: str = "p", **offsets: int) -> tuple[Placement, ...]:

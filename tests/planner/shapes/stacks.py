@@ -54,7 +54,7 @@ def random_problem(rng: Random, most: int = 9) -> SymbolicProblem:
     """Symbols, alignments, pins, reserved ranges, several pools, distances, pairs in place: all mixed."""
     pools = tuple(_pool(rng, name) for name in ("fast", "slow")[: rng.choice((1, 1, 2))])
     buffers = [_buffer(rng, f"b{number}", pools) for number in range(rng.randint(1, most))]
-    names = [it.id for it in buffers if it.pool is None]
+    names = [buffer.id for buffer in buffers if buffer.pool is None]
     rng.shuffle(names)
     relative, in_place = [], []
     if len(names) >= 4 and rng.random() < 0.5:
@@ -65,8 +65,11 @@ def random_problem(rng: Random, most: int = 9) -> SymbolicProblem:
         in_place.append(InPlace(input=names[3], output=names[rng.randint(0, 2)]))
     if relative and rng.random() < 0.4:
         hollow = names[rng.randint(0, 2)]
-        buffers = [replace(it, size=rng.choice(_NOTHING)) if it.id == hollow else it for it in buffers]
-    pairs = list(combinations([it.id for it in buffers], 2))
+        buffers = [
+            replace(buffer, size=rng.choice(_NOTHING)) if buffer.id == hollow else buffer
+            for buffer in buffers
+        ]
+    pairs = list(combinations([buffer.id for buffer in buffers], 2))
     return SymbolicProblem(
         symbols=(Symbol(id="s", min=1, max=40), Symbol(id="b", min=0, max=6, step=2)),
         pools=pools,
@@ -110,7 +113,7 @@ def _buffer(rng: Random, name: str, pools: Sequence[Pool]) -> SymbolicBuffer:
 def stacked_plan(problem: SymbolicProblem, rng: Random, orders: int = 1) -> SymbolicPlan | None:
     """A plan of so many random orders; None where two pins clash."""
     made = [_order(problem, rng) for _ in range(orders)]
-    valid = [it for it in made if it is not None]
+    valid = [entry for entry in made if entry is not None]
     if len(valid) < orders:
         return None
     return SymbolicPlan(
@@ -119,20 +122,20 @@ def stacked_plan(problem: SymbolicProblem, rng: Random, orders: int = 1) -> Symb
 
 
 def _order(problem: SymbolicProblem, rng: Random) -> Order | None:
-    ids = [it.id for it in problem.buffers]
-    sharing = [it for it in problem.in_place if rng.random() < 0.7 and not problem.relative]
-    empty = {it.id for it in problem.buffers if it.size in _NOTHING and rng.random() < 0.8}
+    ids = [buffer.id for buffer in problem.buffers]
+    sharing = [pair for pair in problem.in_place if rng.random() < 0.7 and not problem.relative]
+    empty = {buffer.id for buffer in problem.buffers if buffer.size in _NOTHING and rng.random() < 0.8}
     unit = _units(problem, sharing, empty)
-    pinned = {unit[it.id] for it in problem.buffers if it.offset is not None}
+    pinned = {unit[buffer.id] for buffer in problem.buffers if buffer.offset is not None}
     if len(pinned) > 1:
         return None
     pool_of = {root: rng.choice(problem.pools).id for root in set(unit.values())}
-    pool_of |= {unit[it.id]: it.pool for it in problem.buffers if it.pool is not None}
+    pool_of |= {unit[buffer.id]: buffer.pool for buffer in problem.buffers if buffer.pool is not None}
     roots = list(dict.fromkeys(unit.values()))
     rng.shuffle(roots)
     roots.sort(key=lambda root: root in pinned)
     rank = {root: number for number, root in enumerate(roots)}
-    shares = {it.output: it.input for it in sharing}
+    shares = {pair.output: pair.input for pair in sharing}
     placements = []
     for one in ids:
         above = [
@@ -158,8 +161,10 @@ def _order(problem: SymbolicProblem, rng: Random) -> Order | None:
 
 def _units(problem: SymbolicProblem, sharing: Sequence[InPlace], empty: set[str]) -> dict[str, str]:
     """By buffer: a buffer that stands for all that are at fixed distances from it."""
-    unit = {it.id: it.id for it in problem.buffers}
-    ties = [(it.buffer, it.base) for it in problem.relative] + [(it.input, it.output) for it in sharing]
+    unit = {buffer.id: buffer.id for buffer in problem.buffers}
+    ties = [(relation.buffer, relation.base) for relation in problem.relative] + [
+        (pair.input, pair.output) for pair in sharing
+    ]
     for one, other in ties:
         old, new = unit[one], unit[other]
         unit = {name: new if root == old else root for name, root in unit.items()}
@@ -169,16 +174,16 @@ def _units(problem: SymbolicProblem, sharing: Sequence[InPlace], empty: set[str]
 def conflict(problem: SymbolicProblem, one: str, other: str) -> bool:
     """Whether the two may share no byte."""
     pair = {one, other}
-    if any(set(it) == pair for it in problem.conflicts):
+    if any(set(entry) == pair for entry in problem.conflicts):
         return True
-    if any(set(it) == pair for it in problem.exclusive):
+    if any(set(entry) == pair for entry in problem.exclusive):
         return False
     lives = [_life(problem, name) for name in (one, other)]
     return max(begin for begin, _ in lives) < min(end for _, end in lives)
 
 
 def _life(problem: SymbolicProblem, name: str) -> tuple[int, int]:
-    buffer = next(it for it in problem.buffers if it.id == name)
+    buffer = next(buffer for buffer in problem.buffers if buffer.id == name)
     return buffer.lifetime if isinstance(buffer.lifetime, tuple) else (-100, 100)
 
 
@@ -197,7 +202,7 @@ def fixed_plan(problem: SymbolicProblem) -> SymbolicPlan:
 
 def random_point(problem: SymbolicProblem, rng: Random) -> dict[str, int]:
     """A value of every symbol."""
-    return {it.id: rng.randrange(it.min, it.max + 1, it.step) for it in problem.symbols}
+    return {symbol.id: rng.randrange(symbol.min, symbol.max + 1, symbol.step) for symbol in problem.symbols}
 
 
 def sizes_at(problem: SymbolicProblem, at: dict[str, int]) -> dict[str, int]:
@@ -210,6 +215,6 @@ def fits(layout: Layout, at: dict[str, int]) -> bool:
     try:
         layout.lay_out(at)
     except InputError as error:
-        assert [it.code for it in error.issues] == ["does_not_fit"]  # noqa: PT017
+        assert [issue.code for issue in error.issues] == ["does_not_fit"]  # noqa: PT017
         return False
     return True

@@ -51,10 +51,10 @@ Case = tuple[SymbolicProblem, SymbolicPlan]
 def answer(layout: Layout, at: dict[str, int]) -> list[int]:
     """The error, then sizes, offsets and peaks."""
     try:
-        found = layout.lay_out(at)
+        result = layout.lay_out(at)
     except InputError as error:
         return [_ERRORS[error.issues[0].code]]
-    return [0, *found.sizes, *found.offsets, *found.peaks]
+    return [0, *result.sizes, *result.offsets, *result.peaks]
 
 
 def program(cases: Sequence[Case], points: Sequence[Sequence[dict[str, int]]]) -> dict[str, bytes]:
@@ -67,7 +67,8 @@ def program(cases: Sequence[Case], points: Sequence[Sequence[dict[str, int]]]) -
     )
     for n, (problem, _) in enumerate(cases):
         rows = ", ".join(
-            "{" + ", ".join(f"INT64_C({at[it.id]})" for it in problem.symbols) + "}" for at in points[n]
+            "{" + ", ".join(f"INT64_C({at[symbol.id]})" for symbol in problem.symbols) + "}"
+            for at in points[n]
         )
         main.append(f"""
 static void run{n}(void) {{
@@ -180,7 +181,8 @@ def test_whatever_the_values_are_nothing_overflows(tmp_path: Path) -> None:
         formulas = [_wild_formula(rng, 3) for _ in range(4)]
         alignments = [rng.choice((1, 1, 3, 1 << 20, most - 1, most)) for _ in formulas]
         buffers = [
-            SymbolicBuffer(id=f"b{n}", size=it, alignment=alignments[n]) for n, it in enumerate(formulas)
+            SymbolicBuffer(id=f"b{n}", size=formula, alignment=alignments[n])
+            for n, formula in enumerate(formulas)
         ]
         buffers.append(SymbolicBuffer(id="pin", size=1, pool="memory", offset=rng.choice(ends[:-1])))
         distance = rng.choice((-1, 1)) * rng.choice(ends)
@@ -203,7 +205,7 @@ def test_whatever_the_values_are_nothing_overflows(tmp_path: Path) -> None:
             header_of(problem, plan, "net")
         except InputError:
             continue
-        values = [*ends, *(-it for it in ends)]
+        values = [*ends, *(-end for end in ends)]
         steps = [-most + 3 * (end * 2 // 3) for end in ends]
         some = [{"s": rng.choice(values), "int": rng.choice((*steps, 1))} for _ in range(60)]
         cases.append((problem, plan))
@@ -240,14 +242,14 @@ HOSTILE = ("int", "for", "INT64_MAX", "uint64_t", "s", "S", "_s", "linux", "a__b
 def test_every_compiler_takes_hostile_names_without_a_warning(tmp_path: Path, compiler: Compiler) -> None:
     problem = SymbolicProblem(
         name='*/ ??/ @N "\\\n',
-        symbols=[Symbol(id=it, min=-5, max=5, step=2) for it in HOSTILE],
+        symbols=[Symbol(id=name, min=-5, max=5, step=2) for name in HOSTILE],
         pools=[Pool(id="int"), Pool(id="S")],
         buffers=[
-            SymbolicBuffer(id=it, size=f"5 + {it}" if it in HOSTILE else 1, pool=rng)
-            for it, rng in zip(("int", "S", "s", "*/", "@n", "é"), ("int", "S") * 3, strict=True)
+            SymbolicBuffer(id=name, size=f"5 + {name}" if name in HOSTILE else 1, pool=rng)
+            for name, rng in zip(("int", "S", "s", "*/", "@n", "é"), ("int", "S") * 3, strict=True)
         ],
     )
-    placements = [OrderedPlacement(buffer=it.id, pool=it.pool or "") for it in problem.buffers]
+    placements = [OrderedPlacement(buffer=buffer.id, pool=buffer.pool or "") for buffer in problem.buffers]
     order = Order(placements=placements)
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=[order, order], digest="*/")
     only = SymbolicProblem(symbols=problem.symbols, pools=problem.pools, buffers=problem.buffers[3:])
@@ -285,9 +287,9 @@ def test_a_problem_without_buffers_has_no_layout() -> None:
 
 
 def test_a_plan_that_overlaps_at_some_value_is_not_written() -> None:
-    buffers = [SymbolicBuffer(id=it, size=f"s // {it}", lifetime=(0, 1)) for it in ("9", "2")]
+    buffers = [SymbolicBuffer(id=name, size=f"s // {name}", lifetime=(0, 1)) for name in ("9", "2")]
     problem = SymbolicProblem(symbols=[Symbol(id="s", min=0, max=9)], buffers=buffers)
-    flat = Order(placements=[OrderedPlacement(buffer=it.id, pool="memory") for it in buffers])
+    flat = Order(placements=[OrderedPlacement(buffer=buffer.id, pool="memory") for buffer in buffers])
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[flat])
     with pytest.raises(InputError, match="'9' and '2'"):
         write_symbolic_c(problem, plan)

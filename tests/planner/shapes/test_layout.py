@@ -37,39 +37,46 @@ def order_plan(*placements: OrderedPlacement) -> SymbolicPlan:
 def by_hand(problem: SymbolicProblem, order: Order, at: dict[str, int]) -> dict[str, int]:
     """The least offsets that satisfy every condition: raised one by one until none is broken."""
     sizes = sizes_at(problem, at)
-    buffers = {it.id: it for it in problem.buffers}
-    offsets = {it.id: it.offset or 0 for it in problem.buffers}
+    buffers = {buffer.id: buffer for buffer in problem.buffers}
+    offsets = {buffer.id: buffer.offset or 0 for buffer in problem.buffers}
     ties = held(problem, order)
-    pools = {it.buffer: next(p for p in problem.pools if p.id == it.pool) for it in order.placements}
+    pools = {
+        placement.buffer: next(p for p in problem.pools if p.id == placement.pool)
+        for placement in order.placements
+    }
     changed = True
     while changed:
         changed = False
-        for it in order.placements:
-            buffer, pool = buffers[it.buffer], pools[it.buffer]
+        for entry in order.placements:
+            buffer, pool = buffers[entry.buffer], pools[entry.buffer]
             least = max(
                 [
-                    31 if any(it.offset == 0 for it in pool.reserved) else 0,
-                    *(offsets[p] + sizes[p] for p in it.above),
+                    31 if any(stretch.offset == 0 for stretch in pool.reserved) else 0,
+                    *(offsets[p] + sizes[p] for p in entry.above),
                 ]
             )
             step = lcm(buffer.alignment, pool.alignment)
-            best = max(offsets[it.buffer], least)
+            best = max(offsets[entry.buffer], least)
             best += -(best + (pool.base or 0)) % step
             for one, base, distance in ties:
-                if one == it.buffer:
+                if one == entry.buffer:
                     best = max(best, offsets[base] + distance)
-                if base == it.buffer:
+                if base == entry.buffer:
                     best = max(best, offsets[one] - distance)
-            if best != offsets[it.buffer]:
+            if best != offsets[entry.buffer]:
                 assert buffer.offset is None, "a pin does not give way"
-                offsets[it.buffer], changed = best, True
+                offsets[entry.buffer], changed = best, True
     return offsets
 
 
 def held(problem: SymbolicProblem, order: Order) -> list[tuple[str, str, int]]:
     """The distances that the order keeps: also those through buffers without bytes, which keep none."""
-    apart = {(it.buffer, it.base): it.offset for it in problem.relative}
-    apart |= {(it.buffer, it.shares): 0 for it in order.placements if it.shares is not None}
+    apart = {(relation.buffer, relation.base): relation.offset for relation in problem.relative}
+    apart |= {
+        (placement.buffer, placement.shares): 0
+        for placement in order.placements
+        if placement.shares is not None
+    }
     for _ in problem.buffers:
         apart |= {(two, one): -at for (one, two), at in apart.items()}
         apart |= {
@@ -78,7 +85,7 @@ def held(problem: SymbolicProblem, order: Order) -> list[tuple[str, str, int]]:
             for (c, d), on in apart.items()
             if b == c and a != d
         }
-    empty = {it.buffer for it in order.placements if it.empty}
+    empty = {placement.buffer for placement in order.placements if placement.empty}
     return [(one, base, at) for (one, base), at in apart.items() if not empty & {one, base}]
 
 
@@ -94,12 +101,14 @@ def test_offsets_are_the_least_that_satisfy_the_order(seed: int) -> None:
         at = random_point(problem, rng)
         if not fits(layout, at):
             continue
-        found = layout.offsets(at)
-        assert found == by_hand(problem, plan.orders[0], at)
+        result = layout.offsets(at)
+        assert result == by_hand(problem, plan.orders[0], at)
         sizes = sizes_at(problem, at)
         for pool in problem.pools:
-            inside = [it.buffer for it in plan.orders[0].placements if it.pool == pool.id]
-            ends = [found[it] + sizes[it] for it in inside if sizes[it]]
+            inside = [
+                placement.buffer for placement in plan.orders[0].placements if placement.pool == pool.id
+            ]
+            ends = [result[entry] + sizes[entry] for entry in inside if sizes[entry]]
             assert layout.peaks(at)[pool.id] == max(ends, default=0)
 
 
@@ -116,8 +125,8 @@ def test_the_judge_lays_out_every_value_alike(seed: int) -> None:
         expected = judged.at(at)
         # The judge also refuses pinned buffers above what is reserved in the middle of a pool.
         if expected is not None:
-            found = layout.lay_out(at)
-            assert [*found.sizes, *found.offsets, *found.peaks] == expected
+            result = layout.lay_out(at)
+            assert [*result.sizes, *result.offsets, *result.peaks] == expected
 
 
 def _cannot_be_aligned(problem: SymbolicProblem, plan: SymbolicPlan) -> bool:
@@ -148,8 +157,13 @@ def test_one_value_by_hand() -> None:
     # 4 + 28 is a multiple of 16, and the least one from 8 + 10 on.
     assert layout.offsets({"s": 1}) == {"x": 8, "y": 28, "z": 128}
     assert layout.peaks({"s": 1}) == {"p": 133}
-    found = layout.at(s=2)
-    assert (found.sizes, found.offsets, found.objective, found.order) == ((20, 1, 5), [8, 28, 128], 133, 0)
+    result = layout.at(s=2)
+    assert (result.sizes, result.offsets, result.objective, result.order) == (
+        (20, 1, 5),
+        [8, 28, 128],
+        133,
+        0,
+    )
 
 
 def test_of_pieces_the_order_with_the_least_peak_counts_and_the_first_of_equals() -> None:
@@ -165,15 +179,16 @@ def test_of_pieces_the_order_with_the_least_peak_counts_and_the_first_of_equals(
     def order(**above: list[str]) -> Order:
         return Order(
             placements=[
-                OrderedPlacement(buffer=it, pool="memory", above=above.get(it, [])) for it in ("x", "y", "z")
+                OrderedPlacement(buffer=name, pool="memory", above=above.get(name, []))
+                for name in ("x", "y", "z")
             ]
         )
 
     # Poor, then y below both, then y above both: the last two are equal.
     orders = [order(y=["x"], z=["y"]), order(x=["y"], z=["y"]), order(y=["x", "z"])]
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=orders)
-    found = Layout(problem, plan).at(s=30)
-    assert (found.order, found.objective, found.offsets) == (1, 40, [10, 0, 10])
+    result = Layout(problem, plan).at(s=30)
+    assert (result.order, result.objective, result.offsets) == (1, 40, [10, 0, 10])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -184,15 +199,16 @@ def test_several_orders_are_never_worse_than_each_alone(seed: int) -> None:
     if plan is None or _cannot_be_aligned(problem, plan):
         return
     single = [
-        Layout(problem, SymbolicPlan(status=plan.status, shapes="order", orders=[it])) for it in plan.orders
+        Layout(problem, SymbolicPlan(status=plan.status, shapes="order", orders=[entry]))
+        for entry in plan.orders
     ]
     for _ in range(5):
         at = random_point(problem, rng)
-        if not all(fits(it, at) for it in single):
+        if not all(fits(entry, at) for entry in single):
             continue
-        found = Layout(problem, plan).lay_out(at)
-        values = [it.lay_out(at).objective for it in single]
-        assert (found.objective, found.order) == (min(values), values.index(min(values)))
+        layout = Layout(problem, plan).lay_out(at)
+        values = [entry.lay_out(at).objective for entry in single]
+        assert (layout.objective, layout.order) == (min(values), values.index(min(values)))
 
 
 def test_fixed_offsets_stay_and_the_peak_follows_the_sizes() -> None:
@@ -233,7 +249,7 @@ def test_a_value_that_cannot_be_is_told(values: dict[str, int], code: str, says:
 
 
 def fixed_at_zero(problem: SymbolicProblem) -> SymbolicPlan:
-    return order_plan(*(OrderedPlacement(buffer=it.id, pool="memory") for it in problem.buffers))
+    return order_plan(*(OrderedPlacement(buffer=buffer.id, pool="memory") for buffer in problem.buffers))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +270,7 @@ def test_an_order_that_contradicts_itself_is_told(
         symbols=S, buffers=[SymbolicBuffer(id="x", size="s"), SymbolicBuffer(id="y", size="s")]
     )
     plan = order_plan(
-        *(OrderedPlacement(buffer=b, pool="memory", above=above, shares=it) for b, above, it in changes)
+        *(OrderedPlacement(buffer=b, pool="memory", above=above, shares=entry) for b, above, entry in changes)
     )
     with pytest.raises(InputError) as caught:
         Layout(problem, plan)

@@ -42,15 +42,15 @@ def test_the_judge_accepts_all_that_it_says(seed: int) -> None:
         at = random_point(problem, rng)
         if not fits(layout, at):
             continue
-        found = plan_at(problem, plan, at)
-        verdict = memstow.judge(problem_at(problem, at), found)
+        planned = plan_at(problem, plan, at)
+        verdict = memstow.judge(problem_at(problem, at), planned)
         assert verdict.violations == ()
         assert not verdict.unchecked
-        assert found.digest == memstow.digest(problem_at(problem, at))
-        assert {it.buffer: it.offset for it in found.placements} == layout.offsets(at)
-        assert {use.pool: use.peak for use in found.pools} == layout.peaks(at)
-        assert found.objective[0].value == layout.lay_out(at).objective
-        assert found.solver == "stack"
+        assert planned.digest == memstow.digest(problem_at(problem, at))
+        assert {placement.buffer: placement.offset for placement in planned.placements} == layout.offsets(at)
+        assert {use.pool: use.peak for use in planned.pools} == layout.peaks(at)
+        assert planned.objective[0].value == layout.lay_out(at).objective
+        assert planned.solver == "stack"
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -66,9 +66,9 @@ def test_plans_of_the_planner_are_ordinary_plans_at_every_value(seed: int) -> No
     if plan.status not in PLANNED:
         return
     rng = Random(seed)
-    for at in [*(it.at for it in plan.points), *(random_point(problem, rng) for _ in range(6))]:
-        found = plan_at(problem, plan, at)
-        assert memstow.judge(problem_at(problem, at), found).violations == ()
+    for at in [*(point.at for point in plan.points), *(random_point(problem, rng) for _ in range(6))]:
+        planned = plan_at(problem, plan, at)
+        assert memstow.judge(problem_at(problem, at), planned).violations == ()
     for point in plan.points:
         assert Layout(problem, plan).lay_out(point.at).objective == point.peak
 
@@ -79,8 +79,8 @@ def test_fixed_offsets_are_a_plan_at_every_value() -> None:
         buffers=[SymbolicBuffer(id="x", size="s*s"), SymbolicBuffer(id="y", size="3*s", lifetime="always")],
     )
     for value in (0, 1, 50, 100):
-        found = plan_at(problem, fixed_plan(problem), {"s": value})
-        assert memstow.verify(problem_at(problem, {"s": value}), found) == []
+        planned = plan_at(problem, fixed_plan(problem), {"s": value})
+        assert memstow.verify(problem_at(problem, {"s": value}), planned) == []
 
 
 def test_it_says_that_it_is_optimal_where_the_live_bytes_say_so() -> None:
@@ -91,9 +91,9 @@ def test_it_says_that_it_is_optimal_where_the_live_bytes_say_so() -> None:
             SymbolicBuffer(id="y", size="2*s", lifetime=(1, 3)),
         ],
     )
-    found = plan_at(problem, stack("x", "y"), {"s": 7})
-    assert (found.status, found.prover) == (Status.OPTIMAL, "live bytes")
-    assert (found.objective[0].value, found.objective[0].bound) == (21, 21)
+    planned = plan_at(problem, stack("x", "y"), {"s": 7})
+    assert (planned.status, planned.prover) == (Status.OPTIMAL, "live bytes")
+    assert (planned.objective[0].value, planned.objective[0].bound) == (21, 21)
     empty = plan_at(problem, stack("x", "y"), {"s": 0})
     assert (empty.status, empty.prover, empty.objective[0].value) == (Status.OPTIMAL, None, 0)
 
@@ -101,8 +101,8 @@ def test_it_says_that_it_is_optimal_where_the_live_bytes_say_so() -> None:
 def stack(*names: str) -> SymbolicPlan:
     """Each above the one before."""
     placements = [
-        OrderedPlacement(buffer=it, pool="memory", above=names[max(i - 1, 0) : i])
-        for i, it in enumerate(names)
+        OrderedPlacement(buffer=name, pool="memory", above=names[max(i - 1, 0) : i])
+        for i, name in enumerate(names)
     ]
     return SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[Order(placements=placements)])
 
@@ -120,7 +120,9 @@ def test_a_plan_that_is_not_valid_at_a_value_is_refused_there() -> None:
     plan = SymbolicPlan(
         status=Status.FEASIBLE,
         shapes="order",
-        orders=[Order(placements=[OrderedPlacement(buffer=b, pool="memory", above=it) for b, it in above])],
+        orders=[
+            Order(placements=[OrderedPlacement(buffer=b, pool="memory", above=entry) for b, entry in above])
+        ],
     )
     assert plan_at(problem, plan, {"s": 0}).status is Status.OPTIMAL
     with pytest.raises(InputError, match=r"not valid at s=1: .*'x'.*'z'"):
@@ -136,9 +138,9 @@ def test_a_buffer_of_size_0_is_in_its_pool_even_where_it_is_full() -> None:
             SymbolicBuffer(id="y", size="100 - s", lifetime=(1, 3), alignment=64),
         ],
     )
-    found = plan_at(problem, stack("x", "y"), {"s": 100})
-    assert [it.offset for it in found.placements] == [0, 56]
-    assert memstow.verify(problem_at(problem, {"s": 100}), found) == []
+    planned = plan_at(problem, stack("x", "y"), {"s": 100})
+    assert [placement.offset for placement in planned.placements] == [0, 56]
+    assert memstow.verify(problem_at(problem, {"s": 100}), planned) == []
 
 
 def test_there_is_no_plan_at_a_value_without_one_at_all() -> None:

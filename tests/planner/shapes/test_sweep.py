@@ -41,7 +41,8 @@ def problem(capacity: int | None = None) -> SymbolicProblem:
 def order(**above: list[str]) -> Order:
     return Order(
         placements=[
-            OrderedPlacement(buffer=it, pool="memory", above=above.get(it, [])) for it in ("x", "y", "z")
+            OrderedPlacement(buffer=name, pool="memory", above=above.get(name, []))
+            for name in ("x", "y", "z")
         ]
     )
 
@@ -78,38 +79,38 @@ def test_values_are_spread_over_the_range(symbol: Symbol, points: int, values: l
 def test_all_values_are_such_that_the_symbol_takes(most: int, step: int) -> None:
     for least in (-(1 << 62), -5, 0, 1, 900):
         symbol = Symbol(id="s", min=least, max=most, step=step)
-        found = spread(symbol, 40)
-        assert found == sorted(set(found))
-        assert all(least <= it <= most and (it - least) % step == 0 for it in found)
-        assert found[0] == least
-        assert found[-1] > most - step
-        assert len(found) <= 40
+        result = spread(symbol, 40)
+        assert result == sorted(set(result))
+        assert all(least <= entry <= most and (entry - least) % step == 0 for entry in result)
+        assert result[0] == least
+        assert result[-1] > most - step
+        assert len(result) <= 40
 
 
 def test_rows_have_peak_least_and_ratio() -> None:
-    found = sweep(Layout(problem(), plan(STACK)), "s", {"b": 2}, 3)
-    assert [(it.at, it.peak, it.least) for it in found.points] == [
+    points = sweep(Layout(problem(), plan(STACK)), "s", {"b": 2}, 3)
+    assert [(point.at, point.peak, point.least) for point in points.points] == [
         ({"b": 2, "s": 1}, 20, 18),
         ({"b": 2, "s": 8}, 34, 32),
         ({"b": 2, "s": 64}, 146, 144),
     ]
-    worst = found.worst
+    worst = points.worst
     assert worst is not None
     assert (worst.at["s"], worst.ratio) == (1, 20 / 18)
-    text = sweep_table(found)
+    text = sweep_table(points)
     assert text.startswith("at b=2\n\n s  peak  least  ratio\n 1    20     18  1.111\n")
     assert text.endswith("largest ratio 1.111 at b=2, s=1")
-    assert as_csv(found).decode().splitlines()[:2] == ["b,s,peak,least,ratio,order", "2,1,20,18,1.111111,"]
+    assert as_csv(points).decode().splitlines()[:2] == ["b,s,peak,least,ratio,order", "2,1,20,18,1.111111,"]
 
 
 def test_the_points_of_the_problem_and_which_order_is_used() -> None:
-    found = sweep_points(Layout(problem(), plan(STACK, GOOD)))
-    assert [(it.at, it.peak, it.least, it.order) for it in found.points] == [
+    points = sweep_points(Layout(problem(), plan(STACK, GOOD)))
+    assert [(point.at, point.peak, point.least, point.order) for point in points.points] == [
         ({"s": 8, "b": 1}, 24, 24, 1),
         ({"s": 2, "b": 4}, 24, 24, 1),
     ]
-    assert "order" in sweep_table(found)
-    assert as_data(found)["points"][0] == {  # type: ignore[index]
+    assert "order" in sweep_table(points)
+    assert as_data(points)["points"][0] == {  # type: ignore[index]
         "at": {"s": 8, "b": 1},
         "peak": 24,
         "least": 24,
@@ -123,13 +124,13 @@ def test_what_a_plan_says_of_its_points_is_not_computed_again() -> None:
         PointPeak(at={"s": 8, "b": 1}, peak=99, least=66),
         PointPeak(at={"s": 2, "b": 4}, peak=9, least=9),
     )
-    found = said_points(problem(), plan(STACK, points=said))
-    assert (found.name, found.term, found.symbol, found.fixed) == ("three <of> them", "peak", None, {})
-    assert [(it.at, it.peak, it.least, it.order) for it in found.points] == [
+    result = said_points(problem(), plan(STACK, points=said))
+    assert (result.name, result.term, result.symbol, result.fixed) == ("three <of> them", "peak", None, {})
+    assert [(point.at, point.peak, point.least, point.order) for point in result.points] == [
         ({"s": 8, "b": 1}, 99, 66, None),
         ({"s": 2, "b": 4}, 9, 9, None),
     ]
-    assert found.worst is found.points[0]
+    assert result.worst is result.points[0]
 
 
 def test_a_least_of_the_plan_counts_where_it_is_larger_and_can_be_so() -> None:
@@ -137,24 +138,24 @@ def test_a_least_of_the_plan_counts_where_it_is_larger_and_can_be_so() -> None:
         PointPeak(at={"s": 8, "b": 1}, peak=25, least=25),
         PointPeak(at={"s": 2, "b": 4}, peak=99, least=98),
     ]
-    found = sweep_points(Layout(problem(), plan(STACK, points=tuple(said))))
-    assert [(it.peak, it.least) for it in found.points] == [(25, 25), (28, 24)]
+    points = sweep_points(Layout(problem(), plan(STACK, points=tuple(said))))
+    assert [(point.peak, point.least) for point in points.points] == [(25, 25), (28, 24)]
 
 
 def test_values_at_which_it_does_not_fit_are_told() -> None:
-    found = sweep(Layout(problem(capacity=50), plan(STACK)), "s", {"b": 1}, 7)
-    assert found.points[-1].peak is None
-    assert "64  does not fit" in sweep_table(found)
-    assert "does not fit at 1 of 7 values" in sweep_table(found)
-    assert as_csv(found).decode().splitlines()[-1] == "1,64,,80,,"
-    assert 'class="misfit"' in sweep_svg(found)
+    points = sweep(Layout(problem(capacity=50), plan(STACK)), "s", {"b": 1}, 7)
+    assert points.points[-1].peak is None
+    assert "64  does not fit" in sweep_table(points)
+    assert "does not fit at 1 of 7 values" in sweep_table(points)
+    assert as_csv(points).decode().splitlines()[-1] == "1,64,,80,,"
+    assert 'class="misfit"' in sweep_svg(points)
 
 
 def test_the_picture_says_what_its_marks_mean() -> None:
     fits = sweep_svg(sweep(Layout(problem(), plan(STACK)), "s", {"b": 1}, 7))
     tight = sweep_svg(sweep(Layout(problem(capacity=50), plan(STACK)), "s", {"b": 1}, 7))
     many = sweep_svg(sweep(Layout(problem(), plan(STACK)), "s", {"b": 1}, 500))
-    assert all(">least that is known<" in it for it in (fits, tight, many))
+    assert all(">least that is known<" in entry for entry in (fits, tight, many))
     for picture in (fits, tight, many):
         assert (">the least<" in picture) == ('class="met"' in picture)
         assert (">above the least<" in picture) == ('class="open"' in picture)
@@ -174,9 +175,9 @@ def test_what_cannot_be_swept_is_told(symbol: str, others: dict[str, int], code:
 
 @pytest.mark.parametrize("points", [2, 3, 64, 500])
 def test_the_picture_has_its_lines_and_says_its_figures(points: int) -> None:
-    found = sweep(Layout(problem(), plan(STACK, GOOD)), "s", {"b": 1}, points)
-    root = ElementTree.fromstring(sweep_svg(found))
-    kinds = [it.get("class") for it in root.iter()]
+    result = sweep(Layout(problem(), plan(STACK, GOOD)), "s", {"b": 1}, points)
+    root = ElementTree.fromstring(sweep_svg(result))
+    kinds = [entry.get("class") for entry in root.iter()]
     assert {"peak", "least", "ratio", "met"} <= set(kinds)
     assert "s=64, 80" in "".join(root.itertext()).replace("b=1, s=64: ", "s=64, ")
     assert "three <of> them" in "".join(root.itertext())
@@ -184,6 +185,6 @@ def test_the_picture_has_its_lines_and_says_its_figures(points: int) -> None:
 
 def test_nothing_to_minimise_has_a_picture_all_the_same() -> None:
     empty = SymbolicProblem(symbols=[Symbol(id="s", min=3, max=3)], buffers=[])
-    found = sweep(Layout(empty, plan(Order(placements=[]))), "s", {})
-    assert [(it.peak, it.least, it.ratio) for it in found.points] == [(0, 0, 1.0)]
-    ElementTree.fromstring(sweep_svg(found))
+    points = sweep(Layout(empty, plan(Order(placements=[]))), "s", {})
+    assert [(point.peak, point.least, point.ratio) for point in points.points] == [(0, 0, 1.0)]
+    ElementTree.fromstring(sweep_svg(points))

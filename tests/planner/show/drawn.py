@@ -52,9 +52,9 @@ class Drawing:
         self.root = ElementTree.fromstring(text)
         self.shapes = [shape for element in self.root.iter() for shape in _shapes(element)]
         self.lines = [
-            Line(element.get("class", ""), float(found[1]), float(found[2]))
+            Line(element.get("class", ""), float(result[1]), float(result[2]))
             for element in self.root.iter(f"{_NAMESPACE}path")
-            if (found := re.match(r"M(-?[\d.]+) (-?[\d.]+)[hvV]-?[\d.]+$", element.get("d", "")))
+            if (result := re.match(r"M(-?[\d.]+) (-?[\d.]+)[hvV]-?[\d.]+$", element.get("d", "")))
         ]
         self.words = [
             Word("".join(element.itertext()), float(element.get("x", "0")), float(element.get("y", "0")))
@@ -85,8 +85,8 @@ def _shapes(element: ElementTree.Element) -> list[Shape]:
     if element.tag == f"{_NAMESPACE}rect":
         left, top, wide, tall = (float(element.get(name, "0")) for name in ("x", "y", "width", "height"))
         return [Shape(kind, left, top, left + wide, top + tall, fill, rim, title)]
-    found = _OUTLINE.findall(element.get("d", "")) if element.tag == f"{_NAMESPACE}path" else []
+    result = _OUTLINE.findall(element.get("d", "")) if element.tag == f"{_NAMESPACE}path" else []
     shapes = []
-    for x, y, wide, tall in (map(float, one) for one in found):
+    for x, y, wide, tall in (map(float, one) for one in result):
         shapes.append(Shape(kind, x, min(y, y + tall), x + wide, max(y, y + tall), fill, rim, title))
     return shapes

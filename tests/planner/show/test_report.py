@@ -60,11 +60,11 @@ def test_a_proof_names_its_kind() -> None:
 
 def test_a_plan_asked_only_to_fit_claims_no_proof() -> None:
     plan = replace(stacked(PROBLEM, Status.OPTIMAL), objective=())
-    told = _report(PROBLEM, plan)
-    assert "proven" not in told
-    assert "optimal" not in told
-    assert "fits: 2 buffers placed" in told
-    assert told.splitlines()[1].split()[-1] == "-"
+    report = _report(PROBLEM, plan)
+    assert "proven" not in report
+    assert "optimal" not in report
+    assert "fits: 2 buffers placed" in report
+    assert report.splitlines()[1].split()[-1] == "-"
 
 
 def test_a_pool_has_a_gap_only_where_its_peak_is_the_first_term() -> None:
@@ -106,16 +106,16 @@ def test_what_it_takes_is_told_with_what_is_not_known() -> None:
     removal = Removal("conflict", "$.conflicts[0]", "'a' and 'b' conflict", lambda: problem)
     plan = Plan(status=Status.INFEASIBLE, explanation=Explanation(code="x", message="too much"))
     pools = (Need("p", 8, 9, 9), Need("q", 8, 9, None), Need("r", 8, 9, 12), Need("s", 8, None, None))
-    told = needs_report(Needs(plan, pools, (Release(removal, True), Release(removal, None)), 5))
-    rows = [line.split(maxsplit=2) for line in told.splitlines() if line[:1] in "pqrs" and " 8 " in line]
+    report = needs_report(Needs(plan, pools, (Release(removal, True), Release(removal, None)), 5))
+    rows = [line.split(maxsplit=2) for line in report.splitlines() if line[:1] in "pqrs" and " 8 " in line]
     assert rows == [
         ["p", "8", "9"],
         ["q", "8", "at least 9; enough: not known"],
         ["r", "8", "at least 9; enough: 12"],
         ["s", "8", "no capacity of it alone is enough"],
     ]
-    assert "without any one of these:\n  'a' and 'b' conflict ($.conflicts[0])" in told
-    assert "6 of 7" in told
+    assert "without any one of these:\n  'a' and 'b' conflict ($.conflicts[0])" in report
+    assert "6 of 7" in report
     none = needs_report(Needs(plan, (), (Release(removal, None),)))
     assert "not enough" not in none
 
@@ -126,9 +126,11 @@ def test_what_was_tried_in_vain_is_told_by_kind_with_what_is_left_to_do() -> Non
     kinds: list[Kind] = ["conflict", "alignment", "conflict"]
     tried = tuple(Release(Removal(kind, "$", "x", lambda: problem), False) for kind in kinds)
     pools = (Need("p", 8, 9, 9), Need("q", 8, None, None))
-    told = needs_report(Needs(plan, pools, tried))
-    assert "tried without one constraint at a time: 2 listed conflicts, 1 alignment of a buffer\n" in told
-    assert "any one of them is not enough: it takes more capacity, as above, of p, or smaller buffers" in told
+    report = needs_report(Needs(plan, pools, tried))
+    assert "tried without one constraint at a time: 2 listed conflicts, 1 alignment of a buffer\n" in report
+    assert (
+        "any one of them is not enough: it takes more capacity, as above, of p, or smaller buffers" in report
+    )
     nowhere = needs_report(Needs(plan, pools[1:], tried))
     assert "it takes more than one change" in nowhere
     nothing = needs_report(Needs(plan, pools))

@@ -70,8 +70,8 @@ def test_bytes_reserved_twice_count_once() -> None:
     twice = (Reserved(offset=0, size=8), Reserved(offset=4, size=8))
     pool = Pool(id="p", capacity=16, reserved=twice)
     buffer = Buffer(id="b", size=1, lifetime=(0, 1))
-    told = facts(Problem(version=1, pools=(pool,), buffers=(buffer,)), 0)
-    assert told["pools"][0]["reserved"] == 12
+    output = facts(Problem(version=1, pools=(pool,), buffers=(buffer,)), 0)
+    assert output["pools"][0]["reserved"] == 12
 
 
 def test_the_farthest_times_there_may_be_are_told() -> None:

@@ -22,7 +22,7 @@ def test_words_are_read_back_from_a_page(words: str) -> None:
     label = text(1, "2.5", words, kind="caption", text_anchor="end", font_weight=None)
     root = ElementTree.fromstring(page(10, 20, words, words, [label]))
     title, description, _, written = root
-    assert [it.text or "" for it in (title, description, written)] == [words] * 3
+    assert [entry.text or "" for entry in (title, description, written)] == [words] * 3
     assert written.attrib == {"class": "caption", "x": "1", "y": "2.5", "text-anchor": "end"}
 
 

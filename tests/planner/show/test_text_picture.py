@@ -23,21 +23,21 @@ def _problem(*buffers: tuple[str, int, int, int], pools: tuple[Pool, ...] = (Poo
 def _plan(problem: Problem, bound: int = 0, **places: int | tuple[str, int]) -> Plan:
     """These offsets, in the first pool unless one is named."""
     first = problem.pools[0].id
-    found = {name: (first, at) if isinstance(at, int) else at for name, at in places.items()}
+    result = {name: (first, at) if isinstance(at, int) else at for name, at in places.items()}
     sizes = {buffer.id: buffer.size for buffer in problem.buffers}
     uses = tuple(
         PoolUse(
             pool=pool.id,
             capacity=pool.capacity,
             peak=max(
-                (at + sizes[name] for name, (where, at) in found.items() if where == pool.id), default=0
+                (at + sizes[name] for name, (where, at) in result.items() if where == pool.id), default=0
             ),
             bound=bound,
             live=Live(bytes=0),
         )
         for pool in problem.pools
     )
-    placements = tuple(Placement(buffer=name, pool=where, offset=at) for name, (where, at) in found.items())
+    placements = tuple(Placement(buffer=name, pool=where, offset=at) for name, (where, at) in result.items())
     return Plan(status=Status.FEASIBLE, placements=placements, pools=uses)
 
 
@@ -66,8 +66,8 @@ def test_many_buffers_are_shades_of_how_full_a_cell_is_and_the_shades_are_told()
     drawn = maps(problem, _plan(problem, **{f"b{i}": 4 * i for i in range(60)}), 41, 4, UNICODE)
     # Every other pair of bytes is free, so no cell is more than half full but for rounding.
     assert {c for line in drawn[:4] for c in line[11:]} <= {"▒", "▓"}
-    told = " ".join(line.strip() for line in drawn[5:])
-    assert told == (
+    output = " ".join(line.strip() for line in drawn[5:])
+    assert output == (
         "in use at a column's busiest moment: ░ to 25 %, ▒ to 50 %, ▓ to 75 %, █ more; 60 buffers without a "
         "letter: --output plan.csv lists them"
     )
@@ -102,8 +102,8 @@ def test_every_letter_of_the_picture_is_in_the_legend(count: int, width: int) ->
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_where_letters_run_out_it_is_said_where_buffers_are_listed(count: int, width: int) -> None:
     drawn = maps(*_staircase(count), width, 12, UNICODE)
-    told = " ".join(line.strip() for line in drawn)
-    assert f"{count:,} buffers without a letter: --output plan.csv lists them" in told
+    output = " ".join(line.strip() for line in drawn)
+    assert f"{count:,} buffers without a letter: --output plan.csv lists them" in output
     assert len(drawn) <= 16
 
 
@@ -240,12 +240,12 @@ def test_times_on_the_axis_are_round_and_stand_where_their_columns_begin(seed: i
     problem = _problem(*((f"b{i}", begin, begin + 7, 1) for i, begin in enumerate(begins)))
     line = chart(profile(problem.buffers), 80, 2, ASCII)[-1]
     times = sorted({*begins, *(begin + 7 for begin in begins)})
-    found = [(int(one[0].replace(",", "")), one.start() - 11) for one in re.finditer(r"[\d,]+", line)]
-    assert found[0] == (times[0], 0)
-    assert found[-1][0] == times[-1]
+    result = [(int(one[0].replace(",", "")), one.start() - 11) for one in re.finditer(r"[\d,]+", line)]
+    assert result[0] == (times[0], 0)
+    assert result[-1][0] == times[-1]
     assert len(line) == 80
-    assert len(found) > 4
-    for value, column in found[1:-1]:
+    assert len(result) > 4
+    for value, column in result[1:-1]:
         assert value % 100 == 0
         steps = len(times) - 1
         # A step or more in every column, so a column begins at the first of its steps.

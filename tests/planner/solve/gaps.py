@@ -48,27 +48,27 @@ def main(solver: str, first: int, number: int) -> dict[str, object]:
             truth = judge(problem, hint)
             for options in _options(solver, seed, hint):
                 try:
-                    found = plan(problem, options)
+                    planned = plan(problem, options)
                 except DeclinedError:
                     tally["declined"] += 1
                     continue
                 tally["runs"] += 1
-                tally[found.status] += 1
-                tally["with a gap left"] += any(term.gap for term in found.objective)
-                for reason in _against(problem, hint, found, truth, options):
+                tally[planned.status] += 1
+                tally["with a gap left"] += any(term.gap for term in planned.objective)
+                for reason in _against(problem, hint, planned, truth, options):
                     wrong.append([seed, options.gap, options.work_limit, reason])
     return {"tally": tally, "wrong": wrong}
 
 
-def _badly_started(asked: Solver | None, task: Task) -> list[Stage]:
+def _badly_started(request: Solver | None, task: Task) -> list[Stage]:
     """With nothing, or little, to start from: greedy finds the best plan of most tiny problems."""
-    assert asked is not None
+    assert request is not None
     starts: tuple[list[Stage], ...] = (
         [],
         [Stage(native_solver("usmp-size"), 1.0)],
         [Stage(native_solver("greedy"), 1.0, most_work=1)],
     )
-    return [*starts[task.seed % 3], Stage(asked, 1.0)]
+    return [*starts[task.seed % 3], Stage(request, 1.0)]
 
 
 def problem_for(solver: str, seed: int) -> tuple[Problem, Plan | None]:
@@ -105,21 +105,21 @@ def _options(solver: str, seed: int, hint: Plan | None) -> Iterator[Options]:
 
 
 def _against(
-    problem: Problem, hint: Plan | None, found: Plan, truth: Verdict, options: Options
+    problem: Problem, hint: Plan | None, result: Plan, truth: Verdict, options: Options
 ) -> Iterator[str]:
     """What is claimed and not so."""
-    for violation in verify(problem, found, hint):
+    for violation in verify(problem, result, hint):
         yield violation.message
-    if found.status is Status.INFEASIBLE and truth.status is not Status.INFEASIBLE:
+    if result.status is Status.INFEASIBLE and truth.status is not Status.INFEASIBLE:
         yield "something fits"
-    if found.status is Status.UNKNOWN and options.work_limit is None:
+    if result.status is Status.UNKNOWN and options.work_limit is None:
         yield "no answer"
-    if found.status not in PLANNED:
+    if result.status not in PLANNED:
         return
-    values = tuple(term.value for term in found.objective)
-    if found.status is Status.OPTIMAL and values != truth.vector:
+    values = tuple(term.value for term in result.objective)
+    if result.status is Status.OPTIMAL and values != truth.vector:
         yield f"{values} is not optimal: {truth.vector}"
-    for at, term in enumerate(found.objective):
+    for at, term in enumerate(result.objective):
         lowest = least(problem, term.term, values[:at], hint)
         if lowest is None or not term.bound <= lowest <= term.value:
             yield f"{term.term} can be {lowest}: not within {term.bound} and {term.value}"

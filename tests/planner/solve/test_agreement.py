@@ -46,13 +46,13 @@ def test_status_and_every_level_of_the_objective_are_those_of_brute_force(
     run_back_ends_in_process(monkeypatch)
     for seed in range(TRIED):
         problem, hint = mixed(seed)
-        found = plan(problem, Options(time_limit=PATIENCE, hint=hint))
+        planned = plan(problem, Options(time_limit=PATIENCE, hint=hint))
         status, vector = best(problem, hint)
-        assert found.status is status, seed
-        assert verify(problem, found, hint) == [], seed
+        assert planned.status is status, seed
+        assert verify(problem, planned, hint) == [], seed
         if vector is not None:
-            assert tuple(term.value for term in found.objective) == vector, seed
-            assert tuple(term.bound for term in found.objective) == vector, seed
+            assert tuple(term.value for term in planned.objective) == vector, seed
+            assert tuple(term.bound for term in planned.objective) == vector, seed
 
 
 @pytest.mark.parametrize("chunk", gate_first(range(5), 1))
@@ -60,13 +60,13 @@ def test_problems_drawn_with_no_regard_for_what_is_easy_agree_as_well(chunk: int
     """Odd alignments, distances that fit them only now and then, pins within rigid groups, several groups."""
     for seed in range(chunk, TRIED, 5):
         problem = wild_problem(Random(seed), most_buffers=3)
-        found = plan(problem, Options(time_limit=PATIENCE))
+        planned = plan(problem, Options(time_limit=PATIENCE))
         status, vector = best(problem)
-        assert found.status is status, seed
-        assert verify(problem, found) == [], seed
+        assert planned.status is status, seed
+        assert verify(problem, planned) == [], seed
         if vector is not None:
-            assert tuple(term.value for term in found.objective) == vector, seed
-            assert tuple(term.bound for term in found.objective) == vector, seed
+            assert tuple(term.value for term in planned.objective) == vector, seed
+            assert tuple(term.bound for term in planned.objective) == vector, seed
 
 
 def test_the_mixture_holds_one_to_three_pools_every_term_and_every_constraint() -> None:

@@ -61,7 +61,7 @@ def test_an_alternative_that_needs_more_is_left() -> None:
 @pytest.mark.parametrize("order", ["given", "free"])
 def test_a_front_has_both(order: str) -> None:
     points, ending = run(program(order=order))
-    assert [it.values for it in points] == [{"peak": 130, "cost": 22}, {"peak": 1000, "cost": 20}]
+    assert [point.values for point in points] == [{"peak": 130, "cost": 22}, {"peak": 1000, "cost": 20}]
     assert ending.complete == (order == "given")
 
 
@@ -109,7 +109,11 @@ def test_two_that_replace_one_operator_are_not_chosen_together() -> None:
     )
     both = replace(graph, alternatives=(*graph.alternatives, second))
     points, ending = run(both)
-    assert [(it.values["peak"], it.values["cost"]) for it in points] == [(110, 30), (130, 22), (1000, 20)]
+    assert [(point.values["peak"], point.values["cost"]) for point in points] == [
+        (110, 30),
+        (130, 22),
+        (1000, 20),
+    ]
     assert ending.complete
     from memstow.planner.graph.schedules import scheduled_graph
 

@@ -36,26 +36,26 @@ def text(columns: Columns, plan: PlainPlan) -> bytes:
 
 
 def problems(count: int) -> list[Columns]:
-    found = (columns_in(random_sample(seed).json()) for seed in range(count))
-    return [columns for columns in found if columns is not None]
+    result = (columns_in(random_sample(seed).json()) for seed in range(count))
+    return [columns for columns in result if columns is not None]
 
 
 def test_it_is_the_plan_of_the_whole_run() -> None:
-    odd, found, left = random.Random(5), 0, 0
+    odd, result, left = random.Random(5), 0, 0
     for columns in problems(400):
         options = replace(RUN, seed=odd.randrange(3))
         plan = at_once(columns, options)
         if plan is None:
             left += 1
             continue
-        found += 1
+        result += 1
         assert plan.frame.status is Status.OPTIMAL
         whole = plan_columns(columns, options)
         assert isinstance(whole, PlainPlan)
         assert text(columns, plan) == text(columns, whole)
         problem = problem_of(columns)
         assert not verify(problem, plan_of(columns, plan, problem))
-    assert found > 100
+    assert result > 100
     assert left > 10
 
 

@@ -25,9 +25,9 @@ def test_every_plan_on_the_way_holds_for_any_problem(seed: int) -> None:
     offered: list[Callable[[], Plan]] = []
     last = plan(problem, Options(time_limit=0.3, hint=hint, workers=1), on_better=offered.append)
     # Asked for at the end, when the bounds are those of the best plan; some hold for no other.
-    for found in (it() for it in offered):
-        assert verify(problem, found, hint) == []
-        assert not better(found, last)
+    for element in (entry() for entry in offered):
+        assert verify(problem, element, hint) == []
+        assert not better(element, last)
 
 
 def test_plans_on_the_way_become_better_up_to_the_last() -> None:
@@ -41,13 +41,13 @@ def test_plans_on_the_way_become_better_up_to_the_last() -> None:
             early.append(judged())
 
     last = plan(problem, Options(time_limit=1.0), on_better=offer)
-    found = [it() for it in offered]
-    values = [it.objective[0].value for it in found]
+    result = [entry() for entry in offered]
+    values = [one_plan.objective[0].value for one_plan in result]
     assert len(values) > 1
-    assert early[0].placements == found[0].placements
+    assert early[0].placements == result[0].placements
     assert values == sorted(values, reverse=True)
     assert values[-1] == last.objective[0].value
-    assert found[-1].placements == last.placements
+    assert result[-1].placements == last.placements
 
 
 def test_a_layout_that_does_not_fit_is_not_handed_out() -> None:

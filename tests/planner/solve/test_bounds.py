@@ -28,14 +28,14 @@ def problem(sizes: dict[str, int], fields: dict[str, Any] | None = None, **more:
     return parse_problem({"version": 1, "buffers": named, **more})
 
 
-def reduced(asked: Problem) -> Reduction:
-    found = reduce(asked)
-    assert isinstance(found, Reduction)
-    return found
+def reduced(request: Problem) -> Reduction:
+    reduction = reduce(request)
+    assert isinstance(reduction, Reduction)
+    return reduction
 
 
-def bounds(asked: Problem) -> Bounds:
-    return Bounds(reduced(asked))
+def bounds(request: Problem) -> Bounds:
+    return Bounds(reduced(request))
 
 
 SIZES = {"a": 5, "b": 5, "c": 5}
@@ -52,16 +52,16 @@ SIZES = {"a": 5, "b": 5, "c": 5}
     ],
 )
 def test_what_the_other_pools_cannot_hold_is_in_this_one(other: dict[str, Any], value: int) -> None:
-    asked = problem(SIZES, pools=[{"id": "p"}, other], objective=["peak:p"])
-    assert bounds(asked).of_pool(0).value == bounds(asked).of_term(term_of("peak:p")).value == value
+    sample = problem(SIZES, pools=[{"id": "p"}, other], objective=["peak:p"])
+    assert bounds(sample).of_pool(0).value == bounds(sample).of_term(term_of("peak:p")).value == value
 
 
 def test_what_must_be_in_a_pool_counts_where_it_is_more_than_what_spills() -> None:
     own = {"a": {"pool": "p"}, "b": {"pool": "p"}}
-    asked = problem(SIZES, own, pools=[{"id": "p"}, {"id": "q", "capacity": 6}])
-    assert bounds(asked).of_pool(0).value == 10
-    asked = problem(SIZES, {"a": {"pool": "p"}}, pools=[{"id": "p"}, {"id": "q", "capacity": 6}])
-    assert bounds(asked).of_pool(0).value == 9
+    sample = problem(SIZES, own, pools=[{"id": "p"}, {"id": "q", "capacity": 6}])
+    assert bounds(sample).of_pool(0).value == 10
+    sample = problem(SIZES, {"a": {"pool": "p"}}, pools=[{"id": "p"}, {"id": "q", "capacity": 6}])
+    assert bounds(sample).of_pool(0).value == 9
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_what_must_be_in_a_pool_counts_where_it_is_more_than_what_spills() -> No
 def test_a_misfit_is_found_from_the_first_byte_that_is_too_many(
     sizes: dict[str, int], pools: list[dict[str, Any]], needed: int | None
 ) -> None:
-    found = bounds(problem(sizes, pools=pools)).misfit()
-    assert (None if found is None else found.needed) == needed
+    result = bounds(problem(sizes, pools=pools)).misfit()
+    assert (None if result is None else result.needed) == needed
 
 
 def test_pairs_that_exclude_each_other_are_counted_once() -> None:
@@ -97,28 +97,28 @@ def test_buffers_that_conflict_in_pairs_add_up_though_no_moment_has_them_all() -
     timeless = {name: {"lifetime": None} for name in "abcde"}
     sizes = {"a": 3, "b": 4, "c": 5, "d": 9, "e": 2}
     pairs = [["a", "b"], ["b", "c"], ["a", "c"], ["d", "e"]]
-    found = bounds(problem(sizes, timeless, conflicts=pairs)).of_term(term_of("peak"))
-    assert found.value == 12
-    assert isinstance(found.certificate, LiveBytes)
-    assert (found.certificate.time, set(found.certificate.buffers)) == (None, {"a", "b", "c"})
-    found = bounds(problem(sizes, timeless, conflicts=[*pairs, ["c", "d"]])).of_term(term_of("peak"))
-    assert found.value == 14
+    result = bounds(problem(sizes, timeless, conflicts=pairs)).of_term(term_of("peak"))
+    assert result.value == 12
+    assert isinstance(result.certificate, LiveBytes)
+    assert (result.certificate.time, set(result.certificate.buffers)) == (None, {"a", "b", "c"})
+    result = bounds(problem(sizes, timeless, conflicts=[*pairs, ["c", "d"]])).of_term(term_of("peak"))
+    assert result.value == 14
 
 
 def test_peaks_of_several_pools_add_up() -> None:
     own = {"a": {"pool": "p"}, "b": {"pool": "q", "lifetime": [3, 4]}}
-    asked = problem({"a": 5, "b": 7, "c": 2}, own, pools=[{"id": "p"}, {"id": "q"}])
-    found = bounds(asked).of_term(term_of("peak"))
-    assert found.value == 12
-    assert isinstance(found.certificate, Sum)
-    assert bounds(asked).of_term(term_of("max_peak")).value == 7
+    sample = problem({"a": 5, "b": 7, "c": 2}, own, pools=[{"id": "p"}, {"id": "q"}])
+    result = bounds(sample).of_term(term_of("peak"))
+    assert result.value == 12
+    assert isinstance(result.certificate, Sum)
+    assert bounds(sample).of_term(term_of("max_peak")).value == 7
 
 
 def test_the_least_cost_is_that_of_each_buffer_in_its_cheapest_pool() -> None:
     pools = [{"id": "p", "cost": 3}, {"id": "q", "cost": 2}]
     own = {"a": {"accesses": 10}, "b": {"pool": "p"}, "z": {"accesses": 99}}
-    asked = problem({"a": 1, "b": 4, "z": 0}, own, pools=pools)
-    assert bounds(asked).of_term(term_of("placement_cost")).value == 2 * 10 + 3 * 4
+    sample = problem({"a": 1, "b": 4, "z": 0}, own, pools=pools)
+    assert bounds(sample).of_term(term_of("placement_cost")).value == 2 * 10 + 3 * 4
 
 
 def test_places_between_two_units_are_no_places_of_items() -> None:
@@ -140,23 +140,23 @@ def test_members_of_two_groups_share_in_place_where_they_are_not_where_their_gro
         "y": {"lifetime": [5, 6], "pool": "p", "offset": 4},
         "n": {"lifetime": [2, 6]},
     }
-    asked = problem(
+    sample = problem(
         dict.fromkeys(own, 4),
         own,
         pools=[{"id": "p"}],
         relative=[{"buffer": "m", "base": "x", "offset": 8}, {"buffer": "n", "base": "y", "offset": 4}],
         in_place=[{"input": "m", "output": "n"}],
     )
-    assert best(asked) == (Status.OPTIMAL, (12,))
-    found = plan(asked, Options(solver=solver, time_limit=PATIENCE))
-    assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 12)
+    assert best(sample) == (Status.OPTIMAL, (12,))
+    planned = plan(sample, Options(solver=solver, time_limit=PATIENCE))
+    assert (planned.status, planned.objective[0].value) == (Status.OPTIMAL, 12)
 
 
 @pytest.mark.parametrize("bound_to", [{}, {"a": {"pool": "p7"}}])
 def test_a_pool_of_many_has_a_bound_only_where_something_must_be_in_it(bound_to: dict[str, Any]) -> None:
     pools = [{"id": f"p{i}", "capacity": 20} for i in range(40)]
-    found = bounds(problem(SIZES, bound_to, pools=pools))
-    assert [found.of_pool(i).value for i in range(40)] == [5 if bound_to and i == 7 else 0 for i in range(40)]
+    bound = bounds(problem(SIZES, bound_to, pools=pools))
+    assert [bound.of_pool(i).value for i in range(40)] == [5 if bound_to and i == 7 else 0 for i in range(40)]
 
 
 def test_the_places_of_all_pools_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,9 +169,9 @@ def test_the_places_of_all_pools_are_gone_through_once(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(constraints, "tops", counted)
     pools = [{"id": f"p{i}", "capacity": 90, "reserved": [{"offset": i, "size": 1}]} for i in range(40)]
-    asked = problem(SIZES, {"b": {"pool": "p3", "offset": 9}}, pools=pools)
+    sample = problem(SIZES, {"b": {"pool": "p3", "offset": 9}}, pools=pools)
     options = Options(solver="assign", time_limit=1.0)
-    task, _ = task_of(reduced(asked), {}, options)
+    task, _ = task_of(reduced(sample), {}, options)
     assert CpSat().declines(task) is None
     assert len(seen) <= 2
     # The end of the last reserved range, and all three on top of it.

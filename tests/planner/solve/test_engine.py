@@ -53,21 +53,21 @@ def options_for(problem: Problem, **fields: object) -> Options:
 
 def agrees_with_brute_force(problem: Problem, options: Options, seed: int) -> Plan:
     """The engine's plan, once it is shown to be no better than possible and no worse than it says."""
-    found = plan(problem, options)
+    planned = plan(problem, options)
     truth = judge(problem, options.hint)
-    assert verify(problem, found, options.hint) == [], seed
-    if found.status is Status.INFEASIBLE:
+    assert verify(problem, planned, options.hint) == [], seed
+    if planned.status is Status.INFEASIBLE:
         assert truth.status is Status.INFEASIBLE, seed
-    if found.placements:
+    if planned.placements:
         assert truth.vector is not None, seed
-        values = tuple(entry.value for entry in found.objective)
+        values = tuple(entry.value for entry in planned.objective)
         assert values >= truth.vector, seed
         assert all(
-            entry.bound <= best for entry, best in zip(found.objective[:1], truth.vector, strict=False)
+            entry.bound <= best for entry, best in zip(planned.objective[:1], truth.vector, strict=False)
         )
-        if found.status is Status.OPTIMAL:
+        if planned.status is Status.OPTIMAL:
             assert values == truth.vector, seed
-    return found
+    return planned
 
 
 @pytest.mark.parametrize("part", gate_first(range(4), 1))
@@ -83,8 +83,8 @@ def test_on_tiny_problems_of_one_pool_the_exact_search_decides_everything() -> N
     for seed in range(int(os.environ.get("MEMSTOW_AGREEMENT", TINY))):
         problem = replace(random_problem(Random(seed)), objective=("peak",))
         if len(problem.pools) == 1:
-            found = agrees_with_brute_force(problem, options_for(problem, solver="exact"), seed)
-            assert found.status in (Status.OPTIMAL, Status.INFEASIBLE), seed
+            result = agrees_with_brute_force(problem, options_for(problem, solver="exact"), seed)
+            assert result.status in (Status.OPTIMAL, Status.INFEASIBLE), seed
             decided += 1
     assert decided > TINY // 3
 
@@ -103,9 +103,9 @@ def test_what_is_reserved_may_lie_in_a_hole_of_a_rigid_group() -> None:
             Relative(buffer="a", base="b", offset=-2),
         ),
     )
-    found = agrees_with_brute_force(problem, Options(solver="exact"), 0)
-    assert found.status is Status.OPTIMAL
-    assert found.objective[0].value == 9
+    result = agrees_with_brute_force(problem, Options(solver="exact"), 0)
+    assert result.status is Status.OPTIMAL
+    assert result.objective[0].value == 9
 
 
 @pytest.mark.parametrize("part", gate_first(range(4), 1))
@@ -134,12 +134,12 @@ def test_bounds_of_pools_hold_whatever_the_terms_before_are_worth() -> None:
         problem = replace(random_problem(Random(seed)), objective=("reuse_cost", "peak"))
         if len(problem.pools) > 1 or not problem.reuse_costs:
             continue
-        found = agrees_with_brute_force(problem, Options(time_limit=5.0), seed)
-        if found.placements:
+        result = agrees_with_brute_force(problem, Options(time_limit=5.0), seed)
+        if result.placements:
             lowest = judge(replace(problem, objective=("peak",))).vector
             assert lowest is not None
-            assert found.pools[0].bound <= lowest[0], seed
-            raised += found.objective[1].bound > lowest[0]
+            assert result.pools[0].bound <= lowest[0], seed
+            raised += result.objective[1].bound > lowest[0]
     assert raised
 
 
@@ -148,18 +148,18 @@ def test_a_plan_that_meets_the_bound_is_optimal_with_a_certificate() -> None:
         version=1,
         buffers=(Buffer(id="a", size=4, lifetime=(0, 2)), Buffer(id="b", size=6, lifetime=(1, 3))),
     )
-    found = plan(problem)
-    assert found.status is Status.OPTIMAL
-    (peak,) = found.objective
+    planned = plan(problem)
+    assert planned.status is Status.OPTIMAL
+    (peak,) = planned.objective
     assert (peak.value, peak.bound, peak.gap) == (10, 10, 0.0)
     assert peak.certificate is not None
     assert peak.certificate.kind == "live_bytes"
 
 
 def test_no_buffers_is_a_plan_with_nothing_in_it() -> None:
-    found = plan(Problem(version=1, buffers=()))
-    assert found.status is Status.OPTIMAL
-    assert found.placements == ()
+    planned = plan(Problem(version=1, buffers=()))
+    assert planned.status is Status.OPTIMAL
+    assert planned.placements == ()
 
 
 def test_too_many_live_bytes_are_explained_in_the_users_names() -> None:
@@ -168,12 +168,12 @@ def test_too_many_live_bytes_are_explained_in_the_users_names() -> None:
         pools=(Pool(id="dtcm", capacity=8),),
         buffers=(Buffer(id="a", size=5, lifetime=(0, 2)), Buffer(id="b", size=6, lifetime=(1, 3))),
     )
-    found = plan(problem)
-    assert found.status is Status.INFEASIBLE
-    assert found.explanation is not None
-    assert found.explanation.buffers == ("a", "b")
-    assert (found.explanation.pool, found.explanation.time) == ("dtcm", 1)
-    assert (found.explanation.needed, found.explanation.capacity) == (11, 8)
+    planned = plan(problem)
+    assert planned.status is Status.INFEASIBLE
+    assert planned.explanation is not None
+    assert planned.explanation.buffers == ("a", "b")
+    assert (planned.explanation.pool, planned.explanation.time) == ("dtcm", 1)
+    assert (planned.explanation.needed, planned.explanation.capacity) == (11, 8)
 
 
 def test_a_search_tells_that_nothing_fits_by_buffers_that_cannot_share_the_pool() -> None:
@@ -207,21 +207,21 @@ def test_a_search_tells_that_nothing_fits_by_buffers_that_cannot_share_the_pool(
 
 def test_an_empty_objective_asks_for_any_plan_that_fits() -> None:
     problem = replace(tiling(60), objective=(), pools=(Pool(id="p", capacity=1 << 20),))
-    found = plan(problem)
-    assert found.status is Status.OPTIMAL
-    assert found.objective == ()
-    assert len(found.placements) == 60
+    planned = plan(problem)
+    assert planned.status is Status.OPTIMAL
+    assert planned.objective == ()
+    assert len(planned.placements) == 60
 
 
 def test_events_rise_and_fall_towards_each_other() -> None:
     events: list[Event] = []
-    found = plan(tiling(150), Options(time_limit=2.0), events.append)
+    planned = plan(tiling(150), Options(time_limit=2.0), events.append)
     values = [event.value for event in events if isinstance(event, Incumbent)]
     bounds = [event.value for event in events if isinstance(event, Bound)]
-    assert values[-1] == found.objective[0].value
+    assert values[-1] == planned.objective[0].value
     assert min(values) == values[-1]
     assert bounds == sorted(bounds)
-    assert bounds[-1] == found.objective[0].bound
+    assert bounds[-1] == planned.objective[0].bound
     assert next(e.name for e in events if isinstance(e, Phase)) == "check"
     assert all(a.seconds <= b.seconds for a, b in itertools.pairwise(events))
 
@@ -234,28 +234,28 @@ def test_a_run_ends_with_the_first_plan_within_the_gap(solver: str, work: int) -
     options = Options(solver=solver, deterministic=True, work_limit=work)
     heard: list[Event] = []
     whole = plan(problem, options, heard.append)
-    told = [event for event in heard if isinstance(event, Incumbent)]
-    wanted = [event.value for event in told if event.solver.startswith(solver)][-2:][0]
+    output = [event for event in heard if isinstance(event, Incumbent)]
+    wanted = [event.value for event in output if event.solver.startswith(solver)][-2:][0]
     events: list[Event] = []
-    found = plan(problem, replace(options, gap=gap_of(wanted, whole.objective[0].bound)), events.append)
-    assert found.objective[0].value == wanted
-    assert found.work < whole.work
-    values = [event.value for event in told]
+    planned = plan(problem, replace(options, gap=gap_of(wanted, whole.objective[0].bound)), events.append)
+    assert planned.objective[0].value == wanted
+    assert planned.work < whole.work
+    values = [event.value for event in output]
     again = [event.value for event in events if isinstance(event, Incumbent)]
     assert again == values[: values.index(wanted) + 1]
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.001, 0.05])
 def test_a_tiny_time_limit_still_gets_a_plan(limit: float) -> None:
-    found = plan(tiling(400), Options(time_limit=limit))
-    assert found.status in (Status.FEASIBLE, Status.OPTIMAL)
-    assert len(found.placements) == 400
+    planned = plan(tiling(400), Options(time_limit=limit))
+    assert planned.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert len(planned.placements) == 400
 
 
 def test_the_deadline_holds_for_a_problem_that_is_never_proven() -> None:
     """Without its limit it would not end."""
-    found = plan(planted(600, 1, slack=0.1), Options(time_limit=1.0))
-    assert found.status is Status.FEASIBLE
+    planned = plan(planted(600, 1, slack=0.1), Options(time_limit=1.0))
+    assert planned.status is Status.FEASIBLE
 
 
 def test_cancel_gives_the_best_plan_so_far() -> None:
@@ -266,9 +266,9 @@ def test_cancel_gives_the_best_plan_so_far() -> None:
         if isinstance(event, Incumbent):
             cancel.set()
 
-    found = plan(planted(600, 1, slack=0.1), Options(time_limit=36_000.0), hear, cancel=cancel)
-    assert found.status is Status.FEASIBLE
-    assert len(found.placements) == 600
+    planned = plan(planted(600, 1, slack=0.1), Options(time_limit=36_000.0), hear, cancel=cancel)
+    assert planned.status is Status.FEASIBLE
+    assert len(planned.placements) == 600
 
 
 DETERMINISTIC = """
@@ -338,10 +338,10 @@ def test_the_bound_of_the_answer_is_told_whoever_proved_it() -> None:
     for seed in range(150):
         problem = costly_problem(Random(seed))
         events: list[Event] = []
-        found = plan(problem, options_for(problem, solver="reuse"), events.append)
-        if found.objective:
+        planned = plan(problem, options_for(problem, solver="reuse"), events.append)
+        if planned.objective:
             bounds = [event.value for event in events if isinstance(event, Bound)]
-            assert bounds[-1] == found.objective[0].bound, seed
+            assert bounds[-1] == planned.objective[0].bound, seed
             assert bounds == sorted(set(bounds)), seed
 
 
@@ -353,9 +353,9 @@ def test_a_listed_conflict_with_what_lives_to_the_end_holds(solver: str, count: 
         buffers=tuple(Buffer(id=f"c{i}", size=16, lifetime=(i, i + 1)) for i in range(count)),
         conflicts=(("c0", f"c{count - 1}"),),
     )
-    found = plan(problem, Options(solver=solver, time_limit=5.0))
-    assert found.status is Status.OPTIMAL
-    assert found.objective[0].value == 32
+    planned = plan(problem, Options(solver=solver, time_limit=5.0))
+    assert planned.status is Status.OPTIMAL
+    assert planned.objective[0].value == 32
 
 
 def test_a_rigid_group_with_listed_conflicts_is_improved_without_harm() -> None:
@@ -380,8 +380,8 @@ def test_moves_are_told_as_the_answer_counts_them() -> None:
     problem = replace(tiling(6), objective=("moves", "peak"))
     hint = replace(EMPTY_HINT, placements=plan(tiling(6)).placements[:2])
     events: list[Event] = []
-    found = plan(problem, Options(hint=hint, solver="greedy"), events.append)
-    assert found.objective[0].value == 0
+    planned = plan(problem, Options(hint=hint, solver="greedy"), events.append)
+    assert planned.objective[0].value == 0
     assert [event.value for event in events if isinstance(event, Incumbent)][-1] == 0
 
 
@@ -424,9 +424,9 @@ def test_thousands_of_buffers_in_small_independent_parts_are_solved_to_optimalit
         for k in range(80)
         for b, (begin, end) in zip(one.buffers, lives, strict=True)
     )
-    found = plan(replace(one, buffers=buffers), Options(time_limit=20.0))
-    assert found.status is Status.OPTIMAL
-    assert found.objective[0].value == plan(one, Options(time_limit=20.0)).objective[0].value
+    planned = plan(replace(one, buffers=buffers), Options(time_limit=20.0))
+    assert planned.status is Status.OPTIMAL
+    assert planned.objective[0].value == plan(one, Options(time_limit=20.0)).objective[0].value
 
 
 def test_the_exact_search_declines_a_part_that_is_too_large() -> None:
@@ -442,19 +442,19 @@ def test_a_bound_from_what_is_in_the_way_is_proven_at_the_root() -> None:
         buffers=tuple(Buffer(id=name, size=10, lifetime=(0, 1)) for name in "abc"),
         pools=(Pool(id="p", reserved=(Reserved(offset=15, size=5),)),),
     )
-    found = plan(problem)
-    assert found.status is Status.OPTIMAL
-    assert found.objective[0].value == found.objective[0].bound == 40
-    assert verify(problem, found) == []
+    planned = plan(problem)
+    assert planned.status is Status.OPTIMAL
+    assert planned.objective[0].value == planned.objective[0].bound == 40
+    assert verify(problem, planned) == []
 
 
 def test_what_cannot_be_met_in_time_is_unknown_with_the_closest_attempt() -> None:
     problem = tiling(900, seed=5)
     live = plan(problem, Options(time_limit=0.0)).objective[0].bound
     tight = replace(problem, pools=(Pool(id="p", capacity=live),))
-    found = plan(tight, Options(time_limit=0.0))
-    assert found.status in (Status.UNKNOWN, Status.OPTIMAL)
-    if found.status is Status.UNKNOWN:
-        assert found.placements == ()
-        (overflow,) = found.closest
+    planned = plan(tight, Options(time_limit=0.0))
+    assert planned.status in (Status.UNKNOWN, Status.OPTIMAL)
+    if planned.status is Status.UNKNOWN:
+        assert planned.placements == ()
+        (overflow,) = planned.closest
         assert overflow.peak > overflow.capacity == live

@@ -35,10 +35,10 @@ def test_a_model_that_is_named_is_named_with_its_version_where_a_run_can_be_repe
     pools = (Pool(id="p"), Pool(id="q"))
     buffers = (Buffer(id="a", size=1, lifetime="always"), Buffer(id="b", size=5, lifetime=(0, 1)))
     problem = Problem(version=1, pools=pools, buffers=buffers, objective=("max_peak", "preference"))
-    found = plan(problem, Options(solver="cpsat", deterministic=True))
-    assert found.status is Status.OPTIMAL
-    assert found.prover is not None
-    assert found.prover.startswith("cpsat (OR-tools 9")
+    planned = plan(problem, Options(solver="cpsat", deterministic=True))
+    assert planned.status is Status.OPTIMAL
+    assert planned.prover is not None
+    assert planned.prover.startswith("cpsat (OR-tools 9")
     assert plan(problem, Options(solver="cpsat", time_limit=PATIENCE)).prover == "cpsat"
 
 
@@ -70,13 +70,13 @@ def test_a_run_without_a_proof_says_once_which_missing_extra_would_do_more(
 )
 def test_live_bytes_are_named_only_where_they_are_the_proof(pool: Pool, prover: str) -> None:
     alone = Buffer(id="a", size=5, lifetime=(0, 1))
-    found = plan(Problem(version=1, pools=(pool,), buffers=(alone, replace(alone, id="b"))))
-    assert found.status is Status.INFEASIBLE
-    assert found.prover == prover
+    planned = plan(Problem(version=1, pools=(pool,), buffers=(alone, replace(alone, id="b"))))
+    assert planned.status is Status.INFEASIBLE
+    assert planned.prover == prover
 
 
 def test_least_costs_are_named_where_they_are_the_proof() -> None:
     pools = (Pool(id="p", cost=2), Pool(id="q", cost=3))
     alone = Buffer(id="a", size=5, lifetime=(0, 1))
-    found = plan(Problem(version=1, pools=pools, buffers=(alone,), objective=("placement_cost",)))
-    assert (found.status, found.prover) == (Status.OPTIMAL, "least costs")
+    planned = plan(Problem(version=1, pools=pools, buffers=(alone,), objective=("placement_cost",)))
+    assert (planned.status, planned.prover) == (Status.OPTIMAL, "least costs")

@@ -337,13 +337,15 @@ def test_an_empty_graph_has_a_plan() -> None:
 @pytest.mark.parametrize("order", ["free", "lpmf", "dfs"])
 def test_sizes_whose_sums_are_too_large_keep_the_listed_order_and_claim_nothing(order: Order) -> None:
     graph = forked()
-    huge = replace(graph, tensors=tuple(replace(it, size=(it.size or 0) << 54) for it in graph.tensors))
-    found = solve(with_order(huge, order), QUICK)
-    assert found.status is Status.FEASIBLE
-    assert found.schedule is not None
-    assert found.schedule.order == ("D", "A", "B", "C", "Y")
-    assert (found.objective[0].value, found.objective[0].bound) == (180 << 54, 0)
-    assert verify(with_order(huge, order), found) == []
+    huge = replace(
+        graph, tensors=tuple(replace(tensor, size=(tensor.size or 0) << 54) for tensor in graph.tensors)
+    )
+    planned = solve(with_order(huge, order), QUICK)
+    assert planned.status is Status.FEASIBLE
+    assert planned.schedule is not None
+    assert planned.schedule.order == ("D", "A", "B", "C", "Y")
+    assert (planned.objective[0].value, planned.objective[0].bound) == (180 << 54, 0)
+    assert verify(with_order(huge, order), planned) == []
 
 
 def test_temporaries_of_more_than_64_bits_end_without_an_order_and_without_a_defect() -> None:

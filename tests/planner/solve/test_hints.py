@@ -99,8 +99,8 @@ def test_moves_are_counted_of_buffers_with_bytes_that_the_hint_places() -> None:
         status=Status.FEASIBLE,
         placements=tuple(Placement(buffer=b, pool=pool, offset=at) for b, (pool, at) in places.items()),
     )
-    found = plan(parse_problem(document), Options(hint=hint, time_limit=PATIENCE))
-    assert (found.status, [term.value for term in found.objective]) == (Status.OPTIMAL, [2])
+    planned = plan(parse_problem(document), Options(hint=hint, time_limit=PATIENCE))
+    assert (planned.status, [term.value for term in planned.objective]) == (Status.OPTIMAL, [2])
     nowhere = Options(hint=Plan(status=Status.UNKNOWN), time_limit=PATIENCE)
     assert [term.value for term in plan(parse_problem(document), nowhere).objective] == [0]
 

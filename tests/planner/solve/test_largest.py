@@ -31,9 +31,9 @@ def ring(*sizes: int, **fields: Any) -> Problem:
 
 
 def answered(problem: Problem, solver: str = "auto") -> Plan:
-    found = plan(problem, Options(solver=solver, time_limit=20.0))
-    assert verify(problem, found) == []
-    return found
+    planned = plan(problem, Options(solver=solver, time_limit=20.0))
+    assert verify(problem, planned) == []
+    return planned
 
 
 @pytest.mark.parametrize("solver", ["auto", "exact", "greedy", "improve", "first-fit"])
@@ -58,13 +58,15 @@ def test_what_needs_more_than_there_are_addresses_is_told_so(
 @pytest.mark.parametrize("sizes", [(LIMIT,), (LIMIT - 1, 1), (LIMIT // 2, LIMIT // 2), (LIMIT - 3, 1, 2)])
 @pytest.mark.parametrize("objective", [["peak"], []])
 def test_the_last_address_can_be_used(sizes: tuple[int, ...], objective: list[str]) -> None:
-    found = answered(stacked(*sizes, objective=objective))
-    assert (found.status, found.pools[0].peak) == (Status.OPTIMAL, LIMIT)
+    answer = answered(stacked(*sizes, objective=objective))
+    assert (answer.status, answer.pools[0].peak) == (Status.OPTIMAL, LIMIT)
 
 
 def test_several_pools_hold_more_than_the_largest_address_together() -> None:
-    found = answered(stacked(LIMIT, LIMIT, LIMIT, pools=[{"id": name} for name in "pqr"], objective=["peak"]))
-    assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 3 * LIMIT)
+    answer = answered(
+        stacked(LIMIT, LIMIT, LIMIT, pools=[{"id": name} for name in "pqr"], objective=["peak"])
+    )
+    assert (answer.status, answer.objective[0].value) == (Status.OPTIMAL, 3 * LIMIT)
 
 
 # No two that conflict need more than 0.8 of the addresses; laid out in a ring, five of them need 1.2.
@@ -82,21 +84,21 @@ def test_a_solver_declines_by_name_what_it_cannot_add_up(solver: str) -> None:
 
 def test_what_the_exact_search_declines_is_answered_by_another() -> None:
     sizes = [WIDE // 2 - i for i in range(5)]
-    found = answered(ring(*sizes))
-    assert found.status in (Status.OPTIMAL, Status.FEASIBLE)
-    assert found.objective[0].value <= sum(sorted(sizes)[-3:])
-    found = answered(ring(*[WIDE - i for i in range(5)]))
-    assert found.status in (Status.UNKNOWN, Status.INFEASIBLE)
-    assert found.explanation is None or set(found.explanation.buffers) == set("abcde")
+    answer = answered(ring(*sizes))
+    assert answer.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert answer.objective[0].value <= sum(sorted(sizes)[-3:])
+    answer = answered(ring(*[WIDE - i for i in range(5)]))
+    assert answer.status in (Status.UNKNOWN, Status.INFEASIBLE)
+    assert answer.explanation is None or set(answer.explanation.buffers) == set("abcde")
 
 
 def test_common_units_keep_large_sizes_small() -> None:
     """In units of 2^59 the ring is one of sizes of 3, in a pool of 8."""
-    found = answered(ring(*[3 << 59] * 5))
-    assert found.status is Status.INFEASIBLE
-    assert found.explanation is not None
-    assert set(found.explanation.buffers) == set("abcde")
-    assert "no address is above 2^62" in found.explanation.message
+    answer = answered(ring(*[3 << 59] * 5))
+    assert answer.status is Status.INFEASIBLE
+    assert answer.explanation is not None
+    assert set(answer.explanation.buffers) == set("abcde")
+    assert "no address is above 2^62" in answer.explanation.message
     assert answered(ring(*[1 << 60] * 5)).objective[0].value == 3 << 60
 
 
@@ -127,8 +129,8 @@ def test_a_row_that_could_rise_a_million_times_is_no_end_of_the_stack(
         ),
         conflicts=conflicts,
     )
-    found = plan(problem, Options(solver="exact", deterministic=True, work_limit=100_000_000))
-    assert verify(problem, found) == []
+    planned = plan(problem, Options(solver="exact", deterministic=True, work_limit=100_000_000))
+    assert verify(problem, planned) == []
     # Stacked above the one that is aligned, but for what fits below it.
     best = (1 << 16) + (size + 1) + size
-    assert found.objective[0].bound <= best == found.objective[0].value
+    assert planned.objective[0].bound <= best == planned.objective[0].value

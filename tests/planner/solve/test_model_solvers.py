@@ -31,11 +31,11 @@ from tests.waiting import PATIENCE, wait_for
 
 @pytest.fixture(params=BACK_ENDS)
 def name(request: pytest.FixtureRequest) -> str:
-    found = str(request.param)
-    reason = BACK_ENDS[found].how_to_get()
+    text = str(request.param)
+    reason = BACK_ENDS[text].how_to_get()
     if reason is not None:
-        pytest.skip(f"{found} needs {reason}")
-    return found
+        pytest.skip(f"{text} needs {reason}")
+    return text
 
 
 def crossing(rng: Random, count: int) -> Problem:
@@ -64,12 +64,12 @@ def test_reuse_costs_are_proven_by_a_model(name: str) -> None:
         ),
         objective=("reuse_cost", "peak"),
     )
-    found = plan(problem, Options(solver=name, time_limit=PATIENCE))
-    assert found.status is Status.OPTIMAL
-    assert [term.value for term in found.objective] == [3, 4]
-    assert found.objective[0].certificate == Model(solver=name)
-    assert found.prover == name
-    assert verify(problem, found) == []
+    planned = plan(problem, Options(solver=name, time_limit=PATIENCE))
+    assert planned.status is Status.OPTIMAL
+    assert [term.value for term in planned.objective] == [3, 4]
+    assert planned.objective[0].certificate == Model(solver=name)
+    assert planned.prover == name
+    assert verify(problem, planned) == []
 
 
 def test_moves_are_counted_from_any_place_of_the_hint(name: str) -> None:
@@ -84,10 +84,10 @@ def test_moves_are_counted_from_any_place_of_the_hint(name: str) -> None:
         objective=("moves", "peak"),
     )
     hint = Plan(status=Status.FEASIBLE, placements=(Placement(buffer="a", pool="m", offset=3),))
-    found = plan(problem, Options(solver=name, hint=hint, time_limit=PATIENCE))
-    assert found.status is Status.OPTIMAL
-    assert [term.value for term in found.objective] == [0, 11]
-    assert verify(problem, found, hint) == []
+    planned = plan(problem, Options(solver=name, hint=hint, time_limit=PATIENCE))
+    assert planned.status is Status.OPTIMAL
+    assert [term.value for term in planned.objective] == [0, 11]
+    assert verify(problem, planned, hint) == []
 
 
 def test_what_cannot_fit_is_explained_in_the_names_of_the_user(name: str) -> None:
@@ -101,11 +101,11 @@ def test_what_cannot_fit_is_explained_in_the_names_of_the_user(name: str) -> Non
             Buffer(id="bystander", size=1, lifetime=(5, 6)),
         ),
     )
-    found = plan(problem, Options(solver=name, time_limit=PATIENCE))
-    assert found.status is Status.INFEASIBLE
-    assert found.explanation is not None
-    assert {"pinned", "wide"} <= set(found.explanation.buffers)
-    assert "bystander" not in found.explanation.buffers
+    planned = plan(problem, Options(solver=name, time_limit=PATIENCE))
+    assert planned.status is Status.INFEASIBLE
+    assert planned.explanation is not None
+    assert {"pinned", "wide"} <= set(planned.explanation.buffers)
+    assert "bystander" not in planned.explanation.buffers
 
 
 def test_in_place_pairs_share_where_that_is_best(name: str) -> None:
@@ -114,18 +114,20 @@ def test_in_place_pairs_share_where_that_is_best(name: str) -> None:
         buffers=(Buffer(id="x", size=4, lifetime=(0, 2)), Buffer(id="y", size=3, lifetime=(1, 3))),
         in_place=(InPlace(input="x", output="y"),),
     )
-    found = plan(problem, Options(solver=name, time_limit=PATIENCE))
-    assert found.status is Status.OPTIMAL
-    assert found.objective[0].value == 4
+    planned = plan(problem, Options(solver=name, time_limit=PATIENCE))
+    assert planned.status is Status.OPTIMAL
+    assert planned.objective[0].value == 4
 
 
 def test_a_started_run_is_never_worse_than_its_start(name: str) -> None:
     for seed in range(3):
         problem = crossing(Random(seed), 60)
         start = plan(problem, Options(solver="greedy"))
-        found = plan(problem, Options(solver=name, time_limit=1.0, hint=start))
-        assert found.objective[0].value <= start.objective[0].value
-        assert found.status is not Status.OPTIMAL or found.objective[0].bound == found.objective[0].value
+        planned = plan(problem, Options(solver=name, time_limit=1.0, hint=start))
+        assert planned.objective[0].value <= start.objective[0].value
+        assert (
+            planned.status is not Status.OPTIMAL or planned.objective[0].bound == planned.objective[0].value
+        )
 
 
 def test_a_model_far_too_large_answers_in_time_and_leaves_nothing(
@@ -135,10 +137,10 @@ def test_a_model_far_too_large_answers_in_time_and_leaves_nothing(
     problem = crossing(Random(1), 10_000)
     isolated_solver.dismiss()
     events: list[Event] = []
-    found = plan(problem, Options(solver=name, time_limit=2.0), on_event=events.append)
+    planned = plan(problem, Options(solver=name, time_limit=2.0), on_event=events.append)
     greedy = min(event.value for event in events if isinstance(event, Incumbent))
-    assert found.status is Status.FEASIBLE
-    assert found.objective[0].value <= greedy
+    assert planned.status is Status.FEASIBLE
+    assert planned.objective[0].value <= greedy
     assert any(isinstance(event, Phase) and event.name == name for event in events)
     wait_for(lambda: not running_children(), "the child to end")
     assert list(tmp_path.iterdir()) == []
@@ -210,12 +212,12 @@ def test_where_cp_sat_dies_another_model_stands_in_for_it(monkeypatch: pytest.Mo
         objective=("peak", "moves"),
     )
     events: list[Event] = []
-    found = plan(
+    planned = plan(
         problem, Options(hint=Plan(status=Status.FEASIBLE), time_limit=PATIENCE), on_event=events.append
     )
     notes = [event.name for event in events if isinstance(event, Phase) and event.is_note]
     assert any("cpsat" in note and "signal 9" in note for note in notes), notes
-    assert (found.status, found.prover) == (Status.OPTIMAL, "highs")
+    assert (planned.status, planned.prover) == (Status.OPTIMAL, "highs")
 
 
 def test_a_back_end_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

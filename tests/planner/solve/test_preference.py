@@ -42,31 +42,31 @@ def test_every_model_finds_and_proves_what_brute_force_finds(
         pytest.skip(f"{solver} needs {reason}")
     run_back_ends_in_process(monkeypatch)
     for seed, problem in problems(60):
-        found = plan(problem, Options(solver=solver, time_limit=60.0))
+        planned = plan(problem, Options(solver=solver, time_limit=60.0))
         status, vector = best(problem)
-        assert found.status is status, seed
-        assert verify(problem, found) == [], seed
+        assert planned.status is status, seed
+        assert verify(problem, planned) == [], seed
         if vector is not None:
-            assert tuple(term.value for term in found.objective) == vector, seed
+            assert tuple(term.value for term in planned.objective) == vector, seed
 
 
 def test_greedy_and_auto_say_what_it_is_and_claim_no_more() -> None:
     for seed, problem in problems(150):
         truth = judge(problem)
-        found = plan(problem, Options(solver="greedy"))
-        assert verify(problem, found) == [], seed
-        if found.placements:
-            places = {place.buffer: (place.pool, place.offset) for place in found.placements}
-            values = tuple(term.value for term in found.objective)
+        planned = plan(problem, Options(solver="greedy"))
+        assert verify(problem, planned) == [], seed
+        if planned.placements:
+            places = {place.buffer: (place.pool, place.offset) for place in planned.placements}
+            values = tuple(term.value for term in planned.objective)
             assert values == cost(problem, places), seed
-            assert found.status is not Status.OPTIMAL or values == truth.vector, seed
+            assert planned.status is not Status.OPTIMAL or values == truth.vector, seed
 
 
 def test_each_pool_further_down_the_list_costs_the_bytes_once_more() -> None:
     buffers = tuple(Buffer(id=name, size=6, lifetime=(0, 1)) for name in "abc")
-    found = plan(Problem(version=1, pools=POOLS, buffers=buffers, objective=("preference",)))
-    assert sorted(place.pool for place in found.placements) == ["fast", "mid", "slow"]
-    assert found.objective[0].value == 6 + 12
+    planned = plan(Problem(version=1, pools=POOLS, buffers=buffers, objective=("preference",)))
+    assert sorted(place.pool for place in planned.placements) == ["fast", "mid", "slow"]
+    assert planned.objective[0].value == 6 + 12
 
 
 def test_a_pin_and_a_list_of_its_own_say_what_a_buffer_prefers() -> None:
@@ -75,9 +75,9 @@ def test_a_pin_and_a_list_of_its_own_say_what_a_buffer_prefers() -> None:
         Buffer(id="turned", size=3, lifetime=(0, 1), pools=("slow", "fast")),
         Buffer(id="empty", size=0, lifetime=(0, 1)),
     )
-    found = plan(Problem(version=1, pools=POOLS, buffers=buffers, objective=("preference",)))
-    assert (found.status, found.objective[0].value) == (Status.OPTIMAL, 0)
-    assert {place.buffer: place.pool for place in found.placements} == {
+    planned = plan(Problem(version=1, pools=POOLS, buffers=buffers, objective=("preference",)))
+    assert (planned.status, planned.objective[0].value) == (Status.OPTIMAL, 0)
+    assert {place.buffer: place.pool for place in planned.placements} == {
         "pinned": "slow",
         "turned": "slow",
         "empty": "fast",
@@ -91,26 +91,26 @@ def test_the_members_of_a_rigid_group_add_up_each_by_its_own_list() -> None:
     )
     tied = (Relative(buffer="b", base="a", offset=2),)
     problem = Problem(version=1, pools=POOLS, buffers=buffers, relative=tied, objective=("preference",))
-    found = plan(problem)
-    assert found.objective[0].value == 2
-    assert {place.pool for place in found.placements} == {"slow"}
+    planned = plan(problem)
+    assert planned.objective[0].value == 2
+    assert {place.pool for place in planned.placements} == {"slow"}
 
 
 def test_the_judge_counts_it_and_refuses_another_value() -> None:
     buffers = (Buffer(id="a", size=6, lifetime=(0, 1)), Buffer(id="b", size=6, lifetime=(0, 1)))
     problem = Problem(version=1, pools=POOLS, buffers=buffers, objective=("preference",))
-    found = plan(problem, Options(solver="greedy"))
-    (term,) = found.objective
-    assert verify(problem, found) == []
-    forged = replace(found, objective=(replace(term, value=term.value - 1),))
+    planned = plan(problem, Options(solver="greedy"))
+    (term,) = planned.objective
+    assert verify(problem, planned) == []
+    forged = replace(planned, objective=(replace(term, value=term.value - 1),))
     assert {violation.code.value for violation in verify(problem, forged)} >= {"value"}
 
 
 def test_the_judge_does_not_stumble_over_a_pool_that_a_buffer_does_not_name() -> None:
     buffer = Buffer(id="a", size=6, lifetime=(0, 1), pools=("fast",))
     problem = Problem(version=1, pools=POOLS, buffers=(buffer,), objective=("preference",))
-    found = plan(problem)
-    moved = replace(found, placements=(Placement(buffer="a", pool="slow", offset=0),))
+    planned = plan(problem)
+    moved = replace(planned, placements=(Placement(buffer="a", pool="slow", offset=0),))
     assert verify(problem, moved) != []
     assert verify(problem, Plan(status=Status.FEASIBLE, placements=moved.placements)) != []
 
@@ -127,6 +127,6 @@ def test_only_pools_that_a_buffer_may_go_to_count_in_how_large_it_can_be() -> No
     pools = [{"id": "p"}, {"id": "q"}]
     for bound in ({"pool": "p"}, {"pools": ["p"]}):
         document = {"version": 1, "pools": pools, "buffers": [largest | bound, *others]}
-        asked = parse_problem(document | {"objective": ["preference", "max_peak"]})
-        assert find_issues(asked) == []
-        assert [it.value for it in plan(asked).objective] == [0, LIMIT]
+        request = parse_problem(document | {"objective": ["preference", "max_peak"]})
+        assert find_issues(request) == []
+        assert [term.value for term in plan(request).objective] == [0, LIMIT]

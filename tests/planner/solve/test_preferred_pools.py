@@ -32,13 +32,13 @@ def test_where_nothing_is_at_stake_each_buffer_is_in_its_first_pool(
         )
         pools = tuple(Pool(id=name, capacity=100) for name in NAMES)
         problem = Problem(version=1, pools=pools, buffers=buffers, objective=objective)
-        found = plan(problem, Options(solver=solver, time_limit=PATIENCE))
+        planned = plan(problem, Options(solver=solver, time_limit=PATIENCE))
         first = [buffer.pools[0] for buffer in buffers if buffer.pools]
-        assert [place.pool for place in found.placements] == first
+        assert [place.pool for place in planned.placements] == first
 
 
 def test_a_buffer_without_a_size_costs_nothing_anywhere_and_goes_where_it_prefers() -> None:
     pools = (Pool(id="fast", cost=1), Pool(id="slow", cost=5))
     empty = Buffer(id="x", size=0, lifetime=(0, 1), accesses=9, pools=("slow", "fast"))
-    found = plan(Problem(version=1, pools=pools, buffers=(empty,)))
-    assert [place.pool for place in found.placements] == ["slow"]
+    planned = plan(Problem(version=1, pools=pools, buffers=(empty,)))
+    assert [place.pool for place in planned.placements] == ["slow"]

@@ -44,8 +44,8 @@ def chain(count: int, places: int, terms: tuple[str, ...] = ("reuse_cost", "peak
     )
 
 
-def values(found: Plan) -> list[int]:
-    return [term.value for term in found.objective]
+def values(result: Plan) -> list[int]:
+    return [term.value for term in result.objective]
 
 
 @pytest.mark.parametrize("solver", ["reuse", "auto"])
@@ -55,13 +55,13 @@ def test_it_agrees_with_brute_force_on_every_term(solver: str) -> None:
     for seed in range(TINY):
         problem = costly_problem(Random(seed))
         truth = judge(problem)
-        found = plan(problem, Options(solver=solver, workers=1))
-        assert verify(problem, found) == [], seed
-        assert found.status is truth.status, seed
+        planned = plan(problem, Options(solver=solver, workers=1))
+        assert verify(problem, planned) == [], seed
+        assert planned.status is truth.status, seed
         impossible += truth.vector is None
         if truth.vector is not None:
-            assert tuple(values(found)) == truth.vector, seed
-            paid += any(term.term == "reuse_cost" and term.value for term in found.objective)
+            assert tuple(values(planned)) == truth.vector, seed
+            paid += any(term.term == "reuse_cost" and term.value for term in planned.objective)
     assert paid > TINY // 8
     assert impossible > TINY // 20
 
@@ -71,10 +71,10 @@ def test_bounds_hold_however_early_a_run_ends() -> None:
         problem = costly_problem(Random(seed))
         truth = judge(problem)
         for work in (1, 300, 3_000, 30_000):
-            found = plan(problem, Options(solver="reuse", deterministic=True, work_limit=work))
-            assert verify(problem, found) == [], seed
-            assert found.status is not Status.INFEASIBLE or truth.vector is None, seed
-            for term, least in zip(found.objective, truth.vector or (), strict=False):
+            planned = plan(problem, Options(solver="reuse", deterministic=True, work_limit=work))
+            assert verify(problem, planned) == [], seed
+            assert planned.status is not Status.INFEASIBLE or truth.vector is None, seed
+            for term, least in zip(planned.objective, truth.vector or (), strict=False):
                 assert term.bound <= least, seed
                 if term.value > least:
                     break  # bounds of later terms are about plans with these values
@@ -82,11 +82,11 @@ def test_bounds_hold_however_early_a_run_ends() -> None:
 
 def test_the_least_cost_of_too_few_places_is_proven() -> None:
     """Seven buffers in three places: groups of 3, 2 and 2, whose pairs add up to 5."""
-    found = plan(chain(7, 3))
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [5, 6]
-    assert found.prover == "reuse"
-    certificate = found.objective[0].certificate
+    planned = plan(chain(7, 3))
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [5, 6]
+    assert planned.prover == "reuse"
+    certificate = planned.objective[0].certificate
     assert isinstance(certificate, Exhausted)
     assert [step.height for step in certificate.refuted] == [4]
 
@@ -94,10 +94,10 @@ def test_the_least_cost_of_too_few_places_is_proven() -> None:
 def test_the_page_on_reuse_costs_tells_the_truth() -> None:
     page = (Path(__file__).parents[3] / "docs" / "reuse.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```json problem\n(.*?)```", page, flags=re.DOTALL)
-    found = plan(formats.read_problem(text.encode()))
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [1, 8192]
-    offset = {place.buffer: place.offset for place in found.placements}
+    planned = plan(formats.read_problem(text.encode()))
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [1, 8192]
+    offset = {place.buffer: place.offset for place in planned.placements}
     assert offset["tile0"] == offset["tile2"] != offset["tile1"]
 
 
@@ -115,11 +115,11 @@ def test_pools_that_have_many_short_turns_agree_as_well(monkeypatch: pytest.Monk
         if len(problem.pools) == 1:
             continue
         truth = judge(problem)
-        found = plan(problem, Options(solver="reuse", workers=1))
-        assert found.status is truth.status, seed
+        planned = plan(problem, Options(solver="reuse", workers=1))
+        assert planned.status is truth.status, seed
         if truth.vector is not None:
-            assert tuple(values(found)) == truth.vector, seed
-            assert tuple(term.bound for term in found.objective) == truth.vector, seed
+            assert tuple(values(planned)) == truth.vector, seed
+            assert tuple(term.bound for term in planned.objective) == truth.vector, seed
             several += 1
     assert several > TINY // 20
 
@@ -168,14 +168,14 @@ def test_several_pools_are_settled_one_by_one_where_no_buffer_has_a_choice() -> 
         ),
         reuse_costs=tuple(
             ReuseCost(buffers=(name + entry.buffers[0], name + entry.buffers[1]), cost=1)
-            for name, it in (("x", one), ("y", two))
-            for entry in it.reuse_costs
+            for name, element in (("x", one), ("y", two))
+            for entry in element.reuse_costs
         ),
         objective=("reuse_cost", "peak", "peak:x", "max_peak"),
     )
-    found = plan(problem)
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [4 + 1, 4 + 6, 4, 6]
+    planned = plan(problem)
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [4 + 1, 4 + 6, 4, 6]
 
 
 def test_costs_within_a_rigid_group_are_paid_whatever_is_done() -> None:
@@ -186,10 +186,10 @@ def test_costs_within_a_rigid_group_are_paid_whatever_is_done() -> None:
         reuse_costs=(ReuseCost(buffers=("whole", "slice"), cost=3),),
         objective=("reuse_cost", "peak"),
     )
-    found = plan(problem, Options(solver="reuse"))
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [3, 4]
-    assert verify(problem, found) == []
+    planned = plan(problem, Options(solver="reuse"))
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [3, 4]
+    assert verify(problem, planned) == []
 
 
 def test_what_cannot_fit_is_explained_whatever_overlaps_cost() -> None:
@@ -205,10 +205,10 @@ def test_what_cannot_fit_is_explained_whatever_overlaps_cost() -> None:
         reuse_costs=(ReuseCost(buffers=("bystander", "wide"), cost=1),),
         objective=("reuse_cost",),
     )
-    found = plan(problem)
-    assert found.status is Status.INFEASIBLE
-    assert found.explanation is not None
-    assert set(found.explanation.buffers) == {"pinned", "wide"}
+    planned = plan(problem)
+    assert planned.status is Status.INFEASIBLE
+    assert planned.explanation is not None
+    assert set(planned.explanation.buffers) == {"pinned", "wide"}
 
 
 def test_a_deterministic_run_gives_the_same_plan_each_time() -> None:
@@ -229,10 +229,10 @@ def test_a_run_that_is_told_to_stop_hands_out_what_it_has() -> None:
             cancel.set()
 
     problem = hard(Random(5), 60)
-    found = plan(problem, Options(time_limit=60.0), stop_at_the_first_better_plan, cancel)
-    assert found.status is Status.FEASIBLE
-    assert found.seconds < 30
-    assert verify(problem, found) == []
+    planned = plan(problem, Options(time_limit=60.0), stop_at_the_first_better_plan, cancel)
+    assert planned.status is Status.FEASIBLE
+    assert planned.seconds < 30
+    assert verify(problem, planned) == []
     bounds = [event.value for event in events if isinstance(event, Bound)]
     assert bounds == sorted(bounds)
 
@@ -265,8 +265,8 @@ def hard(rng: Random, count: int) -> Problem:
     )
 
 
-def reuse_cost(found: Plan) -> TermValue:
-    return next(term for term in found.objective if term.term == "reuse_cost")
+def reuse_cost(result: Plan) -> TermValue:
+    return next(term for term in result.objective if term.term == "reuse_cost")
 
 
 def test_kernels_reach_the_best_known_cost_and_prove_it(shared_data: Path) -> None:
@@ -283,9 +283,9 @@ def test_kernels_reach_the_best_known_cost_and_prove_it(shared_data: Path) -> No
         policy = notes.get("dsa_rp_edge_policy")
         if policy is None:
             continue
-        found = plan(formats.read_problem(data))
+        planned = plan(formats.read_problem(data))
         if policy == "hard_v1":
-            assert found.status in (Status.OPTIMAL, Status.INFEASIBLE), path.name
+            assert planned.status in (Status.OPTIMAL, Status.INFEASIBLE), path.name
             hard_decided += 1
             continue
         best = known[
@@ -293,12 +293,12 @@ def test_kernels_reach_the_best_known_cost_and_prove_it(shared_data: Path) -> No
             notes["dsa_rp_source_instance"],
             notes["corpus_source_fingerprint_fnv1a64"],
         ]
-        if found.status is Status.INFEASIBLE:
+        if planned.status is Status.INFEASIBLE:
             assert best == "", path.name
             continue
-        assert found.objective[0].value <= int(best), path.name
-        costs.append(found.objective[0].value)
-        proven += found.status is Status.OPTIMAL
+        assert planned.objective[0].value <= int(best), path.name
+        costs.append(planned.objective[0].value)
+        proven += planned.status is Status.OPTIMAL
     assert len(costs) + 1 == len(rows) == hard_decided == 54
     assert sum(costs) <= 90
     assert proven >= 51
@@ -307,12 +307,12 @@ def test_kernels_reach_the_best_known_cost_and_prove_it(shared_data: Path) -> No
 @pytest.mark.parametrize("kind", ["", "-cross-pipe-soft", "-cross-pipe-hard"])
 def test_what_needs_twice_the_capacity_is_infeasible_without_a_search(shared_data: Path, kind: str) -> None:
     (path,) = shared_data.glob(f"pypto/**/*mm_512x512x192_acc_coalesce{kind}.json")
-    found = plan(formats.read_problem(path.read_bytes()))
-    assert found.status is Status.INFEASIBLE
-    assert found.prover == "live bytes"
-    assert found.explanation is not None
-    assert found.explanation.code == "over_capacity"
-    needed, capacity = found.explanation.needed, found.explanation.capacity
+    planned = plan(formats.read_problem(path.read_bytes()))
+    assert planned.status is Status.INFEASIBLE
+    assert planned.prover == "live bytes"
+    assert planned.explanation is not None
+    assert planned.explanation.code == "over_capacity"
+    needed, capacity = planned.explanation.needed, planned.explanation.capacity
     assert needed is not None
     assert capacity is not None
     assert needed >= 2 * capacity
@@ -324,9 +324,9 @@ def test_large_problems_come_below_the_best_cost_known_before(
     shared_data: Path, letter: str, best_known: int
 ) -> None:
     problem = formats.read_problem((shared_data / "minimalloc-dsa-rp" / f"{letter}.json").read_bytes())
-    found = plan(problem, Options(deterministic=True, work_limit=100_000_000))
-    assert verify(problem, found) == []
-    assert found.objective[0].value <= best_known
+    planned = plan(problem, Options(deterministic=True, work_limit=100_000_000))
+    assert verify(problem, planned) == []
+    assert planned.objective[0].value <= best_known
 
 
 @pytest.mark.timeout(300)
@@ -336,18 +336,18 @@ def test_every_kernel_is_solved_and_its_document_accepts_the_plan(shared_data: P
     for path in sorted(shared_data.glob("pypto/**/*.json")):
         data = path.read_bytes()
         problem = formats.read_problem(data)
-        found = plan(problem)
-        statuses.append(found.status)
-        assert found.status in (Status.OPTIMAL, Status.INFEASIBLE), path.name
-        assert verify(problem, found) == [], path.name
-        if found.status is Status.INFEASIBLE:
+        planned = plan(problem)
+        statuses.append(planned.status)
+        assert planned.status in (Status.OPTIMAL, Status.INFEASIBLE), path.name
+        assert verify(problem, planned) == [], path.name
+        if planned.status is Status.INFEASIBLE:
             continue
-        solution = formats.write_plan(problem, found, "structured")
-        assert formats.read_plan(solution, problem).placements == found.placements, path.name
+        solution = formats.write_plan(problem, planned, "structured")
+        assert formats.read_plan(solution, problem).placements == planned.placements, path.name
         places = {one["buffer"]: (one["pool"], one["offset"]) for one in json.loads(solution)["placements"]}
         document = json.loads(data)
         assert fits(document, places), path.name
         if "reuse_cost" in document["problem"]["objective"]["terms"] and problem.reuse_costs:
             terms = document["problem"]["objective"]["terms"]
-            assert value(document, places)[terms.index("reuse_cost")] == reuse_cost(found).value, path.name
+            assert value(document, places)[terms.index("reuse_cost")] == reuse_cost(planned).value, path.name
     assert len(statuses) == 273

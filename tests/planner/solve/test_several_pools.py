@@ -43,13 +43,13 @@ def test_few_buffers_are_proven_without_a_model(objective: list[str]) -> None:
             Pool(id="y", cost=rng.randint(0, 3), capacity=rng.choice((None, 8))),
         ]
         problem = Problem(pools=pools, buffers=some(rng, rng.randint(2, 5), 4), objective=objective)
-        found = plan(problem, Options(deterministic=True))
+        planned = plan(problem, Options(deterministic=True))
         status, values = best(problem)
-        assert found.status is status, seed
+        assert planned.status is status, seed
         infeasible += status is Status.INFEASIBLE
         if values is not None:
-            assert tuple(term.value for term in found.objective) == values, seed
-            assert all(term.value == term.bound for term in found.objective), seed
+            assert tuple(term.value for term in planned.objective) == values, seed
+            assert all(term.value == term.bound for term in planned.objective), seed
     assert infeasible < 40
 
 
@@ -62,8 +62,8 @@ def test_the_largest_peak_is_kept_low(pools: int) -> None:
         problem = Problem(
             pools=[Pool(id=f"p{at}") for at in range(pools)], buffers=buffers, objective=["max_peak"]
         )
-        found = plan(problem, Options(deterministic=True))
-        (term,) = found.objective
+        planned = plan(problem, Options(deterministic=True))
+        (term,) = planned.objective
         assert -(-most_live(buffers) // pools) <= term.bound <= term.value <= term.bound * 1.1 + 20
 
 
@@ -82,11 +82,11 @@ def test_buffers_that_programs_keep_as_one_are_proven_as_well() -> None:
         kept = [Kept(buffers=[("p", "b0"), ("q", "b0")], life="always" if seed % 2 else "used")]
         objective = ["bank_cost", "max_peak"] if seed % 3 else ["placement_cost", "peak"]
         joint = joint_problem(Programs(programs=programs, kept=kept, pools=pools, objective=objective))
-        found = plan(joint, Options(deterministic=True))
+        planned = plan(joint, Options(deterministic=True))
         status, values = best(joint)
-        assert found.status is status, seed
-        assert values is None or tuple(term.value for term in found.objective) == values, seed
-        proven += found.prover == "banks"
+        assert planned.status is status, seed
+        assert values is None or tuple(term.value for term in planned.objective) == values, seed
+        proven += planned.prover == "banks"
     assert proven > 10
 
 

@@ -18,9 +18,9 @@ SEEDS = (1, 2, 3)
 def planned(seed: int, count: int = 60) -> tuple[Problem, Plan]:
     """A network in a memory a tenth larger than it needs, and its plan."""
     problem = network(count, seed)
-    found = plan(problem, Options(time_limit=20.0))
-    room = found.objective[0].value * 11 // 10
-    return replace(problem, pools=(Pool(id="memory", capacity=room),)), found
+    result = plan(problem, Options(time_limit=20.0))
+    room = result.objective[0].value * 11 // 10
+    return replace(problem, pools=(Pool(id="memory", capacity=room),)), result
 
 
 def changes(problem: Problem) -> list[Problem]:
@@ -54,9 +54,9 @@ def test_a_small_change_moves_few(seed: int, solver: str) -> None:
         pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     problem, before = planned(seed)
     for changed in changes(problem):
-        asked = replace(changed, objective=("moves", "peak"))
-        found = plan(asked, Options(hint=before, solver=solver, time_limit=30.0))
-        moved, _ = found.objective
+        request = replace(changed, objective=("moves", "peak"))
+        result = plan(request, Options(hint=before, solver=solver, time_limit=30.0))
+        moved, _ = result.objective
         # What changed may have to go elsewhere, and a neighbour or two with it.
         assert moved.value <= 3
-        assert verify(asked, found, before) == []
+        assert verify(request, result, before) == []

@@ -49,7 +49,9 @@ def solve(monkeypatch: pytest.MonkeyPatch) -> Solve:
     """Solves with these solvers, one after the other."""
 
     def run(problem: Problem, *team: Told, gap: float = 0.0, offered: list[Callable[[], Plan]]) -> Plan:
-        monkeypatch.setattr(one_run, "stages_for", lambda _requested, _task: [Stage(it, 1.0) for it in team])
+        monkeypatch.setattr(
+            one_run, "stages_for", lambda _requested, _task: [Stage(entry, 1.0) for entry in team]
+        )
         return engine.plan(problem, Options(gap=gap), on_better=offered.append)
 
     return run
@@ -67,9 +69,9 @@ def test_a_run_goes_on_until_it_is_within_the_gap_and_no_longer(
     """One byte of a thousand is too much, unless it was asked for."""
     problem = live_together(998, 1, pools=(Pool(id="m"),), objective=("peak",))
     first, second = Told([(0, 0), (0, 999)], (1000,)), Told([(0, 0), (0, 998)], (999,))
-    found = solve(problem, first, second, gap=gap, offered=[])
+    planned = solve(problem, first, second, gap=gap, offered=[])
     assert second.asked is not enough
-    assert found.objective[0].value == (1000 if enough else 999)
+    assert planned.objective[0].value == (1000 if enough else 999)
 
 
 def test_a_plan_on_the_way_claims_no_bound_of_a_later_term_that_holds_for_the_best_plan_alone(
@@ -87,14 +89,14 @@ def test_a_plan_on_the_way_claims_no_bound_of_a_later_term_that_holds_for_the_be
 def test_a_pool_is_bounded_by_what_is_proven_of_it_for_any_plan(solve: Solve) -> None:
     """All of it is in fast memory where that is cheapest; a plan that costs more may leave it empty."""
     problem = live_together(4, 4, 1, pools=FAST_AND_SLOW, objective=("placement_cost", "peak:fast"))
-    found = solve(problem, Told([(0, 0), (0, 4), (0, 9)], (0, 10), (ModelBound(1, 10, (0,)),)), offered=[])
-    assert found.objective[1].bound == 10
-    assert found.pools[0].bound == 0
+    planned = solve(problem, Told([(0, 0), (0, 4), (0, 9)], (0, 10), (ModelBound(1, 10, (0,)),)), offered=[])
+    assert planned.objective[1].bound == 10
+    assert planned.pools[0].bound == 0
 
 
 @pytest.mark.parametrize("term", ["peak", "max_peak", "peak:m"])
 def test_what_is_proven_of_the_peak_is_proven_of_its_pool(solve: Solve, term: str) -> None:
     problem = live_together(4, 4, 1, pools=(Pool(id="m"),), objective=(term,))
-    found = solve(problem, Told([(0, 0), (0, 4), (0, 9)], (10,), (ModelBound(0, 10, ()),)), offered=[])
-    assert found.objective[0].bound == 10
-    assert found.pools[0].bound == 10
+    planned = solve(problem, Told([(0, 0), (0, 4), (0, 9)], (10,), (ModelBound(0, 10, ()),)), offered=[])
+    assert planned.objective[0].bound == 10
+    assert planned.pools[0].bound == 10

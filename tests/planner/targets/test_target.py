@@ -40,10 +40,10 @@ PROBLEM = Problem(
 def test_the_pools_are_the_targets_and_the_rest_is_the_problems() -> None:
     moved = retarget(PROBLEM, TARGET)
     assert moved == replace(PROBLEM, pools=TARGET.pools)
-    found = plan(moved, Options(time_limit=PATIENCE))
-    assert found.status is Status.OPTIMAL
-    assert verify(moved, found) == []
-    places = {place.buffer: (place.pool, place.offset) for place in found.placements}
+    planned = plan(moved, Options(time_limit=PATIENCE))
+    assert planned.status is Status.OPTIMAL
+    assert verify(moved, planned) == []
+    places = {place.buffer: (place.pool, place.offset) for place in planned.placements}
     # Both cost less in fast memory, which holds one of them, at an address that is a multiple of 16.
     assert sorted(places.values()) == [("fast", 8), ("slow", 32)]
 
@@ -120,9 +120,9 @@ def test_a_shipped_target_says_where_its_facts_are_from_and_can_be_planned_for(n
     assert all(p.base is None or p.base % p.alignment == 0 for p in target.pools)
     buffers = (Buffer(id="a", size=1000, lifetime=(0, 2)), Buffer(id="b", size=3000, lifetime=(1, 3)))
     moved = retarget(Problem(version=1, buffers=buffers), target)
-    found = plan(moved, Options(solver="greedy"))
-    assert found.placements
-    assert verify(moved, found) == []
+    planned = plan(moved, Options(solver="greedy"))
+    assert planned.placements
+    assert verify(moved, planned) == []
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:

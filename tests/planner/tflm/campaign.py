@@ -37,7 +37,7 @@ def compare(seeds: Sequence[int], folder: Path) -> tuple[int, int]:
     """How many of the models carry a plan, and how many bytes the heads of all of them became smaller."""
     models = [random_model(seed) for seed in seeds]
     written = [planned(model, free=seed % 2 == 1) for seed, model in zip(seeds, models, strict=True)]
-    ran = run_models([*models, *(it.model for it in written)], folder)
+    ran = run_models([*models, *(entry.model for entry in written)], folder)
     saved = 0
     for seed, model, made, before, after in zip(
         seeds, models, written, ran[: len(models)], ran[len(models) :], strict=True
@@ -51,4 +51,4 @@ def compare(seeds: Sequence[int], folder: Path) -> tuple[int, int]:
             assert after.tail <= before.tail, seed
         assert after.head + after.tail <= before.head + before.tail, seed
         saved += before.head - after.head
-    return sum(it.is_planned for it in written), saved
+    return sum(entry.is_planned for entry in written), saved

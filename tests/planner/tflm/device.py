@@ -12,7 +12,7 @@ def device_log(
     """A line for each tensor that needs memory, then for each block of a kernel."""
     graph = memstow.read_graph(model)
     of_model = runtime_model(model, graph, listed(graph))
-    rows = [(it.size, it.lifetime) for it in of_model.tensors if it.size]
+    rows = [(tensor.size, tensor.lifetime) for tensor in of_model.tensors if tensor.size]
     for operator, lifetime in of_model.operators.items():
         rows += [(aligned(size), lifetime) for size in scratch.get(operator, ())]
     lines = [

@@ -75,9 +75,15 @@ class _Maker:
             self.value(main, (1, 40))  # nobody uses it
         main.outputs = list(dict.fromkeys(self.rng.sample(values[-3:], self.rng.randint(1, 2))))
         subs: list[object] = [
-            table(f0=it.tensors, f1=list(it.inputs), f2=list(it.outputs), f3=it.operators) for it in self.subs
+            table(
+                f0=operator.tensors,
+                f1=list(operator.inputs),
+                f2=list(operator.outputs),
+                f3=operator.operators,
+            )
+            for operator in self.subs
         ]
-        codes = [table(f0=("b", min(it, 127)), f2=("i", 1), f3=("i", it)) for it in _CODES.values()]
+        codes = [table(f0=("b", min(code, 127)), f2=("i", 1), f3=("i", code)) for code in _CODES.values()]
         return written(table(f0=("I", 3), f1=codes, f2=subs, f4=self.buffers))
 
     def sub(self) -> Sub:
@@ -114,7 +120,7 @@ class _Maker:
         makers = [self.convolution, self.depthwise, self.activation, self.dense, self.memory, self.pool]
         if not nested:
             makers += [self.branch, self.loop]
-        alike = [it for it in values if _shape(sub, it) == _shape(sub, x)]
+        alike = [entry for entry in values if _shape(sub, entry) == _shape(sub, x)]
         if self.rng.random() < 0.35:
             return self.joined(sub, x, self.rng.choice(alike))
         return self.rng.choice(makers)(sub, x)
@@ -223,7 +229,7 @@ class _Maker:
         sub.inputs = [values[0]]
         for _ in range(self.rng.randint(0, 3)):
             values.append(self.step(sub, values, nested=True))
-        alike = [it for it in values if _shape(sub, it) == shape]
+        alike = [entry for entry in values if _shape(sub, entry) == shape]
         if alike[-1] == values[0]:
             alike.append(self.activation(sub, values[0]))
         sub.outputs = [alike[-1]]

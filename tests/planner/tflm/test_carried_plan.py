@@ -19,7 +19,7 @@ GOOD = [0, 16, 528, 1136, 0]
 def violations(data: bytes) -> set[str]:
     carried = carried_plan(data)
     assert carried is not None
-    return {str(it.code) for it in memstow.verify(memstow.read_graph(data), carried.plan)}
+    return {str(issue.code) for issue in memstow.verify(memstow.read_graph(data), carried.plan)}
 
 
 def test_a_plan_is_judged_by_overlaps_and_alignment() -> None:
@@ -32,7 +32,7 @@ def test_a_plan_is_judged_by_overlaps_and_alignment() -> None:
 def test_what_is_left_is_where_the_runtime_puts_it() -> None:
     carried = carried_plan(carrying([0, -1, 528, -1, -1]))
     assert carried is not None
-    places = {it.buffer: it.offset for it in carried.plan.placements}
+    places = {placement.buffer: placement.offset for placement in carried.plan.placements}
     # The largest first: 512 bytes fit below the planned 608, then 16 and 16 below these, later ones first.
     assert places == {"0": 0, "1": 16, "2": 528, "3": 0, "4": 16} | {"3": places["3"], "4": places["4"]}
     assert (carried.left, carried.head) == (3, 1136 if places["3"] < 1136 else 1152)
@@ -61,12 +61,14 @@ def test_a_plan_of_the_same_model_in_another_order_is_a_plan_of_this_one() -> No
     data = branching_model()
     graph = memstow.read_graph(data)
     written = memstow.planned_model(data, plan_of(data, "free"))
-    found = plan_in(written, graph)
-    assert found.plan.schedule is not None
-    assert found.plan.schedule.order == ("1", "2", "0", "3")
-    assert memstow.verify(graph, found.plan) == []
-    renamed = replace(graph, tensors=tuple(replace(it, name=f"{it.name};") for it in graph.tensors))
-    assert plan_in(written, renamed) == found
+    planned = plan_in(written, graph)
+    assert planned.plan.schedule is not None
+    assert planned.plan.schedule.order == ("1", "2", "0", "3")
+    assert memstow.verify(graph, planned.plan) == []
+    renamed = replace(
+        graph, tensors=tuple(replace(tensor, name=f"{tensor.name};") for tensor in graph.tensors)
+    )
+    assert plan_in(written, renamed) == planned
     for other, code in ((small_model(), "other_model"), (data, "no_carried_plan")):
         with pytest.raises(InputError) as caught:
             plan_in(written if other != data else data, memstow.read_graph(other))

@@ -36,7 +36,7 @@ def plan_of(data: bytes, order: Literal["given", "free"] = "given") -> memstow.P
 
 def offsets_in(data: bytes) -> list[int]:
     subgraphs = list(Flatbuffer(data).root().tables(2))
-    offsets = carried_offsets(data, sum(len(list(it.tables(0))) for it in subgraphs))
+    offsets = carried_offsets(data, sum(len(list(subgraph.tables(0))) for subgraph in subgraphs))
     assert offsets is not None
     return offsets
 
@@ -82,7 +82,7 @@ def test_every_byte_stays_behind_the_plan(data: bytes) -> None:
 
 def test_the_runtime_gets_the_offsets_of_the_plan() -> None:
     plan = plan_of(branching_model())
-    places = {it.buffer: it.offset for it in plan.placements}
+    places = {placement.buffer: placement.offset for placement in plan.placements}
     assert offsets_in(planned_model(branching_model(), plan)) == [places[str(i)] for i in range(5)]
 
 
@@ -133,7 +133,7 @@ def test_a_plan_in_the_model_is_replaced_only_on_demand() -> None:
     assert refusal(data, plan) == "carries_plan"
     written = planned_model(data, plan, replan=True)
     assert written.endswith(data)
-    places = {it.buffer: it.offset for it in plan.placements}
+    places = {placement.buffer: placement.offset for placement in plan.placements}
     assert offsets_in(written) == [places[str(i)] for i in range(5)]
     free = planned_model(data, plan_of(data, "free"), replan=True)
     assert carried_plan(free) is not None
@@ -145,13 +145,13 @@ def test_a_plan_in_the_model_is_replaced_only_on_demand() -> None:
 def test_a_plan_that_is_wrong_or_none_is_not_written() -> None:
     data = branching_model()
     plan = plan_of(data)
-    stacked = tuple(replace(it, offset=0) for it in plan.placements)
-    everywhere = tuple(replace(it, pool=it.buffer) for it in plan.placements)
+    stacked = tuple(replace(placement, offset=0) for placement in plan.placements)
+    everywhere = tuple(replace(placement, pool=placement.buffer) for placement in plan.placements)
     assert refusal(data, replace(plan, placements=stacked)) == "overlap"
     assert refusal(data, replace(plan, placements=everywhere)) == "several_pools"
     assert refusal(data, memstow.Plan(status=memstow.Status.UNKNOWN)) == "no_plan"
     assert refusal(data, replace(plan, placements=plan.placements[1:])) == "missing"
-    far = [replace(it, offset=it.offset + (1 << 33)) for it in plan.placements]
+    far = [replace(placement, offset=placement.offset + (1 << 33)) for placement in plan.placements]
     assert refusal(data, memstow.Plan(status=memstow.Status.FEASIBLE, placements=far)) == "cannot_carry_plan"
 
 

@@ -46,5 +46,5 @@ def test_outputs_are_equal_and_the_arena_is_as_told(shared_data: Path, tmp_path:
     assert ran[0].outputs == ran[1].outputs == ran[2].outputs
     assert name in SURE or len(set(ran[0].outputs)) > 1
     assert ran[1].tail <= ran[0].tail
-    found = [(arena.head, arena.least) for arena in map(measure_arena, models)]
-    assert found == EXPECTED[name]
+    result = [(arena.head, arena.least) for arena in map(measure_arena, models)]
+    assert result == EXPECTED[name]

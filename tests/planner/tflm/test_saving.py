@@ -40,8 +40,8 @@ def plan_of(peak: int, bound: int, certificate: LiveBytes | None = PROVEN) -> Pl
     ],
 )
 def test_what_decides_is_named(before: Arena, after: Arena, said: str) -> None:
-    told = notes_on_saving(before, after, plan_of(500, 500), "given", has_scratch=True)
-    assert told[0] == said
+    notes = notes_on_saving(before, after, plan_of(500, 500), "given", has_scratch=True)
+    assert notes[0] == said
     assert notes_on_saving(arena(None, 1, None), after, plan_of(1, 1), "given", has_scratch=True) == ()
 
 
@@ -77,8 +77,8 @@ def test_what_is_not_known_is_told() -> None:
     assert notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=False)[2].startswith(
         NOT_COUNTED
     )
-    told = notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=True)[2]
-    assert told == "the tail is not known: the log does not tell it"
+    notes = notes_on_saving(same, same, plan_of(800, 800), "given", has_scratch=True)[2]
+    assert notes == "the tail is not known: the log does not tell it"
 
 
 def test_no_plan_is_below_what_is_said_to_be_proven() -> None:
@@ -89,8 +89,8 @@ def test_no_plan_is_below_what_is_said_to_be_proven() -> None:
         plan = memstow.plan(memstow.read_graph(model), memstow.Options(deterministic=True))
         before = memstow.arena_of(model)
         after = memstow.arena_of(written_model(model, plan).model)
-        told = notes_on_saving(before, after, plan, "given", has_scratch=False)
-        if told and "which is proven" in told[0]:
+        notes = notes_on_saving(before, after, plan, "given", has_scratch=False)
+        if notes and "which is proven" in notes[0]:
             proven += 1
             assert before.head is not None
             assert before.head <= max(live_bytes(model))
@@ -100,6 +100,6 @@ def test_no_plan_is_below_what_is_said_to_be_proven() -> None:
 def live_bytes(model: bytes) -> list[int]:
     """What lives at each moment, by the problem alone."""
     buffers = memstow.lower_graph(memstow.read_graph(model)).buffers
-    lives = [(it.size, it.lifetime) for it in buffers if isinstance(it.lifetime, tuple)]
+    lives = [(buffer.size, buffer.lifetime) for buffer in buffers if isinstance(buffer.lifetime, tuple)]
     ends = {time for _, life in lives for time in life}
     return [sum(size for size, (begin, end) in lives if begin <= time < end) for time in ends]

@@ -28,8 +28,8 @@ STATEFUL = next(model for model in map(random_model, range(100)) if any(key[0] f
 def test_a_log_tells_what_each_kernel_asks_for() -> None:
     scratch = {(0, 2): [100, 20], (0, 3): [5]}
     log = device_log(branching_model(), scratch, tail=4321)
-    found = read_log(branching_model(), log)
-    assert (found.scratch, found.tail) == ({(0, 2): [112, 32], (0, 3): [16]}, 4321)
+    result = read_log(branching_model(), log)
+    assert (result.scratch, result.tail) == ({(0, 2): [112, 32], (0, 3): [16]}, 4321)
     nested = read_log(STATEFUL, device_log(STATEFUL, scratch_of(STATEFUL)))
     assert nested.scratch.keys() == scratch_of(STATEFUL).keys()
     assert nested.tail is None
@@ -70,7 +70,7 @@ def test_a_kernel_has_one_block_while_it_runs() -> None:
     assert scratch_in_order({(0, 2): [9], (1, 0): [5]}, ("2", "0", "1")) == {(0, 0): [9], (1, 0): [5]}
     inner = with_scratch(memstow.read_graph(STATEFUL), STATEFUL, scratch_of(STATEFUL))
     spans = runtime_model(STATEFUL, inner, listed(inner)).operators
-    lives = {it.id: it.lifetime for it in memstow.lower_graph(inner).buffers}
+    lives = {buffer.id: buffer.lifetime for buffer in memstow.lower_graph(inner).buffers}
     for (subgraph, operator), _ in scratch_of(STATEFUL).items():
         name = f"scratch/{subgraph}/{operator}" if subgraph else f"scratch/{operator}"
         assert lives[name] == spans[subgraph, operator]
@@ -85,8 +85,8 @@ def test_planning_counts_records_and_requests() -> None:
 
 @needs_runtime
 def test_what_is_measured_is_what_kernels_ask_for(tmp_path: Path) -> None:
-    found = measure_scratch(STATEFUL)
-    assert found == {key: [-(-size[0] // 16) * 16] for key, size in scratch_of(STATEFUL).items()}
+    result = measure_scratch(STATEFUL)
+    assert result == {key: [-(-size[0] // 16) * 16] for key, size in scratch_of(STATEFUL).items()}
     arena = measure_arena(STATEFUL)
     (ran,) = run_models([STATEFUL], tmp_path, runs=1)
     assert (arena.head, arena.tail) == (ran.head, ran.tail)
@@ -100,10 +100,10 @@ def test_what_is_measured_is_what_kernels_ask_for(tmp_path: Path) -> None:
 def test_the_arena_that_is_told_is_enough_and_not_much_more(seed: int) -> None:
     model = random_model(seed)
     real = measure_arena(model)
-    told = arena_of(model, scratch_of(model), word=WORKSTATION, tail=real.tail)
+    arena = arena_of(model, scratch_of(model), word=WORKSTATION, tail=real.tail)
     assert real.least is not None
-    assert told.least is not None
-    assert real.least <= told.least <= real.least + 256
+    assert arena.least is not None
+    assert real.least <= arena.least <= real.least + 256
 
 
 @needs_runtime

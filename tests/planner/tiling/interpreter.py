@@ -61,7 +61,7 @@ class Tiles:
 
     def buffer(self, tensor: str) -> TileBuffer:
         """The buffer for the next tile of a tensor: in turn, where there are two."""
-        own = [it for it in self.chosen.buffers if it.tensor == tensor]
+        own = [move for move in self.chosen.buffers if move.tensor == tensor]
         turn = self.times.get(tensor, 0)
         self.times[tensor] = turn + 1
         return own[turn % len(own)]
@@ -92,10 +92,10 @@ class Tiles:
             "columns": len(pieces.columns),
             "inputs": len(pieces.inputs),
         }
-        image, weights, bias = (self.whole[it] for it in (x, w, b))
+        image, weights, bias = (self.whole[entry] for entry in (x, w, b))
         reads = weights.shape[-1]
         grouped = reads < image.shape[2]
-        sums = next((it for it in self.chosen.buffers if it.role == "sums"), None)
+        sums = next((entry for entry in self.chosen.buffers if entry.role == "sums"), None)
         for step in product(*(range(counts[loop]) for loop in loops)):
             at = dict(zip(loops, step, strict=True))
             c, r, q = (at["channels"], at["rows"], at["columns"])

@@ -110,7 +110,7 @@ class Naive:
     def __init__(self, graph: Graph, options: TilingOptions) -> None:
         self.options = options
         (operator,) = graph.operators
-        self.tensors = {it.id: it for it in graph.tensors}
+        self.tensors = {tensor.id: tensor for tensor in graph.tensors}
         self.window = operator.window
         x, y = self.shape("x"), self.shape("y")
         if operator.type == "fully_connected":
@@ -145,7 +145,7 @@ class Naive:
         taps = (
             place * w.stride[axis] - w.padding[axis] + k * w.dilation[axis] for k in range(w.kernel[axis])
         )
-        inside = [it for it in taps if 0 <= it < x]
+        inside = [tap for tap in taps if 0 <= tap < x]
         return set(inside)
 
     def hull(self, span: range, axis: int) -> int:
@@ -155,7 +155,7 @@ class Naive:
         w, x = self.window, self.shape("x")[axis]
         first = span[0] * w.stride[axis] - w.padding[axis]
         last = span[-1] * w.stride[axis] - w.padding[axis] + (w.kernel[axis] - 1) * w.dilation[axis]
-        return len([it for it in range(first, last + 1) if 0 <= it < x])
+        return len([index for index in range(first, last + 1) if 0 <= index < x])
 
     def tile_sizes(self, spans: list[range]) -> dict[str, int]:
         """The bytes of the tile of each operand, in one step."""
@@ -164,22 +164,22 @@ class Naive:
         read = {c // group * self.reads + i for c in channels for i in range(self.reads)} & set(inputs)
         area = 1 if self.window is None else prod(self.window.kernel)
         places = self.hull(rows, 0) * self.hull(columns, 1)
-        found = {}
+        result = {}
         for name in self.tensors:
             if name in ("x", "z"):
-                found[name] = places * len(read) * self.element(name)
+                result[name] = places * len(read) * self.element(name)
             elif name == "y":
-                found[name] = len(channels) * len(rows) * len(columns) * self.element(name)
+                result[name] = len(channels) * len(rows) * len(columns) * self.element(name)
             elif name == "c0" and self.has_matrix:
-                found[name] = len(channels) * area * min(self.reads, len(inputs)) * self.element(name)
+                result[name] = len(channels) * area * min(self.reads, len(inputs)) * self.element(name)
             else:
-                found[name] = len(channels) * self.element(name)
+                result[name] = len(channels) * self.element(name)
         if self.has_matrix and self.options.im2col and self.lays_out():
             pixels = len(rows) * len(columns)
-            asked = self.options.im2col
-            pixels = pixels if asked == "tile" else min(pixels, int(asked))
-            found["im2col"] = pixels * area * len(read) * self.element("x")
-        return found
+            request = self.options.im2col
+            pixels = pixels if request == "tile" else min(pixels, int(request))
+            result["im2col"] = pixels * area * len(read) * self.element("x")
+        return result
 
     def lays_out(self) -> bool:
         w = self.window
@@ -229,8 +229,8 @@ class Naive:
                             return None
                         done.add(key)
         needed = sum(
-            size * (2 if self.options.double_buffer and times.get(it, 0) > 1 else 1)
-            for it, size in most.items()
+            size * (2 if self.options.double_buffer and times.get(entry, 0) > 1 else 1)
+            for entry, size in most.items()
         )
         if len(cut[3]) > 1 and self.element("y") < 4:
             needed += 4 * most["y"] // self.element("y")

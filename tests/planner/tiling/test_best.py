@@ -19,16 +19,16 @@ from tests.planner.tiling.layers import Naive, Walked, random_graph
 Key = tuple[int, ...]
 # What is best first, and the same of a naive walk.
 OBJECTIVES: Final[list[tuple[tuple[TilingTerm, ...], Callable[[Walked], Key]]]] = [
-    (("bytes", "tiles"), lambda it: (it.bytes, it.tiles, it.l1)),
-    (("tiles", "bytes"), lambda it: (it.tiles, it.bytes, it.l1)),
-    (("l1",), lambda it: (it.l1, it.bytes, it.tiles)),
+    (("bytes", "tiles"), lambda tiling: (tiling.bytes, tiling.tiles, tiling.l1)),
+    (("tiles", "bytes"), lambda tiling: (tiling.tiles, tiling.bytes, tiling.l1)),
+    (("l1",), lambda tiling: (tiling.l1, tiling.bytes, tiling.tiles)),
 ]
 
 
-def best_key(found: Tiling, terms: tuple[str, ...]) -> Key:
-    assert found.chosen is not None
-    assert (found.complete, found.replayed) == (True, True)
-    return tuple(getattr(found.chosen, term) for term in terms)
+def best_key(tiling: Tiling, terms: tuple[str, ...]) -> Key:
+    assert tiling.chosen is not None
+    assert (tiling.complete, tiling.replayed) == (True, True)
+    return tuple(getattr(tiling.chosen, term) for term in terms)
 
 
 @pytest.mark.parametrize("seed", gate_first(range(100), 12))
@@ -41,18 +41,20 @@ def test_the_best_tile_and_the_front_are_those_of_all_tiles(seed: int) -> None:
     every = list(Naive(graph, options).all())
     front = tile(graph, "op", options).front
     assert front is not None
-    assert all(it.replayed for it in front)
-    assert [(it.l1, it.bytes) for it in front] == front_of_points([(it.l1, it.bytes) for it in every])
-    needed = sorted({it.l1 for it in every})
+    assert all(tiling.replayed for tiling in front)
+    assert [(tiling.l1, tiling.bytes) for tiling in front] == front_of_points(
+        [(tiling.l1, tiling.bytes) for tiling in every]
+    )
+    needed = sorted({tiling.l1 for tiling in every})
     for capacity in {needed[0], *rng.sample(needed, min(4, len(needed)))}:
         limited = replace(options, capacity=capacity, front=False)
-        fitting = [it for it in every if it.l1 <= capacity]
+        fitting = [tiling for tiling in every if tiling.l1 <= capacity]
         for objective, key in OBJECTIVES:
-            found = tile(graph, "op", replace(limited, objective=objective))
-            terms = (*objective, *(it for it in ("bytes", "tiles", "l1") if it not in objective))
-            assert best_key(found, terms) == min(map(key, fitting))
-            assert found.bound == min(it.bytes for it in fitting)
-            assert verify_tiling(graph, found).wrong == ()
+            result = tile(graph, "op", replace(limited, objective=objective))
+            terms = (*objective, *(name for name in ("bytes", "tiles", "l1") if name not in objective))
+            assert best_key(result, terms) == min(map(key, fitting))
+            assert result.bound == min(layout.bytes for layout in fitting)
+            assert verify_tiling(graph, result).wrong == ()
     assert needed[0] == tile(graph, "op", replace(options, capacity=needed[0] - 1)).needs
 
 
@@ -68,28 +70,28 @@ def test_the_closest_to_multiples_and_the_least_from_beyond_are_found(seed: int)
     }
     home = Pool(id="home", capacity=rng.randint(0, 100))
     every = list(Naive(graph, TilingOptions()).all())
-    capacity = rng.choice([it.l1 for it in every])
-    fitting = [it for it in every if it.l1 <= capacity]
+    capacity = rng.choice([tiling.l1 for tiling in every])
+    fitting = [tiling for tiling in every if tiling.l1 <= capacity]
     options = TilingOptions(capacity=capacity, multiples=tuple(multiples.items()))
 
-    found = tile(graph, "op", replace(options, objective=("alignment", "bytes")))
+    result = tile(graph, "op", replace(options, objective=("alignment", "bytes")))
     far = [
-        (sum(-size % by for size, by in zip(it.sizes, multiples.values(), strict=True)), it.bytes)
-        for it in fitting
+        (sum(-size % by for size, by in zip(layout.sizes, multiples.values(), strict=True)), layout.bytes)
+        for layout in fitting
     ]
-    assert best_key(found, ("alignment", "bytes")) == min(far)
+    assert best_key(result, ("alignment", "bytes")) == min(far)
 
     two = replace(graph, pools=(Pool(id="near", capacity=capacity), home))
-    found = tile(two, "op", replace(options, objective=("beyond", "bytes")))
-    beyond = [(it.bytes - max(at_home(two, home, it)), it.bytes) for it in fitting]
-    assert best_key(found, ("beyond", "bytes")) == min(beyond)
+    result = tile(two, "op", replace(options, objective=("beyond", "bytes")))
+    beyond = [(layout.bytes - max(at_home(two, home, layout)), layout.bytes) for layout in fitting]
+    assert best_key(result, ("beyond", "bytes")) == min(beyond)
 
 
 def at_home(graph: Graph, home: Pool, walked: Walked) -> list[int]:
     """The bytes moved of each choice of tensors that fit there; constants lie elsewhere."""
-    tensors = [it for it in graph.tensors if it.kind == "data"]
+    tensors = [tensor for tensor in graph.tensors if tensor.kind == "data"]
     return [
-        sum(walked.by_tensor[it.id] for it in some)
+        sum(walked.by_tensor[entry.id] for entry in some)
         for number in range(len(tensors) + 1)
         for some in combinations(tensors, number)
         if sum(map(size_of, some)) <= (home.capacity or 0)

@@ -56,9 +56,9 @@ def test_tiles_make_the_same_bits(name: str, double: bool) -> None:
     (operator,) = graph.operators
     rng = np.random.default_rng(len(name))
     tensors = {
-        it.id: rng.integers(-128, 128, it.shape).astype(it.type)
-        for it in graph.tensors
-        if it.shape is not None
+        tensor.id: rng.integers(-128, 128, tensor.shape).astype(tensor.type)
+        for tensor in graph.tensors
+        if tensor.shape is not None
     }
     window, (rows, columns, _) = operator.window, tensors["y"].shape
     assert window is not None
@@ -70,12 +70,12 @@ def test_tiles_make_the_same_bits(name: str, double: bool) -> None:
     assert front is not None
     counts = set()
     for point in front[:: max(1, len(front) // 6)]:
-        found = tile(graph, "conv", TilingOptions(capacity=point.l1, double_buffer=double))
-        assert found.chosen is not None
-        tiles = Tiles(found, operator, tensors)
+        tiling = tile(graph, "conv", TilingOptions(capacity=point.l1, double_buffer=double))
+        assert tiling.chosen is not None
+        tiles = Tiles(tiling, operator, tensors)
         assert np.array_equal(tiles.run(), expected)
         assert len(tiles.memory) == point.l1
         # What was copied in the run is what the tiling says.
-        assert tiles.moved == found.chosen.bytes == point.bytes
-        counts.add(found.chosen.tiles)
+        assert tiles.moved == tiling.chosen.bytes == point.bytes
+        counts.add(tiling.chosen.tiles)
     assert len(counts) > 2

@@ -37,43 +37,45 @@ GRAPH = Graph(
 )
 
 
-def chosen(found: Tiling) -> Chosen:
-    assert found.chosen is not None, found
-    return found.chosen
+def chosen(tiling: Tiling) -> Chosen:
+    assert tiling.chosen is not None, tiling
+    return tiling.chosen
 
 
 def layered(kind: str, *tensors: Tensor, window: Window | None = None) -> Graph:
     """One operator that reads all tensors but the last, and makes that."""
-    ids = [it.id for it in tensors]
+    ids = [tensor.id for tensor in tensors]
     operator = Operator(id="op", type=kind, inputs=ids[:-1], outputs=ids[-1:], window=window)
     return Graph(
         tensors=tensors,
         operators=[operator],
-        inputs=[it.id for it in tensors[:-1] if it.kind == "data"],
+        inputs=[tensor.id for tensor in tensors[:-1] if tensor.kind == "data"],
         outputs=ids[-1:],
     )
 
 
 def test_buffers_are_placed_in_the_pool_and_the_plan_is_valid() -> None:
-    found = chosen(tile(GRAPH, "conv"))
-    assert verify(found.problem, found.plan) == []
-    assert {it.pool for it in found.plan.placements} == {"l1"}
-    ends = sorted((it.offset, it.offset + it.size) for it in found.buffers)
+    result = chosen(tile(GRAPH, "conv"))
+    assert verify(result.problem, result.plan) == []
+    assert {placement.pool for placement in result.plan.placements} == {"l1"}
+    ends = sorted((buffer.offset, buffer.offset + buffer.size) for buffer in result.buffers)
     assert all(end <= begin for (_, end), (begin, _) in pairwise(ends))
     assert ends[-1][1] <= 4096
 
 
 def test_tensors_that_fit_lie_at_home_and_the_others_beyond() -> None:
     # y has 8,192 bytes and x 2,048: only one of them fits; constants lie beyond unless pools name the home.
-    found = chosen(tile(GRAPH, "conv", TilingOptions(objective=("beyond", "bytes"))))
-    where = {it.tensor: it.beyond for it in found.moved}
+    result = chosen(tile(GRAPH, "conv", TilingOptions(objective=("beyond", "bytes"))))
+    where = {move.tensor: move.beyond for move in result.moved}
     assert where == {"x": True, "w": True, "b": True, "y": False}
-    assert found.beyond == sum(it.bytes for it in found.moved if it.beyond)
-    assert chosen(tile(GRAPH, "conv")).bytes <= found.bytes
+    assert result.beyond == sum(move.bytes for move in result.moved if move.beyond)
+    assert chosen(tile(GRAPH, "conv")).bytes <= result.bytes
     fitting = replace(GRAPH, pools=(GRAPH.pools[0], Pool(id="l2")))
     all_at_home = chosen(tile(fitting, "conv", TilingOptions(objective=("beyond", "bytes"))))
-    assert [it.tensor for it in all_at_home.moved if it.beyond] == ["w", "b"]
-    named = tuple(replace(it, pools=("l2",)) if it.kind == "constant" else it for it in TENSORS)
+    assert [move.tensor for move in all_at_home.moved if move.beyond] == ["w", "b"]
+    named = tuple(
+        replace(tensor, pools=("l2",)) if tensor.kind == "constant" else tensor for tensor in TENSORS
+    )
     assert chosen(tile(replace(fitting, tensors=named), "conv")).beyond == 0
 
 
@@ -86,10 +88,10 @@ def test_one_pool_is_all_there_is_without_a_home() -> None:
 
 def test_reserved_ranges_and_alignment_are_kept() -> None:
     pool = Pool(id="l1", capacity=4096, alignment=64, base=32, reserved=[Reserved(offset=1000, size=100)])
-    found = tile(replace(GRAPH, pools=(pool,)), "conv")
-    assert (found.unit, found.capacity) == (64, 2944)
-    assert all((it.offset + 32) % 64 == 0 and it.size % 64 == 0 for it in chosen(found).buffers)
-    assert chosen(found).l1 <= 2944
+    tiling = tile(replace(GRAPH, pools=(pool,)), "conv")
+    assert (tiling.unit, tiling.capacity) == (64, 2944)
+    assert all((buffer.offset + 32) % 64 == 0 and buffer.size % 64 == 0 for buffer in chosen(tiling).buffers)
+    assert chosen(tiling).l1 <= 2944
     # A smaller capacity cuts ranges off that lie beyond it.
     assert tile(replace(GRAPH, pools=(pool,)), "conv", TilingOptions(capacity=1050)).capacity == 960
 
@@ -97,9 +99,9 @@ def test_reserved_ranges_and_alignment_are_kept() -> None:
 def test_the_capacity_can_be_given_for_a_graph_without_pools() -> None:
     graph = replace(GRAPH, pools=())
     for options in (TilingOptions(capacity=4096), TilingOptions(capacity=4096, pool="memory")):
-        found = tile(graph, "conv", options)
-        assert found.pool == "memory"
-        assert chosen(found).bytes == chosen(tile(GRAPH, "conv")).bytes
+        tiling = tile(graph, "conv", options)
+        assert tiling.pool == "memory"
+        assert chosen(tiling).bytes == chosen(tile(GRAPH, "conv")).bytes
     with pytest.raises(InputError, match="no_capacity"):
         tile(graph, "conv")
     with pytest.raises(InputError, match="leave pool out"):
@@ -144,44 +146,44 @@ def test_alignment_and_tiles_are_minimised_as_asked() -> None:
 
 def test_a_layer_that_fits_is_one_tile_with_single_buffers() -> None:
     roomy = Pool(id="l1", capacity=1 << 20)
-    found = tile(replace(GRAPH, pools=(roomy, *GRAPH.pools[1:])), "conv", TilingOptions(capacity=1 << 19))
-    assert found.whole is not None
-    assert (found.whole.fits, chosen(found).tiles) == (True, 1)
-    assert chosen(found).bytes == found.least == found.bound
-    assert [it.id for it in chosen(found).buffers] == ["x", "w", "b", "y"]
+    tiling = tile(replace(GRAPH, pools=(roomy, *GRAPH.pools[1:])), "conv", TilingOptions(capacity=1 << 19))
+    assert tiling.whole is not None
+    assert (tiling.whole.fits, chosen(tiling).tiles) == (True, 1)
+    assert chosen(tiling).bytes == tiling.least == tiling.bound
+    assert [buffer.id for buffer in chosen(tiling).buffers] == ["x", "w", "b", "y"]
 
 
 def test_where_none_fits_the_least_that_is_needed_is_told() -> None:
-    found = tile(GRAPH, "conv", TilingOptions(capacity=16))
-    assert (found.chosen, found.bound) == (None, None)
-    assert found.needs is not None
-    assert found.needs > 16
-    assert chosen(tile(GRAPH, "conv", TilingOptions(capacity=found.needs))).l1 == found.needs
+    tiling = tile(GRAPH, "conv", TilingOptions(capacity=16))
+    assert (tiling.chosen, tiling.bound) == (None, None)
+    assert tiling.needs is not None
+    assert tiling.needs > 16
+    assert chosen(tile(GRAPH, "conv", TilingOptions(capacity=tiling.needs))).l1 == tiling.needs
 
 
 def test_little_work_is_told_and_what_was_found_is_valid() -> None:
-    found = tile(GRAPH, "conv", TilingOptions(work=20, front=True))
-    assert (found.complete, found.bound) == (False, None)
-    assert found.looked_at <= 60
+    tiling = tile(GRAPH, "conv", TilingOptions(work=20, front=True))
+    assert (tiling.complete, tiling.bound) == (False, None)
+    assert tiling.looked_at <= 60
     nothing = tile(GRAPH, "conv", TilingOptions(work=1))
     assert (nothing.chosen, nothing.needs, nothing.complete) == (None, None, False)
 
 
 def test_long_directions_are_cut_into_some_sizes_only() -> None:
     x, y = (Tensor(id=name, shape=(1, 1, 1_000_003), type="int8") for name in "xy")
-    found = tile(layered("relu", x, y), "op", TilingOptions(capacity=65536))
-    assert (found.complete, found.bound) == (False, None)
-    assert chosen(found).bytes == 2_000_006
-    huge = tuple(replace(it, shape=(1 << 31, 3, 1 << 20)) for it in (x, y))
+    tiling = tile(layered("relu", x, y), "op", TilingOptions(capacity=65536))
+    assert (tiling.complete, tiling.bound) == (False, None)
+    assert chosen(tiling).bytes == 2_000_006
+    huge = tuple(replace(entry, shape=(1 << 31, 3, 1 << 20)) for entry in (x, y))
     assert tile(layered("relu", *huge), "op", TilingOptions(capacity=65536)).chosen is None
     assert tile(layered("relu", *huge), "op", TilingOptions(capacity=1 << 62)).chosen is not None
 
 
 def test_steps_that_are_too_many_are_not_walked_through() -> None:
     x, y = (Tensor(id=name, shape=(400, 400, 3), type="int8") for name in "xy")
-    found = tile(layered("relu", x, y), "op", TilingOptions(capacity=4, objective=("bytes",)))
-    assert chosen(found).tiles == 480_000
-    assert not found.replayed
+    tiling = tile(layered("relu", x, y), "op", TilingOptions(capacity=4, objective=("bytes",)))
+    assert chosen(tiling).tiles == 480_000
+    assert not tiling.replayed
 
 
 def data(name: str, *shape: int, kind: str = "data", type: str = "int8") -> Tensor:  # noqa: A002
@@ -210,17 +212,22 @@ def data(name: str, *shape: int, kind: str = "data", type: str = "int8") -> Tens
     ],
 )
 def test_operators_outside_of_the_family_say_why(graph: Graph, why: str) -> None:
-    found = tile(graph, "op", TilingOptions(capacity=64))
-    assert found.chosen is None
-    assert why in (found.why_not or "")
+    tiling = tile(graph, "op", TilingOptions(capacity=64))
+    assert tiling.chosen is None
+    assert why in (tiling.why_not or "")
 
 
 def test_layers_are_read_from_shapes() -> None:
     window = Window(kernel=(3, 3), padding=(1, 1, 1, 1))
     image, weights = data("x", 8, 8, 4), data("w", 1, 3, 3, 8, kind="constant")
     depthwise = layered("conv", image, weights, data("y", 8, 8, 8), window=window)
-    found = layer_of(depthwise, depthwise.operators[0])
-    assert (found.groups, found.group_outputs, found.group_inputs, found.splits_inputs) == (4, 2, 1, False)
+    result = layer_of(depthwise, depthwise.operators[0])
+    assert (result.groups, result.group_outputs, result.group_inputs, result.splits_inputs) == (
+        4,
+        2,
+        1,
+        False,
+    )
     pool = layered("AVERAGE_POOL_2D", image, data("y", 8, 8, 4), window=window)
     assert layer_of(pool, pool.operators[0]).groups == 4
     # Of a convolution whose weights the graph does not have, all input channels are read.
@@ -236,7 +243,7 @@ def test_layers_are_read_from_shapes() -> None:
 
 def test_all_operators_of_a_model_have_tiles_or_a_reason() -> None:
     graph = read_graph(small_model())
-    found = tile_all(graph, TilingOptions(capacity=1 << 16))
-    assert [it.operator for it in found] == [it.id for it in graph.operators]
-    assert any(it.chosen for it in found)
-    assert all(it.why_not or it.chosen for it in found)
+    tilings = tile_all(graph, TilingOptions(capacity=1 << 16))
+    assert [entry.operator for entry in tilings] == [operator.id for operator in graph.operators]
+    assert any(tiling.chosen for tiling in tilings)
+    assert all(tiling.why_not or tiling.chosen for tiling in tilings)

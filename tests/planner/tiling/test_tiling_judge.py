@@ -65,10 +65,10 @@ WRONG = {
     "rows missing": lambda: pieces(rows=chosen().pieces.rows[1:]),
     "rows twice": lambda: pieces(rows=(*chosen().pieces.rows, chosen().pieces.rows[-1])),
     "no rows": lambda: pieces(rows=()),
-    "a row less is read": lambda: rows(lambda it: replace(it, input=(it.input[0], it.input[1] - 1))),
-    "reads outside": lambda: rows(lambda it: replace(it, input=(-1, it.input[1]))),
+    "a row less is read": lambda: rows(lambda pair: replace(pair, input=(pair.input[0], pair.input[1] - 1))),
+    "reads outside": lambda: rows(lambda pair: replace(pair, input=(-1, pair.input[1]))),
     "channels less": lambda: pieces(
-        channels=tuple(replace(it, input=(0, 4)) for it in chosen().pieces.channels)
+        channels=tuple(replace(channel, input=(0, 4)) for channel in chosen().pieces.channels)
     ),
     "inputs in disorder": lambda: pieces(inputs=((0, 4), (3, 8))),
     "another tile": lambda: changed(tile=replace(chosen().tile, rows=chosen().tile.rows + 1)),
@@ -93,10 +93,13 @@ WRONG = {
     "no plan": lambda: changed(plan=replace(chosen().plan, placements=())),
     "all at one place": lambda: changed(
         plan=replace(
-            chosen().plan, placements=tuple(replace(it, offset=0) for it in chosen().plan.placements)
+            chosen().plan,
+            placements=tuple(replace(placement, offset=0) for placement in chosen().plan.placements),
         )
     ),
-    "no im2col": lambda: changed(buffers=tuple(it for it in chosen().buffers if it.role != "im2col")),
+    "no im2col": lambda: changed(
+        buffers=tuple(buffer for buffer in chosen().buffers if buffer.role != "im2col")
+    ),
 }
 
 
@@ -113,31 +116,32 @@ def test_what_is_wrong_is_refused(name: str) -> None:
 
 def test_a_buffer_that_is_not_there_is_named() -> None:
     there = chosen().buffers
-    assert {it.tensor is None for it in there} == {True, False}
+    assert {move.tensor is None for move in there} == {True, False}
     for missing in there:
-        others = tuple(it for it in there if it is not missing)
+        others = tuple(entry for entry in there if entry is not missing)
         name = missing.role if missing.tensor is None else f"{missing.tensor!r} ({missing.role})"
         same = sum(
-            (it.role, it.tensor, it.size) == (missing.role, missing.tensor, missing.size) for it in there
+            (move.role, move.tensor, move.size) == (missing.role, missing.tensor, missing.size)
+            for move in there
         )
         said = f"{name} needs {same} of {missing.size:,} bytes among the buffers, where {same - 1} are"
         assert said in verify_tiling(GRAPH, changed(buffers=others)).wrong
 
 
 def test_points_of_a_front_are_counted_again() -> None:
-    found = tile(GRAPH, "conv", TilingOptions(capacity=2048, front=True))
-    assert found.front is not None
-    assert len(found.front) > 10
-    assert any(it.replayed for it in found.front)
-    assert verify_tiling(GRAPH, found).wrong == ()
-    last = found.front[-1]
+    result = tile(GRAPH, "conv", TilingOptions(capacity=2048, front=True))
+    assert result.front is not None
+    assert len(result.front) > 10
+    assert any(tiling.replayed for tiling in result.front)
+    assert verify_tiling(GRAPH, result).wrong == ()
+    last = result.front[-1]
     for wrong in (
         replace(last, bytes=last.bytes - 1),
         replace(last, l1=last.l1 + 1),
         replace(last, loops=("rows", "rows", "columns", "inputs")),
-        found.front[-2],
+        result.front[-2],
     ):
-        changed = replace(found, front=(*found.front[:-1], wrong))
+        changed = replace(result, front=(*result.front[:-1], wrong))
         assert "point of the front" in verify_tiling(GRAPH, changed).wrong[0]
 
 
@@ -152,11 +156,11 @@ def test_input_channels_are_not_added_up_where_the_operator_does_not() -> None:
     pool = replace(operator, type="max_pool_2d", inputs=("x",), outputs=("z",))
     made = Tensor(id="z", shape=(1, 12, 12, 8), type="int8")
     graph = replace(GRAPH, tensors=(*GRAPH.tensors, made), operators=(pool,), outputs=("z",))
-    found = tile(graph, "conv", TilingOptions(capacity=4096))
-    assert found.chosen is not None
-    parts = replace(found.chosen.pieces, inputs=((0, 4), (4, 8)))
-    wrong = replace(found.chosen, pieces=parts, tile=replace(found.chosen.tile, inputs=4))
-    assert "does not add them up" in verify_tiling(graph, replace(found, chosen=wrong)).wrong[0]
+    tiling = tile(graph, "conv", TilingOptions(capacity=4096))
+    assert tiling.chosen is not None
+    parts = replace(tiling.chosen.pieces, inputs=((0, 4), (4, 8)))
+    wrong = replace(tiling.chosen, pieces=parts, tile=replace(tiling.chosen.tile, inputs=4))
+    assert "does not add them up" in verify_tiling(graph, replace(tiling, chosen=wrong)).wrong[0]
 
 
 def test_a_tiling_without_tiles_says_why() -> None:
@@ -171,20 +175,20 @@ def test_an_image_of_which_nothing_is_read_has_no_buffer() -> None:
     shapes = {"x": (1, 1, 1, 8), "w": (16, 1, 1, 8), "b": (16,), "y": (1, 2, 2, 16)}
     graph = replace(
         GRAPH,
-        tensors=tuple(replace(it, shape=shapes[it.id]) for it in GRAPH.tensors),
+        tensors=tuple(replace(tensor, shape=shapes[tensor.id]) for tensor in GRAPH.tensors),
         operators=(replace(GRAPH.operators[0], window=beside),),
     )
-    found = tile(graph, "conv", TilingOptions(capacity=512))
-    assert found.chosen is not None
-    assert "x" not in {it.tensor for it in found.chosen.buffers}
-    assert verify_tiling(graph, found).wrong == ()
+    tiling = tile(graph, "conv", TilingOptions(capacity=512))
+    assert tiling.chosen is not None
+    assert "x" not in {buffer.tensor for buffer in tiling.chosen.buffers}
+    assert verify_tiling(graph, tiling).wrong == ()
 
 
 def test_a_pool_reads_of_each_channel_that_channel_alone() -> None:
     pool = Operator(id="pool", type="max_pool_2d", inputs=["x"], outputs=["y"], window=Window(kernel=(3, 3)))
     tensors = (GRAPH.tensors[0], Tensor(id="y", shape=(1, 10, 10, 8), type="int8"))
     graph = replace(GRAPH, tensors=tensors, operators=(pool,))
-    found = tile(graph, "pool", TilingOptions(capacity=256))
-    assert found.chosen is not None
-    assert len(found.chosen.pieces.channels) > 1
-    assert verify_tiling(graph, found).wrong == ()
+    tiling = tile(graph, "pool", TilingOptions(capacity=256))
+    assert tiling.chosen is not None
+    assert len(tiling.chosen.pieces.channels) > 1
+    assert verify_tiling(graph, tiling).wrong == ()

@@ -111,8 +111,8 @@ def places(value: object, at: Steps = ()) -> Iterator[tuple[Steps, object]]:
     members = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )
-    for name, it in members:
-        yield from places(it, (*at, name))
+    for name, member in members:
+        yield from places(member, (*at, name))
 
 
 def changed(document: Any, at: Steps, value: object) -> Any:
@@ -136,8 +136,8 @@ def is_refused(graph: Graph, document: object) -> bool:
 
 def is_justified(at: Steps, value: object) -> bool:
     return any(
-        re.fullmatch(it, f"{'.'.join(map(str, at))}={'missing' if value is MISSING else value}", re.DOTALL)
-        for it in JUSTIFIED
+        re.fullmatch(entry, f"{'.'.join(map(str, at))}={'missing' if value is MISSING else value}", re.DOTALL)
+        for entry in JUSTIFIED
     )
 
 
@@ -145,17 +145,17 @@ def is_answer_to_other_options(graph: Graph, document: Any) -> bool:
     """Whether the tiling is what these options give."""
     said = parse_tilings(document)
     assert isinstance(said, Tiling)
-    found = tile(graph, said.operator, said.options)
-    return replace(found, looked_at=said.looked_at) == said
+    tiling = tile(graph, said.operator, said.options)
+    return replace(tiling, looked_at=said.looked_at) == said
 
 
 @pytest.mark.parametrize("name", gate_first(CASES, 3))
 def test_every_figure_that_is_changed_is_refused(name: str) -> None:
     graph, options = CASES[name]
     operator = graph.operators[0].id
-    found = tile(graph, operator, options)
-    assert read_tiling(write_tiling(found)) == found
-    document = json.loads(write_tiling(found))
+    tiling = tile(graph, operator, options)
+    assert read_tiling(write_tiling(tiling)) == tiling
+    document = json.loads(write_tiling(tiling))
     assert not is_refused(graph, document)
     accepted = []
     for at, before in places(document):
@@ -163,7 +163,7 @@ def test_every_figure_that_is_changed_is_refused(name: str) -> None:
             if (value == before and type(value) is type(before)) or is_justified(at, value):
                 continue
             other = changed(document, at, value)
-            if is_refused(graph, other) or parse_tilings(other) == found:
+            if is_refused(graph, other) or parse_tilings(other) == tiling:
                 continue
             if at[0] != "options" or not is_answer_to_other_options(graph, other):
                 accepted.append((".".join(map(str, at)), value))
@@ -171,15 +171,15 @@ def test_every_figure_that_is_changed_is_refused(name: str) -> None:
 
 
 def test_tilings_of_all_operators_have_their_sums() -> None:
-    found = together(tile_all(SMALL, TilingOptions()))
-    assert parse_tilings(all_as_data(found.tilings)) == found
-    assert judge_tilings(SMALL, found).valid
+    result = together(tile_all(SMALL, TilingOptions()))
+    assert parse_tilings(all_as_data(result.tilings)) == result
+    assert judge_tilings(SMALL, result).valid
     for wrong in (
-        replace(found, tiled=0),
-        replace(found, bytes=found.bytes + 1),
-        replace(found, least=found.least - 1),
-        replace(found, tilings=()),
-        replace(found, tilings=found.tilings * 2),
+        replace(result, tiled=0),
+        replace(result, bytes=result.bytes + 1),
+        replace(result, least=result.least - 1),
+        replace(result, tilings=()),
+        replace(result, tilings=result.tilings * 2),
     ):
         assert not judge_tilings(SMALL, wrong).valid
 
@@ -188,38 +188,41 @@ def test_tilings_of_all_operators_have_their_sums() -> None:
     ("alignment", "offset"), [(16, 8), (2, 1)], ids=["buffers at 8 of 16", "buffers at an odd offset"]
 )
 def test_buffers_are_aligned_as_the_graph_says(alignment: int, offset: int) -> None:
-    loose, strict = (layer(Pool(id="l1", capacity=4096, alignment=it)) for it in (1, alignment))
-    found = tile(loose, "conv", TilingOptions())
-    assert found.chosen is not None
-    places = {it.id: it.offset + offset for it in found.chosen.buffers}
+    loose, strict = (layer(Pool(id="l1", capacity=4096, alignment=entry)) for entry in (1, alignment))
+    tiling = tile(loose, "conv", TilingOptions())
+    assert tiling.chosen is not None
+    places = {buffer.id: buffer.offset + offset for buffer in tiling.chosen.buffers}
     moved = replace(
-        found.chosen,
-        buffers=tuple(replace(it, offset=places[it.id]) for it in found.chosen.buffers),
+        tiling.chosen,
+        buffers=tuple(replace(buffer, offset=places[buffer.id]) for buffer in tiling.chosen.buffers),
         plan=replace(
-            found.chosen.plan,
-            placements=tuple(replace(it, offset=places[it.buffer]) for it in found.chosen.plan.placements),
+            tiling.chosen.plan,
+            placements=tuple(
+                replace(placement, offset=places[placement.buffer])
+                for placement in tiling.chosen.plan.placements
+            ),
         ),
     )
-    assert not verify_tiling(strict, replace(found, chosen=moved)).valid
-    assert not verify_tiling(strict, replace(found, chosen=moved, unit=alignment)).valid
+    assert not verify_tiling(strict, replace(tiling, chosen=moved)).valid
+    assert not verify_tiling(strict, replace(tiling, chosen=moved, unit=alignment)).valid
 
 
 def test_a_tiling_for_a_larger_pool_is_refused() -> None:
     """The same layer with another memory, which the tiling says nothing of."""
-    found = tile(layer(Pool(id="l1", capacity=1_000)), "conv", TilingOptions())
-    assert found.chosen is not None
-    assert not verify_tiling(layer(Pool(id="l1", capacity=24)), found).valid
-    assert not verify_tiling(layer(Pool(id="l1", capacity=24)), replace(found, capacity=24)).valid
-    assert not verify_tiling(layer(Pool(id="l1")), found).valid
+    tiling = tile(layer(Pool(id="l1", capacity=1_000)), "conv", TilingOptions())
+    assert tiling.chosen is not None
+    assert not verify_tiling(layer(Pool(id="l1", capacity=24)), tiling).valid
+    assert not verify_tiling(layer(Pool(id="l1", capacity=24)), replace(tiling, capacity=24)).valid
+    assert not verify_tiling(layer(Pool(id="l1")), tiling).valid
 
 
 def test_a_huge_document_is_judged_in_time() -> None:
     """Sizes of a document that would mean pieces without end are refused before these are made."""
     huge = layer(Pool(id="l1", capacity=1 << 62), rows=1 << 19, columns=1 << 10)
-    found = tile(huge, "conv", TilingOptions(work=2_000))
-    assert found.chosen is not None
+    tiling = tile(huge, "conv", TilingOptions(work=2_000))
+    assert tiling.chosen is not None
     for tiny in (Tile(1, 1, 1, 1), Tile(1, 0, 1, 1), Tile(1 << 61, 1, 1, 1)):
-        wrong = replace(found, chosen=replace(found.chosen, tile=tiny, tiles=1))
+        wrong = replace(tiling, chosen=replace(tiling.chosen, tile=tiny, tiles=1))
         assert not verify_tiling(huge, wrong).valid
 
 
@@ -227,35 +230,35 @@ def test_the_tensors_at_home_are_chosen_from_a_few_only() -> None:
     names = [f"x{number}" for number in range(40)]
     graph = Graph(
         pools=[Pool(id="l1", capacity=4096), Pool(id="l2", capacity=600)],
-        tensors=[Tensor(id=it, shape=(4, 4, 4), type="int8") for it in (*names, "y")],
+        tensors=[Tensor(id=name, shape=(4, 4, 4), type="int8") for name in (*names, "y")],
         operators=[Operator(id="add", type="add", inputs=names, outputs=["y"])],
         inputs=names,
         outputs=["y"],
     )
-    found = tile(graph, "add", TilingOptions())
-    assert "more than 12" in str(found.why_not)
-    assert verify_tiling(graph, found).valid
+    tiling = tile(graph, "add", TilingOptions())
+    assert "more than 12" in str(tiling.why_not)
+    assert verify_tiling(graph, tiling).valid
     roomy = replace(graph, pools=(graph.pools[0], Pool(id="l2", capacity=1 << 20)))
     assert verify_tiling(roomy, tile(roomy, "add", TilingOptions())).valid
 
 
 def test_tiles_of_more_than_the_pool_has_are_refused() -> None:
     large = layer(Pool(id="l1", capacity=1 << 20, alignment=2))
-    found = tile(large, "conv", TilingOptions(pool="l1", capacity=1 << 18))
-    assert verify_tiling(large, found).valid
+    tiling = tile(large, "conv", TilingOptions(pool="l1", capacity=1 << 18))
+    assert verify_tiling(large, tiling).valid
     small = layer(Pool(id="l1", capacity=300, alignment=2))
-    (wrong,) = verify_tiling(small, found).wrong
+    (wrong,) = verify_tiling(small, tiling).wrong
     assert wrong == "the pool 'l1' has 300 bytes, and the options take 262,144 of it"
 
 
 def test_a_point_that_is_no_tile_is_not_said_to_take_too_long() -> None:
-    found = tile(TINY, "conv", TilingOptions(front=True))
-    assert found.front is not None
-    assert found.front[0].replayed
-    bad = replace(found.front[0], tile=replace(found.front[0].tile, rows=0))
-    wrong = verify_tiling(TINY, replace(found, front=(bad, *found.front[1:]))).wrong
-    assert any("is no tile" in it for it in wrong)
-    assert not any("takes too long" in it for it in wrong)
+    tiling = tile(TINY, "conv", TilingOptions(front=True))
+    assert tiling.front is not None
+    assert tiling.front[0].replayed
+    bad = replace(tiling.front[0], tile=replace(tiling.front[0].tile, rows=0))
+    wrong = verify_tiling(TINY, replace(tiling, front=(bad, *tiling.front[1:]))).wrong
+    assert any("is no tile" in entry for entry in wrong)
+    assert not any("takes too long" in entry for entry in wrong)
 
 
 def test_pixels_that_are_none_are_named_as_such() -> None:

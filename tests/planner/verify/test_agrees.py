@@ -23,11 +23,11 @@ def overlapping_pairs(problem: Problem, places: Places) -> set[frozenset[str]]:
     """Pairs that share bytes against the rules: every pair, every moment, every byte."""
     conflicts = {frozenset(pair) for pair in problem.conflicts}
     exclusive = {frozenset(pair) for pair in problem.exclusive}
-    in_place = {frozenset((it.input, it.output)) for it in problem.in_place}
-    group = {it.id: it.id for it in problem.buffers}
+    in_place = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
+    group = {buffer.id: buffer.id for buffer in problem.buffers}
     for entry in problem.relative:
         old, new = group[entry.buffer], group[entry.base]
-        group = {name: new if it == old else it for name, it in group.items()}
+        group = {name: new if entry == old else entry for name, entry in group.items()}
     wrong = set()
     for one, other in combinations(problem.buffers, 2):
         pair = frozenset((one.id, other.id))
@@ -54,7 +54,7 @@ def bytes_of(buffer: Buffer, places: Places) -> set[tuple[str, int]]:
 
 
 def somewhere(rng: Random, problem: Problem, height: int) -> Places:
-    return {it.id: (rng.choice(problem.pools).id, rng.randrange(height)) for it in problem.buffers}
+    return {buffer.id: (rng.choice(problem.pools).id, rng.randrange(height)) for buffer in problem.buffers}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -64,7 +64,7 @@ def test_the_pairs_reported_are_those_that_overlap(seed: int) -> None:
         problem = random_problem(rng, most_buffers=9)
         places = somewhere(rng, problem, rng.choice((3, 8, 20)))
         violations = verify(problem, honest(problem, places))
-        reported = [frozenset(it.buffers) for it in violations if it.code in PAIRWISE]
+        reported = [frozenset(violation.buffers) for violation in violations if violation.code in PAIRWISE]
         assert len(reported) == len(set(reported))
         assert set(reported) == overlapping_pairs(problem, places)
 
@@ -113,18 +113,18 @@ def test_many_live_buffers_on_few_bytes_are_judged_like_few(seed: int) -> None:
     )
     places = {name: ("memory", 0 if name in grouped else rng.randrange(8)) for name in names}
     violations = verify(problem, honest(problem, places))
-    assert {frozenset(it.buffers) for it in violations} == overlapping_pairs(problem, places)
+    assert {frozenset(violation.buffers) for violation in violations} == overlapping_pairs(problem, places)
 
 
 @given(problems(), st.data())
 def test_no_plan_however_odd_makes_the_judge_raise(problem: Problem, data: st.DataObject) -> None:
-    names = [it.id for it in problem.buffers] + ["ghost"]
+    names = [buffer.id for buffer in problem.buffers] + ["ghost"]
     placements = data.draw(
         st.lists(
             st.builds(
                 Placement,
                 buffer=st.sampled_from(names),
-                pool=st.sampled_from([*(it.id for it in problem.pools), "moon"]),
+                pool=st.sampled_from([*(pool.id for pool in problem.pools), "moon"]),
                 offset=st.integers(0, 1 << 62),
             )
         )

@@ -15,8 +15,8 @@ from tests.graphs import most_live, orders, random_graph
 
 
 def certificate_of(plan: Plan) -> Cut | None:
-    found = plan.objective[0].certificate
-    return found if isinstance(found, Cut) else None
+    result = plan.objective[0].certificate
+    return result if isinstance(result, Cut) else None
 
 
 def test_bounds_of_random_graphs_are_proven_and_no_byte_more() -> None:

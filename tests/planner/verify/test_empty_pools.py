@@ -46,8 +46,10 @@ def has_place(buffer: Buffer, pool: Pool) -> bool:
         (offset + (pool.base or 0)) % step == 0
         and offset in (buffer.offset, offset if buffer.offset is None else None)
         and all(
-            offset + buffer.size <= it.offset or it.offset + it.size <= offset or not buffer.size
-            for it in pool.reserved
+            offset + buffer.size <= stretch.offset
+            or stretch.offset + stretch.size <= offset
+            or not buffer.size
+            for stretch in pool.reserved
         )
         for offset in range(end - buffer.size + 1)
     )

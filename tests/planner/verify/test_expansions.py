@@ -26,11 +26,11 @@ POOLS = (Pool(id="fast"), Pool(id="slow", cost=1))
 
 
 def judged(graph: Graph, schedule: Schedule) -> Problem:
-    found = scheduled(graph, schedule).graph
+    result = scheduled(graph, schedule).graph
     findings = Findings()
-    run = replay(found, [operator.id for operator in found.operators], findings)
+    run = replay(result, [operator.id for operator in result.operators], findings)
     assert run is not None, findings.violations()
-    return problem_in_order(found, run)
+    return problem_in_order(result, run)
 
 
 def random_schedule(graph: Graph, seed: int) -> Schedule:
@@ -47,7 +47,7 @@ def random_schedule(graph: Graph, seed: int) -> Schedule:
     for _ in range(random.choice((0, 0, 1, 2))):
         if len(order) >= 2:
             out = random.randrange(len(order) - 1)
-            there = [*graph.inputs, *(name for it in order[: out + 1] for name in made[it])]
+            there = [*graph.inputs, *(name for operator in order[: out + 1] for name in made[operator])]
             back = random.randrange(out + 1, len(order))
             spills.append(Spill(tensor=random.choice(there), pool="slow", out=out, back=back))
     stripes = []
@@ -79,8 +79,8 @@ def test_random_schedules_are_the_same_problem_at_the_same_cost(chunk: int) -> N
             continue
         ours = judged(graph, schedule)
         if digest(ours) != digest(theirs):
-            mine = {replace(it, group=None) for it in ours.buffers}
-            other = {replace(it, group=None) for it in theirs.buffers}
+            mine = {replace(buffer, group=None) for buffer in ours.buffers}
+            other = {replace(buffer, group=None) for buffer in theirs.buffers}
             assert (mine - other, other - mine) == (set(), set()), (seed, schedule)
             pytest.fail(f"digests of {seed} differ")
         cost = sum(operator_costs(scheduled_graph(graph, schedule)))
@@ -100,8 +100,8 @@ def test_every_interval_in_strips_of_some_widths_is_the_same_operator() -> None:
                     theirs = with_stripes(graph, (stripe,)).operators[begin]
                 except InputError:
                     continue
-                found = scheduled(graph, Schedule(order=order, stripes=(stripe,)))
-                ours = found.graph.operators[begin]
+                planned = scheduled(graph, Schedule(order=order, stripes=(stripe,)))
+                ours = planned.graph.operators[begin]
                 assert set(ours.temporaries) == set(theirs.temporaries), (seed, stripe)
                 assert (ours.id, ours.cost, set(ours.outputs)) == (
                     theirs.id,
@@ -124,7 +124,9 @@ def random_alternatives(seed: int) -> Graph:
         if names & viewed or not operator["outputs"] or random.random() < 0.3:
             continue
         name = f"other {operator['id']}"
-        made = [{"id": f"{name} {i}", "size": sizes[it] + 1} for i, it in enumerate(operator["outputs"])]
+        made = [
+            {"id": f"{name} {i}", "size": sizes[output] + 1} for i, output in enumerate(operator["outputs"])
+        ]
         outputs = [tensor["id"] for tensor in made]
         alternative: Document = {
             "id": name,
@@ -134,7 +136,7 @@ def random_alternatives(seed: int) -> Graph:
                 {
                     "id": f"{name} a",
                     "inputs": operator["inputs"],
-                    "outputs": [it["id"] for it in made],
+                    "outputs": [entry["id"] for entry in made],
                     "cost": 3,
                 },
                 {"id": f"{name} b", "inputs": outputs, "outputs": operator["outputs"]},
@@ -154,12 +156,12 @@ def test_chosen_alternatives_are_the_same_problem_at_the_same_cost() -> None:
         except InputError:
             continue
         random = Random(seed)
-        chosen = [it for it in graph.alternatives if random.random() < 0.6]
-        instead = {it.replaces[0]: [operator.id for operator in it.operators] for it in chosen}
+        chosen = [alternative for alternative in graph.alternatives if random.random() < 0.6]
+        instead = {entry.replaces[0]: [operator.id for operator in entry.operators] for entry in chosen}
         order: list[str] = []
         for operator in graph.operators:
             order += instead.get(operator.id, [operator.id])
-        schedule = Schedule(order=tuple(order), alternatives=tuple(it.id for it in chosen))
+        schedule = Schedule(order=tuple(order), alternatives=tuple(entry.id for entry in chosen))
         if not chosen:
             continue
         assert digest(judged(graph, schedule)) == digest(scheduled_problem(graph, schedule)), seed

@@ -70,7 +70,7 @@ def engine_takes(problem: Problem) -> bool:
 
 def standing(claims: tuple[Claim, ...], subject: Subject, name: str | None) -> Standing | None:
     """How that claim stands; None where it is not made."""
-    return next((it.standing for it in claims if (it.subject, it.name) == (subject, name)), None)
+    return next((claim.standing for claim in claims if (claim.subject, claim.name) == (subject, name)), None)
 
 
 # What is known to be true
@@ -99,11 +99,11 @@ class Truth:
                 least = self.least(f"peak:{use.pool}")
                 return least is not None and use.bound > least[0]
             case Subject.BOUND:
-                position = next(i for i, it in enumerate(plan.objective) if it.term == claim.name)
+                position = next(i for i, term in enumerate(plan.objective) if term.term == claim.name)
                 vector = self.least(*self.problem.terms())
                 if vector is None:
                     return False
-                prefix = tuple(it.value for it in plan.objective[:position])
+                prefix = tuple(term.value for term in plan.objective[:position])
                 return prefix == vector[:position] and plan.objective[position].bound > vector[position]
         return False
 
@@ -117,7 +117,7 @@ def with_term(plan: Plan, position: int, **changes: Any) -> Plan:
     if "gap" not in changes:
         claim = replace(claim, gap=gap_of(claim.value, claim.bound))
     objective = (*plan.objective[:position], claim, *plan.objective[position + 1 :])
-    proven = all(it.value == it.bound for it in objective)
+    proven = all(term.value == term.bound for term in objective)
     return replace(plan, objective=objective, status=Status.OPTIMAL if proven else Status.FEASIBLE)
 
 
@@ -162,8 +162,10 @@ def changed_certificates(
         yield replace(now, parts=now.parts[1:])
         yield replace(now, parts=(*now.parts, now.parts[0]))
     if isinstance(now, Exhausted):
-        yield replace(now, refuted=tuple(replace(it, nodes=1) for it in now.refuted))
-        yield replace(now, refuted=tuple(replace(it, height=it.height + 1) for it in now.refuted))
+        yield replace(now, refuted=tuple(replace(refusal, nodes=1) for refusal in now.refuted))
+        yield replace(
+            now, refuted=tuple(replace(refusal, height=refusal.height + 1) for refusal in now.refuted)
+        )
 
 
 def forged_terms(rng: Random, problem: Problem, plan: Plan) -> Iterator[Plan]:
@@ -234,9 +236,10 @@ def test_a_true_plan_stays_valid_and_says_what_is_not_checked(seed: int) -> None
         verdict = judge(problem, plan)
         assert verdict.violations == ()
         statuses.add(plan.status)
-        standings = {(it.subject, it.name): it.standing for it in verdict.claims}
+        standings = {(claim.subject, claim.name): claim.standing for claim in verdict.claims}
         by_word = {
-            it.term: isinstance(it.certificate, Exhausted | Model) and it.bound > 0 for it in plan.objective
+            term.term: isinstance(term.certificate, Exhausted | Model) and term.bound > 0
+            for term in plan.objective
         }
         for term, claimed in by_word.items():
             if (Subject.BOUND, term) in standings:
@@ -280,16 +283,16 @@ def test_what_is_so_is_never_refuted_by_the_judges_own_layouts(seed: int) -> Non
         verdict = referee(problem)
         if verdict.places is None or verdict.vector is None:
             why = Explanation(
-                code="no_layout", message="so it is", buffers=tuple(it.id for it in problem.buffers)
+                code="no_layout", message="so it is", buffers=tuple(buffer.id for buffer in problem.buffers)
             )
             assert judge(problem, Plan(status=Status.INFEASIBLE, explanation=why)).valid
             continue
         bounds = dict(zip(problem.terms(), verdict.vector, strict=True))
-        found = judge(problem, honest(problem, verdict.places, bounds=bounds))
-        assert found.violations == ()
+        judged = judge(problem, honest(problem, verdict.places, bounds=bounds))
+        assert judged.violations == ()
         for term, bound in bounds.items():
             expected = Standing.CLAIMED if bound else None
-            assert standing(found.claims, Subject.BOUND, term) is expected
+            assert standing(judged.claims, Subject.BOUND, term) is expected
             words += bound > 0
     assert words > 20
 
@@ -301,7 +304,7 @@ def test_every_figure_of_a_plan_that_is_not_so_is_refused(seed: int) -> None:
             continue
         for lie, code in false_figures(rng, plan):
             verdict = judge(problem, lie)
-            assert code in {it.code for it in verdict.violations}, (problem, lie)
+            assert code in {violation.code for violation in verdict.violations}, (problem, lie)
 
 
 def false_figures(rng: Random, plan: Plan) -> Iterator[tuple[Plan, Code]]:
@@ -355,12 +358,12 @@ def test_solving_again_decides_what_was_only_claimed(seed: int) -> None:
 
 
 def test_solving_again_refutes_a_misfit_that_the_judge_cannot() -> None:
-    found = next(hard for seed in range(2000) if (hard := beyond_the_judge(Random(seed))) is not None)
-    problem, plan = found
+    result = next(hard for seed in range(2000) if (hard := beyond_the_judge(Random(seed))) is not None)
+    problem, plan = result
     verdict = judge(problem, plan)
-    assert [it.subject for it in verdict.unchecked] == [Subject.NOTHING_FITS]
+    assert [claim.subject for claim in verdict.unchecked] == [Subject.NOTHING_FITS]
     again = recheck(problem, plan, verdict, 60.0)
-    assert [it.code for it in again.violations] == [Code.EXPLANATION]
+    assert [violation.code for violation in again.violations] == [Code.EXPLANATION]
     assert standing(again.claims, Subject.NOTHING_FITS, None) is Standing.REFUTED
 
 
@@ -374,7 +377,9 @@ def beyond_the_judge(rng: Random) -> tuple[Problem, Plan] | None:
     tight = replace(problem, pools=pools, objective=())
     if not engine_takes(tight) or best(tight)[1] is None:
         return None
-    why = Explanation(code="no_layout", message="trust me", buffers=tuple(it.id for it in tight.buffers))
+    why = Explanation(
+        code="no_layout", message="trust me", buffers=tuple(buffer.id for buffer in tight.buffers)
+    )
     plan = Plan(status=Status.INFEASIBLE, explanation=why)
     return (tight, plan) if judge(tight, plan).valid else None
 
@@ -384,12 +389,12 @@ def beyond_the_orders(rng: Random) -> tuple[Problem, Plan] | None:
     lives = [(begin := rng.randint(0, 8), begin + rng.randint(1, 5)) for _ in range(14)]
     buffers = tuple(Buffer(id=f"b{i}", size=rng.randint(1, 9), lifetime=life) for i, life in enumerate(lives))
     problem = Problem(version=1, buffers=buffers)
-    found = engine.plan(problem, Options(deterministic=True, work_limit=2_000_000, solver="exact"))
-    if found.status is not Status.OPTIMAL:
+    planned = engine.plan(problem, Options(deterministic=True, work_limit=2_000_000, solver="exact"))
+    if planned.status is not Status.OPTIMAL:
         return None
-    starts = accumulate((it.size for it in buffers), initial=0)
-    places = {it.id: ("memory", start) for it, start in zip(buffers, starts, strict=False)}
-    plan = honest(problem, places, bounds={"peak": found.objective[0].value + 1})
+    starts = accumulate((buffer.size for buffer in buffers), initial=0)
+    places = {buffer.id: ("memory", start) for buffer, start in zip(buffers, starts, strict=False)}
+    plan = honest(problem, places, bounds={"peak": planned.objective[0].value + 1})
     return (problem, plan) if judge(problem, plan).valid else None
 
 
@@ -400,7 +405,7 @@ def test_solving_again_refutes_a_bound_that_the_judge_cannot() -> None:
     verdict = judge(problem, plan)
     assert standing(verdict.claims, Subject.BOUND, "peak") is Standing.CLAIMED
     again = recheck(problem, plan, verdict, 60.0)
-    assert [it.code for it in again.violations] == [Code.CERTIFICATE]
+    assert [violation.code for violation in again.violations] == [Code.CERTIFICATE]
     assert standing(again.claims, Subject.BOUND, "peak") is Standing.REFUTED
 
 
@@ -414,7 +419,7 @@ def test_nothing_is_solved_again_where_something_is_wrong_or_no_proof_is_claimed
 def test_solving_again_does_not_count_moves_from_another_plan_than_was_meant() -> None:
     pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
     sizes = {"a": 2, "b": 3, "c": 2}
-    buffers = tuple(Buffer(id=it, size=size, lifetime=(0, 2)) for it, size in sizes.items())
+    buffers = tuple(Buffer(id=name, size=size, lifetime=(0, 2)) for name, size in sizes.items())
     problem = Problem(version=1, buffers=buffers, objective=("peak", "moves"))
     hint = hinted({"a": 3, "b": 3, "c": 1})
     plan = engine.plan(problem, Options(hint=hint, solver="cpsat", time_limit=PATIENCE))
@@ -433,7 +438,7 @@ def test_moves_are_not_counted_from_a_hint_that_places_a_buffer_twice() -> None:
     plan = engine.plan(problem, Options(hint=hint))
     twice = replace(hint, placements=(*hint.placements, *hint.placements))
     counted, claimed = (
-        standing(judge(problem, plan, it).claims, Subject.VALUE, "moves") for it in (hint, twice)
+        standing(judge(problem, plan, entry).claims, Subject.VALUE, "moves") for entry in (hint, twice)
     )
     assert (counted, claimed) == (Standing.CHECKED, Standing.CLAIMED)
 
@@ -453,7 +458,7 @@ def test_a_bound_that_holds_for_better_plans_says_nothing_of_worse_ones(
         bounds={"placement_cost": 24},
     )
     together = honest(
-        problem, {it.id: ("fast", 0) for it in buffers}, bounds={"peak": 4, "placement_cost": 36}
+        problem, {buffer.id: ("fast", 0) for buffer in buffers}, bounds={"peak": 4, "placement_cost": 36}
     )
     claim = Claim(Subject.BOUND, "placement_cost", "no plan has less", Standing.CLAIMED, "the plan")
     verdict = replace(judge(problem, together), claims=(claim,))
@@ -464,7 +469,7 @@ def test_a_bound_that_holds_for_better_plans_says_nothing_of_worse_ones(
 
 
 def hinted(places: dict[str, int]) -> Plan:
-    placements = tuple(Placement(buffer=it, pool="memory", offset=at) for it, at in places.items())
+    placements = tuple(Placement(buffer=name, pool="memory", offset=at) for name, at in places.items())
     return Plan(status=Status.FEASIBLE, placements=placements)
 
 
@@ -472,7 +477,7 @@ def test_what_is_tied_through_a_buffer_of_size_0_is_solved_again_with_it() -> No
     problem = Problem(
         version=1,
         buffers=tuple(
-            Buffer(id=it, size=size, lifetime=(0, 2)) for it, size in (("a", 5), ("z", 0), ("b", 3))
+            Buffer(id=name, size=size, lifetime=(0, 2)) for name, size in (("a", 5), ("z", 0), ("b", 3))
         ),
         relative=(
             Relative(buffer="z", base="a", offset=1),
@@ -513,10 +518,10 @@ def test_pins_that_cannot_hold_are_no_layout_of_the_judges_own(
 ) -> None:
     fields: dict[str, Any] = {"version": 1, "buffers": buffers, "pools": (Pool(id="p"),)} | more
     problem = Problem(**fields)
-    why = Explanation(code="no_layout", message="so it is", buffers=tuple(it.id for it in buffers))
+    why = Explanation(code="no_layout", message="so it is", buffers=tuple(buffer.id for buffer in buffers))
     verdict = judge(problem, Plan(status=Status.INFEASIBLE, explanation=why))
     assert verdict.violations == ()
-    assert [it.standing for it in verdict.claims] == [Standing.CLAIMED]
+    assert [claim.standing for claim in verdict.claims] == [Standing.CLAIMED]
 
 
 @pytest.mark.parametrize(
@@ -556,7 +561,7 @@ def test_a_bound_one_above_what_the_lowest_free_places_reach_is_refuted(
 ) -> None:
     fields: dict[str, Any] = {"version": 1, "buffers": buffers, "pools": (Pool(id="p"),)} | more
     problem = Problem(**fields)
-    places = {it.id: ("p", 100 + 10 * i) for i, it in enumerate(buffers)}
+    places = {buffer.id: ("p", 100 + 10 * i) for i, buffer in enumerate(buffers)}
     for bound, expected in ((least, Standing.CLAIMED), (least + 1, Standing.REFUTED)):
         verdict = judge(problem, honest(problem, places, bounds={"peak": bound}))
         assert standing(verdict.claims, Subject.BOUND, "peak") is expected

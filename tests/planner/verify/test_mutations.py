@@ -32,19 +32,21 @@ def solved(seed: int, count: int = 60) -> Iterator[tuple[Random, Problem, Plan, 
 
 
 def codes(problem: Problem, plan: Plan) -> set[Code]:
-    return {it.code for it in verify(problem, plan)}
+    return {issue.code for issue in verify(problem, plan)}
 
 
 @pytest.mark.parametrize("seed", gate_first(range(5), 2))
 def test_a_dropped_repeated_or_renamed_buffer_is_noticed(seed: int) -> None:
     for rng, problem, plan, _ in solved(seed):
         at = rng.randrange(len(plan.placements))
-        before, it, after = plan.placements[:at], plan.placements[at], plan.placements[at + 1 :]
+        before, placement, after = plan.placements[:at], plan.placements[at], plan.placements[at + 1 :]
         assert Code.MISSING in codes(problem, replace(plan, placements=(*before, *after))) or not (
             before or after
         )
-        assert Code.REPEATED in codes(problem, replace(plan, placements=(it, *plan.placements)))
-        renamed = replace(plan, placements=(*before, replace(it, buffer=it.buffer + "'"), *after))
+        assert Code.REPEATED in codes(problem, replace(plan, placements=(placement, *plan.placements)))
+        renamed = replace(
+            plan, placements=(*before, replace(placement, buffer=placement.buffer + "'"), *after)
+        )
         assert {Code.MISSING, Code.UNKNOWN_BUFFER} <= codes(problem, renamed)
 
 
@@ -64,13 +66,13 @@ def test_a_shift_a_swap_or_a_move_is_noticed_where_it_breaks_a_rule_or_a_figure(
             violations = verify(problem, moved(plan, changed))
             truth = honest(problem, changed)
             broken = breaks(problem, changed)
-            figures = [it.value for it in truth.objective] != [it.value for it in plan.objective]
-            peaks = [it.peak for it in truth.pools] != [it.peak for it in plan.pools]
+            figures = [term.value for term in truth.objective] != [term.value for term in plan.objective]
+            peaks = [pool.peak for pool in truth.pools] != [pool.peak for pool in plan.pools]
             if broken or figures or peaks:
                 assert violations
                 noticed += 1
             else:
-                assert {it.code for it in violations} <= {Code.LIVE}
+                assert {violation.code for violation in violations} <= {Code.LIVE}
     assert noticed > 60
 
 

@@ -76,7 +76,7 @@ def test_a_search_that_ran_dry_is_gone_through_again() -> None:
     for k in range(len(certificate.sets)):
         shorter = replace(certificate, sets=(*certificate.sets[:k], *certificate.sets[k + 1 :]))
         changed = with_bound(plan, plan.objective[0].bound, shorter)
-        assert [it.code.value for it in verify(graph, changed)] == ["certificate"]
+        assert [issue.code.value for issue in verify(graph, changed)] == ["certificate"]
 
 
 def test_no_certificate_proves_more_than_there_is() -> None:
@@ -134,7 +134,7 @@ def cut(operator: str | None, *chains: Chain) -> Cut:
             "not said",
         ),
         (
-            RefutedOrders(height=11, sets=tuple(DeadSet(changes=it) for it in (("Y",), ("Y",)))),
+            RefutedOrders(height=11, sets=tuple(DeadSet(changes=entry) for entry in (("Y",), ("Y",)))),
             12,
             "lacks what",
         ),
@@ -144,9 +144,9 @@ def cut(operator: str | None, *chains: Chain) -> Cut:
     ],
 )
 def test_what_a_certificate_shows(certificate: Cut | RefutedOrders, bound: int, reason: str | None) -> None:
-    found = reason_against_orders(FORK, bound, certificate)
-    assert (found is None) == (reason is None), found
-    assert (reason or "") in (found or "")
+    result = reason_against_orders(FORK, bound, certificate)
+    assert (result is None) == (reason is None), result
+    assert (reason or "") in (result or "")
 
 
 def test_views_whose_bytes_may_lie_idle_prove_nothing() -> None:
@@ -179,7 +179,7 @@ def test_views_of_each_other_may_both_be_there_from_the_start() -> None:
 def test_a_problem_has_no_orders_to_prove_anything_of() -> None:
     problem = Problem(buffers=[Buffer(id="a", size=4, lifetime=(0, 1))])
     plan = with_bound(solve(problem, OPTIONS), 4, cut(None))
-    assert [it.message for it in verify(problem, plan)] == [
+    assert [issue.message for issue in verify(problem, plan)] == [
         "the certificate does not prove that peak is at least 4: it is about the orders of a graph"
     ]
 
@@ -190,7 +190,9 @@ def test_that_no_order_fits_is_said_of_a_graph_of_one_pool_alone() -> None:
     problem = Problem(buffers=[Buffer(id="a", size=4, lifetime=(0, 1))], pools=[Pool(id="p", capacity=9)])
     for document in (problem, replace(FORK, pools=(Pool(id="fast", capacity=1), Pool(id="slow")))):
         verdict = judge(document, nothing)
-        assert ["about the orders of a graph" in it.message for it in verdict.violations] == [True]
+        assert ["about the orders of a graph" in violation.message for violation in verdict.violations] == [
+            True
+        ]
         assert verdict.claims[-1].standing is Standing.REFUTED
     assert judge(replace(FORK, pools=(Pool(id="p", capacity=1),), order="free"), nothing).valid
 
@@ -198,7 +200,7 @@ def test_that_no_order_fits_is_said_of_a_graph_of_one_pool_alone() -> None:
 def test_with_several_pools_a_proof_of_all_bytes_says_nothing_of_one() -> None:
     graph = replace(FORK, pools=(Pool(id="fast"), Pool(id="slow")), objective=("max_peak",))
     plan = with_bound(solve(graph, OPTIONS), 1, cut("A"))
-    messages = [it.message for it in verify(graph, plan)]
+    messages = [issue.message for issue in verify(graph, plan)]
     assert any("the peak of a single pool" in message for message in messages)
 
 
@@ -223,9 +225,9 @@ def test_a_proof_that_takes_too_much_work_stays_a_claim(monkeypatch: pytest.Monk
         reason_against_orders(graph, plan.objective[0].bound, certificate)
     verdict = judge(graph, plan)
     assert verdict.valid
-    assert [(it.subject, it.standing) for it in verdict.unchecked if it.subject is Subject.BOUND] == [
-        (Subject.BOUND, Standing.CLAIMED)
-    ]
+    assert [
+        (claim.subject, claim.standing) for claim in verdict.unchecked if claim.subject is Subject.BOUND
+    ] == [(Subject.BOUND, Standing.CLAIMED)]
 
 
 def wide(count: int) -> tuple[Graph, RefutedOrders]:

@@ -60,15 +60,17 @@ def untimed(instance: OrderInstance) -> Untimed:
 
 
 def chains_of(chains: Sequence[Chain]) -> list[ChainOf]:
-    return [ChainOf(it.bytes, it.storages, it.saving if it.saving >= 0 else None) for it in chains]
+    return [
+        ChainOf(chain.bytes, chain.storages, chain.saving if chain.saving >= 0 else None) for chain in chains
+    ]
 
 
 def dead_of(dead: Sequence[DeadSet]) -> list[DeadOf]:
-    ops, found = 0, []
-    for it in dead:
-        ops ^= bits(it.changes)
-        found.append(DeadOf(ops, bits(it.commit), chains_of(it.chains)))
-    return found
+    ops, result = 0, []
+    for entry in dead:
+        ops ^= bits(entry.changes)
+        result.append(DeadOf(ops, bits(entry.commit), chains_of(entry.chains)))
+    return result
 
 
 def check_dead(instance: OrderInstance, proof: RefutedProof, dead: list[DeadOf]) -> None:
@@ -80,17 +82,17 @@ def check(instance: OrderInstance, proof: Proof | None) -> None:
     graph = untimed(instance)
     match proof:
         case CutProof() if proof.operator < 0:
-            found = at_the_ends(graph)
+            result = at_the_ends(graph)
         case CutProof():
             ways = [WayOf(way.pairs, chains_of(way.chains)) for way in proof.ways]
-            found = needed_by(graph, proof.operator, ways)
+            result = needed_by(graph, proof.operator, ways)
         case RefutedProof():
             check_dead(instance, proof, dead_of(proof.dead))
-            found = proof.bytes
+            result = proof.bytes
         case _:
             raise AssertionError(proof)
-    if found < proof.bytes:
-        raise ProofError(f"it shows {found}, not {proof.bytes}")
+    if result < proof.bytes:
+        raise ProofError(f"it shows {result}, not {proof.bytes}")
 
 
 def proof_of(instance: OrderInstance) -> Proof | None:
@@ -183,7 +185,7 @@ def _changed(rng: Random, count: int, proof: RefutedProof) -> tuple[RefutedProof
         case 0:
             return replace(proof, backwards=not proof.backwards), dead
         case 1:
-            return replace(proof, late=tuple(it for it in range(count) if rng.random() < 0.3)), dead
+            return replace(proof, late=tuple(index for index in range(count) if rng.random() < 0.3)), dead
         case 2:
             return proof, [*dead, DeadOf(some, ~some & ((1 << count) - 1), ())]
         case _:

@@ -67,15 +67,15 @@ def test_an_exact_tiling_is_optimal(lanes: int, pieces: int) -> None:
 
 def test_one_byte_too_low_in_an_exact_tiling_is_noticed() -> None:
     rectangles = shuffled_tiling(50, 100)
-    at = next(i for i, it in enumerate(rectangles) if it[2] > 0)
+    at = next(i for i, rectangle in enumerate(rectangles) if rectangle[2] > 0)
     problem, plan = planned(rectangles)
-    it = plan.placements[at]
-    wrong = Placement(buffer=it.buffer, pool=it.pool, offset=it.offset - 1)
+    placement = plan.placements[at]
+    wrong = Placement(buffer=placement.buffer, pool=placement.pool, offset=placement.offset - 1)
     placements = (*plan.placements[:at], wrong, *plan.placements[at + 1 :])
     violations = verify(problem, replace(plan, placements=placements))
-    overlaps = [found for found in violations if found.code is Code.OVERLAP]
+    overlaps = [violation for violation in violations if violation.code is Code.OVERLAP]
     assert overlaps
-    assert all(it.buffer in found.buffers for found in overlaps)
+    assert all(placement.buffer in overlap.buffers for overlap in overlaps)
 
 
 @pytest.mark.campaign
@@ -89,7 +89,7 @@ def test_a_plan_that_puts_everything_on_one_byte_is_refused_quickly() -> None:
     rectangles = [(0, 10, 0, 4)] * count
     problem, plan = planned(rectangles)
     violations = verify(problem, plan)
-    overlaps = [found for found in violations if found.code is Code.OVERLAP]
+    overlaps = [violation for violation in violations if violation.code is Code.OVERLAP]
     assert len(overlaps) == LISTED + 1
     assert "search ended" in overlaps[-1].message
 
@@ -104,7 +104,7 @@ def test_a_large_rigid_group_that_overlaps_itself_takes_no_longer() -> None:
         plan = Plan(
             status=Status.OPTIMAL,
             placements=(
-                *(Placement(buffer=it.id, pool="memory", offset=0) for it in buffers),
+                *(Placement(buffer=buffer.id, pool="memory", offset=0) for buffer in buffers),
                 Placement(buffer="out", pool="memory", offset=offset),
             ),
             pools=(
@@ -117,7 +117,7 @@ def test_a_large_rigid_group_that_overlaps_itself_takes_no_longer() -> None:
                 ),
             ),
         )
-        assert {found.code for found in verify(problem, plan)} == expected
+        assert {issue.code for issue in verify(problem, plan)} == expected
 
 
 def test_deep_exclusive_overlaps_do_not_slow_the_rest_down() -> None:

@@ -81,13 +81,13 @@ STRIPED = Schedule(order=NAMES, stripes=(Stripe(begin=0, end=7, columns=8),))
 
 def planned(graph: Graph, schedule: Schedule) -> Plan:
     """A plan of the problem that the planner makes of the schedule."""
-    found = solve(scheduled_problem(graph, schedule), Options(deterministic=True))
-    return replace(found, schedule=schedule)
+    result = solve(scheduled_problem(graph, schedule), Options(deterministic=True))
+    return replace(result, schedule=schedule)
 
 
 def with_cost(plan: Plan, cost: int, bound: int = 0, certificate: Certificate | None = None) -> Plan:
     term = TermValue(term="cost", value=cost, bound=bound, gap=gap_of(cost, bound), certificate=certificate)
-    proven = all(it.value == it.bound for it in (*plan.objective, term))
+    proven = all(entry.value == entry.bound for entry in (*plan.objective, term))
     return replace(
         plan, objective=(*plan.objective, term), status=Status.OPTIMAL if proven else Status.FEASIBLE
     )
@@ -109,7 +109,7 @@ def test_stripes_are_replayed_and_told() -> None:
     plan = planned(graph, STRIPED)
     verdict = judge(graph, plan)
     assert verdict.violations == ()
-    (claim,) = (it for it in verdict.claims if it.subject is Subject.STRIPES)
+    (claim,) = (claim for claim in verdict.claims if claim.subject is Subject.STRIPES)
     assert claim.says == "replayed 1 stripe: 52 rows, each there when it was read"
     assert claim.standing is Standing.CHECKED
     by_layers = planned(graph, Schedule(order=NAMES))
@@ -135,24 +135,27 @@ def test_another_strip_width_is_another_plan() -> None:
     graph = branches()
     narrow = replace(STRIPED, stripes=(Stripe(begin=0, end=7, columns=2),))
     plan = planned(graph, narrow)
-    found = reasons(graph, replace(plan, schedule=STRIPED))
-    assert any(it.endswith("[digest]") for it in found)
-    assert any(it.endswith("[overlap]") for it in found)
+    result = reasons(graph, replace(plan, schedule=STRIPED))
+    assert any(entry.endswith("[digest]") for entry in result)
+    assert any(entry.endswith("[overlap]") for entry in result)
 
 
 def test_a_stripe_with_fewer_operators_is_another_plan() -> None:
     graph = branches()
     plan = planned(graph, STRIPED)
     shorter = replace(STRIPED, stripes=(Stripe(begin=0, end=5, columns=8),))
-    assert any("[digest]" in it for it in reasons(graph, replace(plan, schedule=shorter)))
+    assert any("[digest]" in reason for reason in reasons(graph, replace(plan, schedule=shorter)))
 
 
 def test_a_buffer_moved_into_a_ring_is_an_overlap() -> None:
     graph = branches()
     plan = planned(graph, STRIPED)
-    ring = next(it for it in plan.placements if it.buffer == "sum")
-    moved = [replace(it, offset=ring.offset) if it.buffer == "x" else it for it in plan.placements]
-    assert any("[overlap]" in it for it in reasons(graph, replace(plan, placements=tuple(moved))))
+    ring = next(placement for placement in plan.placements if placement.buffer == "sum")
+    moved = [
+        replace(placement, offset=ring.offset) if placement.buffer == "x" else placement
+        for placement in plan.placements
+    ]
+    assert any("[overlap]" in reason for reason in reasons(graph, replace(plan, placements=tuple(moved))))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,8 @@ def test_barriers_do_not_run_in_stripes() -> None:
 
     def changed(kind: str = "relu", inputs: tuple[str, ...] = ("x",)) -> Graph:
         operators = [
-            replace(it, type=kind, inputs=inputs) if it.id == "relu" else it for it in graph.operators
+            replace(operator, type=kind, inputs=inputs) if operator.id == "relu" else operator
+            for operator in graph.operators
         ]
         return replace(graph, operators=tuple(operators))
 
@@ -184,13 +188,17 @@ def test_barriers_do_not_run_in_stripes() -> None:
     stateful = replace(changed(inputs=("x", "s")), tensors=(*graph.tensors, state))
     refused(stateful, STRIPED, "'s' is a state")
     flat = replace(
-        graph, tensors=tuple(replace(it, shape=None, size=64) if it.id == "b" else it for it in graph.tensors)
+        graph,
+        tensors=tuple(
+            replace(tensor, shape=None, size=64) if tensor.id == "b" else tensor for tensor in graph.tensors
+        ),
     )
     refused(flat, STRIPED, "no image")
     half = replace(
         graph,
         tensors=tuple(
-            replace(it, type="int4", shape=(8, 16, 1)) if it.id == "b" else it for it in graph.tensors
+            replace(tensor, type="int4", shape=(8, 16, 1)) if tensor.id == "b" else tensor
+            for tensor in graph.tensors
         ),
     )
     refused(half, STRIPED, "no image")
@@ -210,7 +218,9 @@ def test_barriers_do_not_run_in_stripes() -> None:
 )
 def test_a_mean_in_stripes_is_of_all_rows_and_columns(shape: tuple[int, ...], word: str) -> None:
     graph = branches()
-    tensors = tuple(replace(it, shape=shape) if it.id == "mean" else it for it in graph.tensors)
+    tensors = tuple(
+        replace(tensor, shape=shape) if tensor.id == "mean" else tensor for tensor in graph.tensors
+    )
     refused(replace(graph, tensors=tensors), STRIPED, f"'mean' {word}")
 
 
@@ -276,9 +286,9 @@ def test_an_operator_that_runs_again_makes_a_version_of_its_own() -> None:
     plan = planned(graph, AGAIN)
     verdict = judge(graph, plan)
     assert verdict.violations == ()
-    assert "1 operator run again, on versions made before" in [it.says for it in verdict.claims]
-    assert {it.buffer for it in plan.placements} >= {"h", "h#2"}
-    lives = {it.id: it.lifetime for it in scheduled_problem(graph, AGAIN).buffers}
+    assert "1 operator run again, on versions made before" in [claim.says for claim in verdict.claims]
+    assert {placement.buffer for placement in plan.placements} >= {"h", "h#2"}
+    lives = {buffer.id: buffer.lifetime for buffer in scheduled_problem(graph, AGAIN).buffers}
     assert (lives["h"], lives["h#2"]) == ((1, 3), (4, 6))
 
 
@@ -287,14 +297,18 @@ def test_a_tensor_that_waits_elsewhere_is_three_tensors() -> None:
     plan = planned(graph, AWAY)
     verdict = judge(graph, plan)
     assert verdict.violations == ()
-    assert "1 tensor copied out and back" in [it.says for it in verdict.claims]
-    pools = {it.buffer: it.pool for it in plan.placements}
+    assert "1 tensor copied out and back" in [claim.says for claim in verdict.claims]
+    pools = {placement.buffer: placement.pool for placement in plan.placements}
     assert pools["h.away.1"] == "slow"
-    away = next(it for it in plan.placements if it.buffer == "h.away.1")
+    away = next(placement for placement in plan.placements if placement.buffer == "h.away.1")
     back = replace(
-        plan, placements=tuple(replace(it, pool="fast") if it == away else it for it in plan.placements)
+        plan,
+        placements=tuple(
+            replace(placement, pool="fast") if placement == away else placement
+            for placement in plan.placements
+        ),
     )
-    assert any("[pool_not_allowed]" in it for it in reasons(graph, back))
+    assert any("[pool_not_allowed]" in reason for reason in reasons(graph, back))
 
 
 @pytest.mark.parametrize(
@@ -400,7 +414,7 @@ def test_alternatives_take_the_place_of_operators() -> None:
     schedule = Schedule(order=("make", "part", "rest", "late"), alternatives=("small",))
     plan = planned(graph, schedule)
     assert verify(graph, with_cost(plan, 10 + 20 + 1)) == []
-    assert not any(it.buffer == "y" for it in plan.placements)
+    assert not any(placement.buffer == "y" for placement in plan.placements)
 
 
 @pytest.mark.parametrize(
@@ -418,18 +432,18 @@ def test_alternatives_take_the_place_of_operators() -> None:
 )
 def test_alternatives_that_do_not_go(order: tuple[str, ...], chosen: tuple[str, ...], word: str) -> None:
     schedule = Schedule(order=order, alternatives=chosen)
-    found = reasons(choices(), Plan(status=Status.FEASIBLE, schedule=schedule))
-    assert any(word in it or "each operator of the graph once" in it for it in found), found
+    result = reasons(choices(), Plan(status=Status.FEASIBLE, schedule=schedule))
+    assert any(word in entry or "each operator of the graph once" in entry for entry in result), result
 
 
 def test_the_cost_is_counted() -> None:
     graph = line()
     plan = planned(graph, AGAIN)
     assert verify(graph, with_cost(plan, 23)) == []
-    assert any("[value]" in it for it in reasons(graph, with_cost(plan, 22)))
+    assert any("[value]" in reason for reason in reasons(graph, with_cost(plan, 22)))
     given = solve(replace(graph, objective=("peak:fast",)), Options(deterministic=True))
     assert verify(graph, with_cost(given, 13)) == []
-    assert any("[value]" in it for it in reasons(graph, with_cost(given, 14)))
+    assert any("[value]" in reason for reason in reasons(graph, with_cost(given, 14)))
 
 
 def test_the_least_cost_is_each_operator_once() -> None:
@@ -437,23 +451,24 @@ def test_the_least_cost_is_each_operator_once() -> None:
     assert least_cost(graph) == 13
     plan = planned(graph, AGAIN)
     assert verify(graph, with_cost(plan, 23, 13, Least())) == []
-    assert any("[certificate]" in it for it in reasons(graph, with_cost(plan, 23, 14, Least())))
+    assert any("[certificate]" in reason for reason in reasons(graph, with_cost(plan, 23, 14, Least())))
     verdict = judge(graph, with_cost(plan, 23, 20, Model(solver="s")))
     assert verdict.violations == ()
-    assert [it.says for it in verdict.unchecked] == ["no plan has cost below 20"]
+    assert [claim.says for claim in verdict.unchecked] == ["no plan has cost below 20"]
     chosen = planned(choices(), Schedule(order=("make", "part", "rest", "late"), alternatives=("small",)))
-    assert any("[certificate]" in it for it in reasons(choices(), with_cost(chosen, 31, 13, Least())))
+    assert any("[certificate]" in reason for reason in reasons(choices(), with_cost(chosen, 31, 13, Least())))
 
 
 def test_what_no_window_reads_is_in_no_least_cost() -> None:
     graph = branches()
-    assert least_cost(graph) == sum(it.cost or 0 for it in graph.operators)
+    assert least_cost(graph) == sum(operator.cost or 0 for operator in graph.operators)
     sparse = Window(kernel=(1, 1), stride=(2, 2))
     skipping = tuple(
-        replace(it, inputs=("sum", "w1"), window=sparse) if it.id == "down" else it for it in graph.operators
+        replace(operator, inputs=("sum", "w1"), window=sparse) if operator.id == "down" else operator
+        for operator in graph.operators
     )
     weights = Tensor(id="w1", shape=(1, 1, 1, 1), type="int8", kind="constant")
-    alone = [it for it in skipping if it.id in ("conv", "relu", "add", "down")]
+    alone = [entry for entry in skipping if entry.id in ("conv", "relu", "add", "down")]
     small = replace(graph, tensors=(*graph.tensors, weights), operators=tuple(alone), outputs=("small",))
     # Of what `add` makes, and of what it reads, every second row and column is not needed.
     assert least_cost(small) == 160
@@ -466,17 +481,17 @@ def test_a_problem_has_no_cost() -> None:
     graph = line()
     problem = scheduled_problem(graph, AGAIN)
     plan = replace(planned(graph, AGAIN), schedule=None)
-    assert any("[terms]" in it for it in map(str, verify(problem, with_cost(plan, 23))))
+    assert any("[terms]" in entry for entry in map(str, verify(problem, with_cost(plan, 23))))
 
 
 def test_a_graph_may_ask_for_the_cost() -> None:
     graph = replace(line(), objective=("peak:fast", "cost"))
     plan = planned(line(), AGAIN)
     assert verify(graph, with_cost(plan, 23)) == []
-    assert any("[terms]" in it for it in reasons(graph, plan))
+    assert any("[terms]" in reason for reason in reasons(graph, plan))
     first = with_cost(plan, 23)
     turned = replace(first, objective=tuple(reversed(first.objective)))
-    assert any("[terms]" in it for it in reasons(graph, turned))
+    assert any("[terms]" in reason for reason in reasons(graph, turned))
 
 
 def test_bounds_are_about_the_places_of_the_schedule() -> None:
@@ -487,4 +502,4 @@ def test_bounds_are_about_the_places_of_the_schedule() -> None:
     assert verify(graph, plan) == []
     first = replace(plan.objective[0], certificate=Cut(operator=None, ways=()))
     message = reasons(graph, replace(plan, objective=(first,)))
-    assert any("the schedule does more" in it and "[certificate]" in it for it in message)
+    assert any("the schedule does more" in entry and "[certificate]" in entry for entry in message)

@@ -38,7 +38,7 @@ def odd_graph(seed: int) -> Graph:
         tensor("elsewhere", "external"),
         tensor("first", random.choice(("data", "external"))),
     ]
-    names = random.choices([it.id for it in there], (5, 1, 2, 2, 5), k=random.choice((1, 1, 2, 2, 3)))
+    names = random.choices([entry.id for entry in there], (5, 1, 2, 2, 5), k=random.choice((1, 1, 2, 2, 3)))
     window = None
     extents = random.choice((side, side, (1, 1), (2 * side[0], 2 * side[1])))
     if random.random() < 0.3:
@@ -113,7 +113,7 @@ def test_a_type_has_one_meaning_and_is_spelled_in_several_ways() -> None:
         assert word_of(Operator(id="a", type=spelling)) in operator_kinds.PRODUCTS
     assert word_of(Operator(id="a")) == ""
     by_channel = ("max_pool_2d", "AveragePool", "DEPTHWISE_CONV_2D", "dw")
-    assert all(is_by_channel(word_of(Operator(id="a", type=it))) for it in by_channel)
+    assert all(is_by_channel(word_of(Operator(id="a", type=entry))) for entry in by_channel)
     assert not any(is_by_channel(word) for word in ("conv2d", "dwx", "dense"))
 
 
@@ -130,18 +130,20 @@ def test_the_same_operators_in_the_same_bytes() -> None:
             except InputError:
                 made = None
             try:
-                found = scheduled(graph, schedule)
+                planned = scheduled(graph, schedule)
             except Refused:
-                found = None
-            assert (made is None) == (found is None), (seed, begin, graph.operators[1])
-            if made is None or found is None:
+                planned = None
+            assert (made is None) == (planned is None), (seed, begin, graph.operators[1])
+            if made is None or planned is None:
                 ways["refused"] += 1
                 continue
-            assert found.cost == sum(it.cost or 0 for it in made.operators), seed
-            for one, other in zip(made.operators, found.graph.operators, strict=True):
+            assert planned.cost == sum(operator.cost or 0 for operator in made.operators), seed
+            for one, other in zip(made.operators, planned.graph.operators, strict=True):
                 assert (set(one.inputs), one.outputs) == (set(other.inputs), other.outputs), seed
-                assert {(it.id, it.size, it.alignment) for it in one.temporaries} == {
-                    (it.id, it.size, it.alignment) for it in other.temporaries
+                assert {
+                    (temporary.id, temporary.size, temporary.alignment) for temporary in one.temporaries
+                } == {
+                    (temporary.id, temporary.size, temporary.alignment) for temporary in other.temporaries
                 }, seed
             ways[graph.operators[1].type or ""] += 1
     assert ways.keys() >= {"concat", "conv2d", "mean", "fullyconnected", "max_pool_2d", "resizebilinear"}

@@ -19,12 +19,12 @@ def in_one_stripe(graph: Graph, width: int) -> Schedule:
 
 
 def cases(chunk: int, of: int) -> list[tuple[int, Graph, int]]:
-    found = []
+    result = []
     for seed in SEEDS[chunk::of]:
         graph = random_network(seed)
         wide = Naive(graph, 1 << 20).extent(len(graph.operators) - 1)[1]
-        found += [(seed, graph, width) for width in {1, 2, 3, max(wide // 2, 1), wide}]
-    return found
+        result += [(seed, graph, width) for width in {1, 2, 3, max(wide // 2, 1), wide}]
+    return result
 
 
 @pytest.mark.parametrize("chunk", range(6))
@@ -32,22 +32,26 @@ def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
     tighter = rings = 0
     for seed, graph, width in cases(chunk, 6):
         naive = Naive(graph, width)
-        found = scheduled(graph, in_one_stripe(graph, width))
-        (operator,) = found.graph.operators
+        planned = scheduled(graph, in_one_stripe(graph, width))
+        (operator,) = planned.graph.operators
         assert operator.id == graph.operators[-1].id
         assert set(operator.outputs) == naive.leaves
-        sizes = {it.id: it for it in operator.temporaries if not it.id.endswith(".sums")}
+        sizes = {
+            temporary.id: temporary
+            for temporary in operator.temporaries
+            if not temporary.id.endswith(".sums")
+        }
         assert set(sizes) == {name for name in naive.inside if naive.is_made(name)}, (seed, width)
         tensors = {tensor.id: tensor for tensor in graph.tensors}
         rows = dict.fromkeys(naive.inside, 0)
-        for name, it in sizes.items():
+        for name, size in sizes.items():
             shape, element = (
                 tensors[name].shape or (),
                 {"int8": 1, "int16": 2, "float32": 4}[tensors[name].type or ""],
             )
             row = naive.widest(name) * shape[-1] * element
-            assert it.size % max(row, 1) == 0, (seed, width, name)
-            rows[name] = it.size // row if row else 0
+            assert size.size % max(row, 1) == 0, (seed, width, name)
+            rows[name] = size.size // row if row else 0
         assert naive.fails(rows) is None, (seed, width, naive.fails(rows))
         for name in naive.inside:
             rings += 1
@@ -57,7 +61,7 @@ def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
             if name in sizes:
                 assert sizes[name].phases == (min(places), max(places) + 1), (seed, width, name)
         made = [naive.strips[i][step.place] for i in range(len(naive.strips)) for step in naive.steps]
-        assert found.rows == sum(begin < end for begin, end in made)
+        assert planned.rows == sum(begin < end for begin, end in made)
     # Where all that a window would read is padding, a row less does as well.
     assert tighter >= rings * 0.97, (tighter, rings)
 
@@ -68,7 +72,7 @@ def test_costs_are_those_of_the_pixels_made() -> None:
         naive = Naive(graph, width)
         if any(operator.cost is None for operator in graph.operators):
             continue
-        found = scheduled(graph, in_one_stripe(graph, width))
+        planned = scheduled(graph, in_one_stripe(graph, width))
         naive.fails(dict.fromkeys(naive.inside, 1 << 20))
         total = 0
         for place, operator in enumerate(graph.operators):
@@ -76,7 +80,7 @@ def test_costs_are_those_of_the_pixels_made() -> None:
             pixels = naive.computed[operator.id]
             cost = operator.cost or 0
             total += cost if naive.reduces[place] else -(-cost * pixels // (high * wide))
-        assert found.cost == total, (seed, width)
+        assert planned.cost == total, (seed, width)
         counted += 1
     assert counted > 50
 

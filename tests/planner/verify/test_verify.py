@@ -50,7 +50,9 @@ def problem_with(**changes: Any) -> Problem:
 
 
 def buffer_with(name: str, **changes: Any) -> Problem:
-    return problem_with(buffers=tuple(replace(it, **changes) if it.id == name else it for it in BUFFERS))
+    return problem_with(
+        buffers=tuple(replace(buffer, **changes) if buffer.id == name else buffer for buffer in BUFFERS)
+    )
 
 
 def found(problem: Problem, places: dict[str, tuple[str, int]]) -> set[Code]:
@@ -80,27 +82,32 @@ def test_a_problem_without_buffers_has_an_empty_optimal_plan() -> None:
 
 def test_a_missing_buffer_is_named() -> None:
     plan = honest(PROBLEM, {name: place for name, place in PLACES.items() if name != "b"})
-    assert [(it.code, it.buffers) for it in verify(PROBLEM, plan)] == [(Code.MISSING, ("b",))]
+    assert [(issue.code, issue.buffers) for issue in verify(PROBLEM, plan)] == [(Code.MISSING, ("b",))]
 
 
 def test_an_unknown_buffer_is_named() -> None:
     plan = honest(PROBLEM, PLACES)
     more = Placement(buffer="ghost", pool="slow", offset=0)
     violations = verify(PROBLEM, replace(plan, placements=(*plan.placements, more)))
-    assert [(it.code, it.buffers) for it in violations] == [(Code.UNKNOWN_BUFFER, ("ghost",))]
+    assert [(violation.code, violation.buffers) for violation in violations] == [
+        (Code.UNKNOWN_BUFFER, ("ghost",))
+    ]
 
 
 def test_a_repeated_buffer_is_named_even_where_both_places_agree() -> None:
     plan = honest(PROBLEM, PLACES)
     violations = verify(PROBLEM, replace(plan, placements=(*plan.placements, plan.placements[0])))
-    assert [(it.code, it.buffers) for it in violations] == [(Code.REPEATED, ("a",))]
+    assert [(violation.code, violation.buffers) for violation in violations] == [(Code.REPEATED, ("a",))]
 
 
 def test_an_unknown_pool_is_named() -> None:
     plan = honest(PROBLEM, places_with(c=("fast", 12)))
-    moved = tuple(replace(it, pool="moon") if it.buffer == "empty" else it for it in plan.placements)
+    moved = tuple(
+        replace(placement, pool="moon") if placement.buffer == "empty" else placement
+        for placement in plan.placements
+    )
     violations = verify(PROBLEM, replace(plan, placements=moved))
-    assert [(it.code, it.pool) for it in violations] == [(Code.UNKNOWN_POOL, "moon")]
+    assert [(violation.code, violation.pool) for violation in violations] == [(Code.UNKNOWN_POOL, "moon")]
 
 
 def test_a_buffer_may_only_be_in_its_allowed_pools() -> None:
@@ -163,7 +170,9 @@ def test_a_buffer_without_a_size_needs_only_an_aligned_offset_in_an_allowed_pool
 
 def test_buffers_that_live_together_may_not_share_a_byte() -> None:
     violations = verify(PROBLEM, honest(PROBLEM, places_with(c=("fast", 8))))
-    assert [(it.code, it.buffers, it.pool) for it in violations] == [(Code.OVERLAP, ("b", "c"), "fast")]
+    assert [(violation.code, violation.buffers, violation.pool) for violation in violations] == [
+        (Code.OVERLAP, ("b", "c"), "fast")
+    ]
 
 
 def test_every_range_of_a_life_counts() -> None:
@@ -210,7 +219,9 @@ def test_exclusive_buffers_may_overlap_unless_listed_as_conflict() -> None:
 
 def test_in_place_lifts_a_conflict_only_at_equal_offsets() -> None:
     for pair in (InPlace(input="b", output="c"), InPlace(input="c", output="b")):
-        problem = problem_with(in_place=(pair,), buffers=tuple(replace(it, alignment=1) for it in BUFFERS))
+        problem = problem_with(
+            in_place=(pair,), buffers=tuple(replace(buffer, alignment=1) for buffer in BUFFERS)
+        )
         assert found(problem, places_with(b=("fast", 8), c=("fast", 8))) == set()
         assert found(problem, places_with(b=("slow", 8), c=("slow", 9))) == {Code.IN_PLACE}
 
@@ -244,7 +255,9 @@ def test_members_of_a_rigid_group_may_overlap_each_other_but_no_outsider() -> No
 
 def test_the_distance_of_relative_buffers_is_fixed_and_their_pool_the_same() -> None:
     relative = (Relative(buffer="c", base="b", offset=4),)
-    problem = problem_with(relative=relative, buffers=tuple(replace(it, alignment=1) for it in BUFFERS))
+    problem = problem_with(
+        relative=relative, buffers=tuple(replace(buffer, alignment=1) for buffer in BUFFERS)
+    )
     assert found(problem, PLACES) == set()
     assert found(problem, places_with(c=("fast", 16))) == {Code.RELATIVE_DISTANCE}
     assert found(problem, places_with(c=("slow", 12))) == {Code.RELATIVE_POOL}
@@ -252,7 +265,9 @@ def test_the_distance_of_relative_buffers_is_fixed_and_their_pool_the_same() -> 
 
 def test_a_buffer_without_bytes_passes_distances_on_and_keeps_none_itself() -> None:
     relative = (Relative(buffer="c", base="empty", offset=4), Relative(buffer="empty", base="b", offset=0))
-    problem = problem_with(relative=relative, buffers=tuple(replace(it, alignment=1) for it in BUFFERS))
+    problem = problem_with(
+        relative=relative, buffers=tuple(replace(buffer, alignment=1) for buffer in BUFFERS)
+    )
     for place in (("fast", 8), ("fast", 0), ("slow", 100)):
         assert found(problem, places_with(empty=place)) == set()
         assert found(problem, places_with(empty=place, c=("fast", 16))) == {Code.RELATIVE_DISTANCE}
@@ -272,8 +287,8 @@ def test_a_plan_with_many_violations_lists_some_and_counts_the_rest() -> None:
     problem = small(*(Buffer(id=f"b{i}", size=8, lifetime=(0, 9), alignment=8) for i in range(count)))
     plan = honest(problem, {f"b{i}": ("memory", 1) for i in range(count)})
     violations = verify(problem, plan)
-    misaligned = [it for it in violations if it.code is Code.MISALIGNED]
-    overlaps = [it for it in violations if it.code is Code.OVERLAP]
+    misaligned = [violation for violation in violations if violation.code is Code.MISALIGNED]
+    overlaps = [violation for violation in violations if violation.code is Code.OVERLAP]
     assert len(misaligned) == len(overlaps) == LISTED + 1
     assert misaligned[-1].message == f"and {count - LISTED} more"
     assert "more" in overlaps[-1].message
@@ -430,7 +445,7 @@ def test_that_a_buffer_has_no_place_is_not_of_a_time_or_an_amount(said: dict[str
     assert verify(narrow, plan) == []
     assert plan.explanation is not None
     more = replace(plan, explanation=replace(plan.explanation, **said))
-    assert [it.code for it in verify(narrow, more)] == [Code.EXPLANATION]
+    assert [issue.code for issue in verify(narrow, more)] == [Code.EXPLANATION]
 
 
 def test_a_buffer_said_to_have_no_place_has_none_even_alone() -> None:
@@ -562,7 +577,7 @@ def test_of_several_moments_with_as_many_live_bytes_the_first_is_named(shared: b
     problem = small(
         *again, Buffer(id="w", size=1, lifetime=(-5, 9)), *more, exclusive=(("b0", "twin"),) if shared else ()
     )
-    plan = honest(problem, at(**{it.id: 1 for it in (*again, *more)}, w=0))
+    plan = honest(problem, at(**{entry.id: 1 for entry in (*again, *more)}, w=0))
     assert plan.pools[0].live == Live(bytes=5, time=-2)
     assert verify(problem, plan) == []
     for time in (-5, -1, 0, 3, None):

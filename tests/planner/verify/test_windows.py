@@ -87,14 +87,14 @@ def room(lives: Sequence[Life], height: int, steps: int = 10**7) -> Room:
 
 def lowest(lives: Sequence[Life]) -> int:
     """The least height: each order of the buffers, each as low as it can be."""
-    found = sum(size for size, _, _ in lives)
+    least = sum(size for size, _, _ in lives)
 
     def place(left: frozenset[int], placed: tuple[tuple[int, int, int, int], ...], top: int) -> None:
-        nonlocal found
-        if top >= found:
+        nonlocal least
+        if top >= least:
             return
         if not left:
-            found = top
+            least = top
             return
         for i in left:
             size, begin, end = lives[i]
@@ -105,7 +105,7 @@ def lowest(lives: Sequence[Life]) -> int:
             place(left - {i}, (*placed, (offset, offset + size, begin, end)), max(top, offset + size))
 
     place(frozenset(range(len(lives))), (), 0)
-    return found
+    return least
 
 
 def full_rows(rng: Random, count: int, height: int) -> list[Life]:
@@ -150,12 +150,14 @@ def test_the_search_of_the_judge_agrees_with_the_engine_above_live_bytes() -> No
     rng, above = Random(4), 0
     for _ in range(60):
         lives = full_rows(rng, rng.randint(18, 30), rng.randint(10, 16))
-        found = engine.plan(problem_of(lives), Options(deterministic=True, work_limit=3_000_000)).objective[0]
-        if found.value != found.bound:
+        result = engine.plan(problem_of(lives), Options(deterministic=True, work_limit=3_000_000)).objective[
+            0
+        ]
+        if result.value != result.bound:
             continue
-        assert room(lives, found.value) is Room.SOME
-        assert room(lives, found.value - 1) is Room.NONE
-        above += not isinstance(found.certificate, LiveBytes)
+        assert room(lives, result.value) is Room.SOME
+        assert room(lives, result.value - 1) is Room.NONE
+        above += not isinstance(result.certificate, LiveBytes)
     assert above
 
 
@@ -173,10 +175,10 @@ def test_a_deep_search_is_too_much_before_it_takes_much_memory() -> None:
 
 
 def test_windows_share_the_steps_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    request: list[int] = []
 
     def note(_index: object, _term: object, _bound: int, _window: ExhaustedWindow, steps: int) -> None:
-        asked.append(steps)
+        request.append(steps)
 
     monkeypatch.setattr("memstow.planner.verify.problem_verdict.reason_against_window", note)
     pools = (Pool(id="a"), Pool(id="b"))
@@ -191,8 +193,8 @@ def test_windows_share_the_steps_of_a_verdict(monkeypatch: pytest.MonkeyPatch) -
         for claim, pool in zip(plan.objective, pools, strict=True)
     )
     assert judge(problem, replace(plan, objective=claims)).valid
-    assert len(asked) == 2
-    assert sum(asked) <= STEPS_OF_A_VERDICT
+    assert len(request) == 2
+    assert sum(request) <= STEPS_OF_A_VERDICT
 
 
 def test_a_window_proves_more_than_live_bytes() -> None:
@@ -255,16 +257,16 @@ def bound_of(problem: Problem) -> tuple[int, ExhaustedWindow | None]:
     """What windows show of a problem when nothing is known before: at least 1."""
     reduction = reduce(problem)
     assert not isinstance(reduction, Explanation)
-    found = _native.window_bound(reduction.instance.native, 1, 1 << 40, _native.Budget(-1.0, 20_000_000))
-    if not found.bound:
+    result = _native.window_bound(reduction.instance.native, 1, 1 << 40, _native.Budget(-1.0, 20_000_000))
+    if not result.bound:
         return 0, None
-    window = solvers.Window(found.first, found.last, tuple(found.parts))
-    value = found.bound * reduction.unit
+    window = solvers.Window(result.first, result.last, tuple(result.parts))
+    value = result.bound * reduction.unit
     return value, window_of_reduction(reduction, window, PEAK, value, "windows")
 
 
 def test_no_bound_of_a_window_is_above_the_optimum_whatever_is_asked() -> None:
-    rng, found = Random(2), 0
+    rng, result = Random(2), 0
     for _ in range(1_500):
         problem = replace(random_problem(rng), objective=("peak",))
         if len(problem.pools) > 1 or find_issues(problem) or isinstance(reduce(problem), Explanation):
@@ -272,9 +274,9 @@ def test_no_bound_of_a_window_is_above_the_optimum_whatever_is_asked() -> None:
         status, least = best(problem)
         bound, _ = bound_of(problem)
         if status is Status.OPTIMAL and least is not None:
-            found += bound > 0
+            result += bound > 0
             assert bound <= least[0]
-    assert found
+    assert result
 
 
 @pytest.mark.parametrize("seed", gate_first(range(3), 1))
@@ -317,7 +319,7 @@ def test_sizes_off_the_grid_do_not_raise_a_bound_too_far() -> None:
 
 def test_the_top_of_a_layout_may_be_a_part_of_a_cell() -> None:
     sizes = {"a": 5, "b": 4}
-    buffers = tuple(Buffer(id=it, size=size, lifetime=(0, 10), alignment=4) for it, size in sizes.items())
+    buffers = tuple(Buffer(id=name, size=size, lifetime=(0, 10), alignment=4) for name, size in sizes.items())
     problem = Problem(buffers=buffers)
     assert best(problem)[1] == (9,)  # b [0, 4), a [4, 9)
     assert against(problem, 9, whole(problem)) is None

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.skipif(
 ASSIGN = Options(solver="assign", time_limit=PATIENCE)
 
 
-def values(found: Plan) -> list[int]:
-    return [term.value for term in found.objective]
+def values(result: Plan) -> list[int]:
+    return [term.value for term in result.objective]
 
 
 def halved(problem: Problem) -> Problem:
@@ -49,22 +49,22 @@ def test_what_loads_do_not_tell_is_learnt_from_the_packing() -> None:
             *(Buffer(id=f"small{i}", size=3, lifetime=(0, 3), accesses=10) for i in range(3)),
         ),
     )
-    found = plan(problem, ASSIGN)
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [310, 9 + 8]
-    assert found.objective[0].certificate == Model(solver="assign")
+    planned = plan(problem, ASSIGN)
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [310, 9 + 8]
+    assert planned.objective[0].certificate == Model(solver="assign")
 
 
 def test_a_later_term_is_proven_among_the_plans_that_keep_the_earlier_ones() -> None:
     problem = mixed(40, 2, features=("pools", "capacities"), horizon=10)
     terms = ("placement_cost", "max_peak", "peak")
-    found = plan(replace(problem, objective=terms), ASSIGN)
-    assert found.status is Status.OPTIMAL
+    planned = plan(replace(problem, objective=terms), ASSIGN)
+    assert planned.status is Status.OPTIMAL
     alone = plan(replace(problem, objective=terms[:1]), ASSIGN)
-    assert values(alone) == values(found)[:1]
+    assert values(alone) == values(planned)[:1]
     other = plan(replace(problem, objective=terms[::-1]), ASSIGN)
     assert other.status is Status.OPTIMAL
-    assert values(other)[0] <= values(found)[2]
+    assert values(other)[0] <= values(planned)[2]
 
 
 def test_what_stays_is_chosen_with_its_pool() -> None:
@@ -80,9 +80,9 @@ def test_what_stays_is_chosen_with_its_pool() -> None:
         status=Status.FEASIBLE,
         placements=tuple(Placement(buffer=b, pool=p, offset=o) for b, p, o in places),
     )
-    found = plan(problem, replace(ASSIGN, hint=hint))
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [1, 4, 20]
+    planned = plan(problem, replace(ASSIGN, hint=hint))
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [1, 4, 20]
 
 
 def test_reuse_costs_are_weighed_against_another_pool() -> None:
@@ -96,26 +96,26 @@ def test_reuse_costs_are_weighed_against_another_pool() -> None:
         ),
         objective=("reuse_cost", "placement_cost"),
     )
-    found = plan(problem, ASSIGN)
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [3, 3]
+    planned = plan(problem, ASSIGN)
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [3, 3]
 
 
 def test_networks_over_half_the_memory_they_need_are_proven(shared_data: Path) -> None:
     least = {"mobilenet_v2": 5_120_000, "resnet50": 8_192_000, "transformer": 8_192_000}
     for name, value in least.items():
         problem = halved(read_problem((shared_data / "executorch" / f"{name}.json").read_bytes()))
-        found = plan(problem)
-        assert found.status is Status.OPTIMAL
-        assert values(found) == [value], name
+        planned = plan(problem)
+        assert planned.status is Status.OPTIMAL
+        assert values(planned) == [value], name
 
 
 def test_a_network_that_greedy_does_not_settle_is_proven(shared_data: Path) -> None:
     problem = halved(read_problem((shared_data / "executorch" / "efficientnet_b0.json").read_bytes()))
-    found = plan(problem, Options(time_limit=240.0))
-    assert found.status is Status.OPTIMAL
-    assert values(found) == [9_633_792]
-    assert found.prover == "assign"
+    planned = plan(problem, Options(time_limit=240.0))
+    assert planned.status is Status.OPTIMAL
+    assert values(planned) == [9_633_792]
+    assert planned.prover == "assign"
 
 
 def test_conflicts_without_times_are_proven_over_two_pools(shared_data: Path) -> None:
@@ -123,9 +123,9 @@ def test_conflicts_without_times_are_proven_over_two_pools(shared_data: Path) ->
     pools = (Pool(id="fast", capacity=200_704), Pool(id="slow"))
     for name, value in (("mobilenet", 1_117_462), ("resnet", 7_200_000)):
         problem = read_problem(json.dumps(facts[name]).encode(), "usmp")
-        found = plan(replace(problem, pools=pools, objective=("peak:slow",)))
-        assert found.status is Status.OPTIMAL
-        assert values(found) == [value], name
+        planned = plan(replace(problem, pools=pools, objective=("peak:slow",)))
+        assert planned.status is Status.OPTIMAL
+        assert values(planned) == [value], name
     inception = plan(read_problem(json.dumps(facts["inception"]).encode(), "usmp"))
     assert inception.status is Status.OPTIMAL
     assert values(inception) == [facts["inception"]["memory_pressure"]]
@@ -157,17 +157,17 @@ def test_a_deterministic_run_gives_the_same_plan_each_time() -> None:
 @pytest.mark.timeout(60)
 def test_a_problem_far_too_large_keeps_the_plan_of_greedy_or_a_better_one() -> None:
     events: list[Event] = []
-    found = plan(two_pools(10_000), Options(time_limit=2.0), on_event=events.append)
-    assert found.status is Status.FEASIBLE
-    assert found.objective[0].value <= min(e.value for e in events if isinstance(e, Incumbent))
+    planned = plan(two_pools(10_000), Options(time_limit=2.0), on_event=events.append)
+    assert planned.status is Status.FEASIBLE
+    assert planned.objective[0].value <= min(e.value for e in events if isinstance(e, Incumbent))
 
 
 def test_no_child_is_asked_where_greedy_meets_the_bound() -> None:
     events: list[Event] = []
     pools = (Pool(id="fast", capacity=8), Pool(id="slow", cost=1))
     buffers = tuple(Buffer(id=f"b{i}", size=4, lifetime=(0, 2)) for i in range(2))
-    found = plan(Problem(version=1, pools=pools, buffers=buffers), on_event=events.append)
-    assert found.status is Status.OPTIMAL
+    planned = plan(Problem(version=1, pools=pools, buffers=buffers), on_event=events.append)
+    assert planned.status is Status.OPTIMAL
     assert not any(isinstance(event, Phase) and event.name in BACK_ENDS for event in events)
 
 

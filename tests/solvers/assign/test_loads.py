@@ -25,5 +25,5 @@ def test_what_is_live_at_once_and_what_is_listed_as_apart_are_loads_of_those_tha
     instance = make.instance_of((Pool(id="m", capacity=capacity),), buffers)
     instance.conflicts.extend((0, 2))
     room = Room(instance, 0, choices(instance, [capacity]), capacity)
-    found = Loads(Relations(instance)).of(room, lambda item: item < 3, only_scarce=only_scarce)
-    assert sorted(found) == sorted([*live, [(0, 4), (2, 5)]])
+    result = Loads(Relations(instance)).of(room, lambda item: item < 3, only_scarce=only_scarce)
+    assert sorted(result) == sorted([*live, [(0, 4), (2, 5)]])

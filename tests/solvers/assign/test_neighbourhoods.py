@@ -73,9 +73,9 @@ def started(problem: Problem) -> tuple[Task, int, Best] | None:
     native = task.instance.native
     options = _native.GreedyOptions(lower_bounds=[], seed=1)
     budget = _native.Budget(-1.0, 2 * task.instance.item_count)
-    found = _native.greedy(native, task.terms, None, options, budget, None)
+    result = _native.greedy(native, task.terms, None, options, budget, None)
     best = Best(Examiner(task, Relations(task.instance)), Quiet())
-    if found.values is None or not best.offer(layout_from(found.placed)):
+    if result.values is None or not best.offer(layout_from(result.placed)):
         return None
     return task, scales[0], best
 
@@ -87,9 +87,9 @@ def level_of(best: Best, term: int = 0) -> Level:
 
 
 def test_each_item_is_in_some_neighbourhood_and_none_is_too_large() -> None:
-    found = started(filled(Random(3), 200))
-    assert found is not None
-    neighbourhoods = Neighbourhoods(Relations(found[0].instance), 1)
+    result = started(filled(Random(3), 200))
+    assert result is not None
+    neighbourhoods = Neighbourhoods(Relations(result[0].instance), 1)
     seen: set[int] = set()
     sizes = []
     while (items := neighbourhoods.next()) is not None:
@@ -97,21 +97,21 @@ def test_each_item_is_in_some_neighbourhood_and_none_is_too_large() -> None:
         sizes.append(len(items))
         seen.update(items)
         neighbourhoods.learn(better=False, decided=True)
-    assert seen == set(range(found[0].instance.item_count))
+    assert seen == set(range(result[0].instance.item_count))
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] < 200
 
 
 def test_where_nothing_ever_lives_there_is_no_neighbourhood() -> None:
     buffers = tuple(Buffer(id=f"b{i}", size=1, lifetime=(0, 0)) for i in range(9))
-    found = started(Problem(version=1, pools=(Pool(id="fast"), Pool(id="slow", cost=1)), buffers=buffers))
-    assert found is None or Neighbourhoods(Relations(found[0].instance), 1).next() is None
+    result = started(Problem(version=1, pools=(Pool(id="fast"), Pool(id="slow", cost=1)), buffers=buffers))
+    assert result is None or Neighbourhoods(Relations(result[0].instance), 1).next() is None
 
 
 def test_smaller_neighbourhoods_follow_where_most_are_not_decided() -> None:
-    found = started(filled(Random(3), 200))
-    assert found is not None
-    neighbourhoods = Neighbourhoods(Relations(found[0].instance), 1)
+    result = started(filled(Random(3), 200))
+    assert result is not None
+    neighbourhoods = Neighbourhoods(Relations(result[0].instance), 1)
     sizes = []
     for _ in range(200):
         items = neighbourhoods.next()
@@ -126,10 +126,10 @@ def test_with_all_items_free_the_layout_is_the_best_there_is(monkeypatch: pytest
     better = 0
     for seed in range(40):
         problem = replace(mixed(10, seed, features=FEATURES, horizon=5), objective=("placement_cost",))
-        found = started(problem)
-        if found is None:
+        result = started(problem)
+        if result is None:
             continue
-        task, scale, best = found
+        task, scale, best = result
         before = best.values
         LayoutSearch(task, Relations(task.instance), level_of(best), best).run(endless())
         reference = plan(problem, Options(solver="cpsat", time_limit=PATIENCE))
@@ -144,9 +144,9 @@ def test_a_lock_of_an_earlier_term_is_kept() -> None:
     """The dear pool may not grow, however much that would save."""
     for seed in range(3):
         problem = replace(filled(Random(seed), 60), objective=("peak:slow", "placement_cost"))
-        found = started(problem)
-        assert found is not None
-        task, _, best = found
+        result = started(problem)
+        assert result is not None
+        task, _, best = result
         before = best.values
         LayoutSearch(task, Relations(task.instance), level_of(best, 1), best).run(
             _native.Budget(-1.0, 50_000_000)
@@ -168,9 +168,9 @@ def test_costs_of_pairs_and_the_hint_are_not_kept_by_neighbourhoods(term: str) -
 
 def test_a_refined_proposal_is_the_best_of_the_master_where_all_items_are_free() -> None:
     for seed in range(10):
-        found = started(filled(Random(seed), 30))
-        assert found is not None
-        task, _, best = found
+        result = started(filled(Random(seed), 30))
+        assert result is not None
+        task, _, best = result
         relations = Relations(task.instance)
         master = Master(task, relations, None)
         master.ask(0, ())

@@ -34,30 +34,30 @@ def asked(problem: Problem) -> tuple[Master, int] | None:
 
 
 def test_the_bound_is_never_above_the_best_plan() -> None:
-    told = 0
+    output = 0
     for seed in range(80):
         problem, hint = mixed(seed)
         if hint is not None or not problem.terms():
             continue
-        vector, found = best(problem)[1], asked(problem)
-        if vector is None or found is None:
+        vector, result = best(problem)[1], asked(problem)
+        if vector is None or result is None:
             continue
-        master, scale = found
+        master, scale = result
         before = str(master.cp.proto)
         bound = Relaxing(master.cp, 20.0).result().bound
         assert str(master.cp.proto) == before
         assert bound is None or bound * scale <= vector[0], seed
-        told += bound is not None and bound * scale == vector[0]
-    assert told > 20
+        output += bound is not None and bound * scale == vector[0]
+    assert output > 20
 
 
 def test_knapsacks_are_bounded_by_what_integers_allow() -> None:
     """Three of 5 in a pool of 9: the linear relaxation alone would take 9/5 of them."""
     pools = (Pool(id="fast", capacity=9), Pool(id="slow", cost=1))
     buffers = tuple(Buffer(id=f"b{i}", size=5, lifetime=(i, i + 3)) for i in range(3))
-    found = asked(Problem(version=1, pools=pools, buffers=buffers, objective=("placement_cost",)))
-    assert found is not None
-    master, scale = found
+    result = asked(Problem(version=1, pools=pools, buffers=buffers, objective=("placement_cost",)))
+    assert result is not None
+    master, scale = result
     answer = Relaxing(master.cp, 20.0).result()
     assert answer.bound is not None
     assert answer.bound * scale == 10
@@ -73,19 +73,19 @@ def test_what_would_take_long_to_hand_over_is_not_begun() -> None:
         Buffer(id=f"b{i}", size=rng.randint(1, 9), lifetime=(begin := rng.randint(0, 400), begin + 300))
         for i in range(1000)
     )
-    found = asked(Problem(version=1, pools=pools, buffers=buffers))
-    assert found is not None
-    assert Relaxing(found[0].cp, 20.0).result().bound is None
+    result = asked(Problem(version=1, pools=pools, buffers=buffers))
+    assert result is not None
+    assert Relaxing(result[0].cp, 20.0).result().bound is None
 
 
 def test_one_that_is_stopped_ends_and_tells_no_more_than_it_has_proven() -> None:
     """Unstopped these take minutes, and may take an hour."""
-    told = 0
+    output = 0
     for seed, seconds in ((0, 0.0), (1, 0.1), (2, 1.0)):
         problem = filled(Random(seed), 300)
-        found = asked(problem)
-        assert found is not None
-        master, scale = found
+        result = asked(problem)
+        assert result is not None
+        master, scale = result
         stopped = Relaxing(master.cp, 3600.0)
         time.sleep(seconds)
         stopped.stop()
@@ -93,8 +93,8 @@ def test_one_that_is_stopped_ends_and_tells_no_more_than_it_has_proven() -> None
         bound = stopped.result().bound
         if bound is not None:
             assert bound * scale <= plan(problem, Options(solver="greedy")).objective[0].value
-            told += 1
-    assert told
+            output += 1
+    assert output
 
 
 def filled(rng: Random, count: int) -> Problem:

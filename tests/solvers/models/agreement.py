@@ -29,7 +29,7 @@ Said = tuple[str, tuple[int, ...] | None]
 
 def problems(first: int, last: int, buffers: int) -> "list[tuple[int, Problem, Plan | None]]":
     """Valid problems with a hint for some, by seed."""
-    found = []
+    result = []
     for seed in range(first, last):
         rng = Random(seed)
         problem = random_problem(rng, buffers)
@@ -40,8 +40,8 @@ def problems(first: int, last: int, buffers: int) -> "list[tuple[int, Problem, P
             require_valid(problem)
         except InputError:
             continue
-        found.append((seed, problem, hint))
-    return found
+        result.append((seed, problem, hint))
+    return result
 
 
 class Heard:

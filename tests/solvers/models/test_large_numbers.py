@@ -33,10 +33,10 @@ exponents = pytest.mark.parametrize("exponent", [10, 31, 36, 44])
 
 
 def proven(problem: Problem, solver: str, workers: int) -> Plan:
-    found = plan(problem, Options(solver=solver, workers=workers, time_limit=PATIENCE))
-    assert verify(problem, found) == []
-    assert found.status is Status.OPTIMAL
-    return found
+    planned = plan(problem, Options(solver=solver, workers=workers, time_limit=PATIENCE))
+    assert verify(problem, planned) == []
+    assert planned.status is Status.OPTIMAL
+    return planned
 
 
 @both
@@ -62,8 +62,8 @@ def test_a_conflict_with_an_aligned_buffer_is_kept_and_no_more(
         conflicts=(("c", "a"),),
         objective=("peak:p", "peak"),
     )
-    found = proven(problem, solver, workers)
-    assert [term.value for term in found.objective] == [0, 12 * unit]
+    result = proven(problem, solver, workers)
+    assert [term.value for term in result.objective] == [0, 12 * unit]
 
 
 @both
@@ -138,12 +138,12 @@ def test_what_fits_fits_in_large_and_no_bound_is_above_the_optimum(solver: str, 
         if values is None or find_issues(large):
             continue
         assert status is Status.OPTIMAL
-        found = plan(large, Options(solver=solver, workers=rng.choice((1, 2)), time_limit=PATIENCE))
-        assert verify(large, found) == [], seed
-        assert found.placements, seed
+        planned = plan(large, Options(solver=solver, workers=rng.choice((1, 2)), time_limit=PATIENCE))
+        assert verify(large, planned) == [], seed
+        assert planned.placements, seed
         compared += 1
-        for term, value in zip(found.objective[:1], values[:1], strict=True):
+        for term, value in zip(planned.objective[:1], values[:1], strict=True):
             most = value * unit if "peak" in term.term else value
             assert term.bound <= most, seed
-            assert found.status is not Status.OPTIMAL or term.value <= most, seed
+            assert planned.status is not Status.OPTIMAL or term.value <= most, seed
     assert compared > COUNT // 8

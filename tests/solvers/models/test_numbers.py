@@ -61,9 +61,9 @@ def test_numbers_beyond_what_floats_have_got_right_prove_nothing(name: str) -> N
         reuse_costs=tuple(ReuseCost(buffers=(pair[0], pair[-1]), cost=cost) for pair, cost in costs.items()),
         objective=("max_peak", "reuse_cost"),
     )
-    found = plan(problem, Options(solver=name, workers=1, time_limit=5.0))
-    assert verify(problem, found) == []
-    peak, cost = found.objective
+    planned = plan(problem, Options(solver=name, workers=1, time_limit=5.0))
+    assert verify(problem, planned) == []
+    peak, cost = planned.objective
     assert (peak.value, peak.bound) == (2_097_156, 2_097_156), "by live bytes"
     assert cost.bound == 0
 
@@ -73,4 +73,4 @@ def test_small_numbers_prove() -> None:
         Problem(version=1, buffers=(Buffer(id="a", size=size, lifetime=(0, 2)), Buffer(id="b", size=1)))
         for size in (1 << 17, 1 << 18)
     )
-    assert [can_prove(task(it)) for it in (small, large)] == [True, False]
+    assert [can_prove(task(entry)) for entry in (small, large)] == [True, False]

@@ -49,8 +49,8 @@ def instance_of(
         readers=readers,
         from_start=array("q", (i in there for i in range(len(storages)))),
         to_end=array("q", (i in kept for i in range(len(storages)))),
-        before=array("q", (it for edge in sorted(edges | set(before)) for it in edge)),
-        in_place=array("q", (it for triple in in_place for it in triple)),
+        before=array("q", (entry for edge in sorted(edges | set(before)) for entry in edge)),
+        in_place=array("q", (entry for triple in in_place for entry in triple)),
         base=base,
         listed=array("q", range(operators) if given is None else given),
     )
@@ -68,7 +68,7 @@ def random_instance(rng: Random, most: int) -> OrderInstance:
         if not writers or rng.random() < 0.1:
             inputs.add(storage)
         first = writers[0] + 1 if writers and storage not in inputs else 0
-        readers = [it for it in places[first:] if rng.random() < dense / 2]
+        readers = [place for place in places[first:] if rng.random() < dense / 2]
         readers = sorted(rng.sample(readers, min(len(readers), rng.randint(0, 4))))
         edges |= {
             (w, r) for w in writers for r in readers if w < r and (w == writers[0] or rng.random() < 0.7)
@@ -92,7 +92,7 @@ def _relabelled(
     outputs: set[int],
 ) -> OrderInstance:
     named = [
-        (size, sorted(order[it] for it in writers), sorted(order[it] for it in readers))
+        (size, sorted(order[writer] for writer in writers), sorted(order[reader] for reader in readers))
         for size, writers, readers in storages
     ]
     pairs = [
@@ -114,8 +114,8 @@ def _relabelled(
         readers=readers,
         from_start=array("q", (i in inputs for i in range(len(named)))),
         to_end=array("q", (i in outputs for i in range(len(named)))),
-        before=array("q", (order[it] for edge in sorted(edges) for it in edge)),
-        in_place=array("q", (it for triple in pairs if rng.random() < share for it in triple)),
+        before=array("q", (order[entry] for edge in sorted(edges) for entry in edge)),
+        in_place=array("q", (entry for triple in pairs if rng.random() < share for entry in triple)),
         base=rng.choice((0, 0, 7)),
         listed=array("q", order),
     )
@@ -128,17 +128,17 @@ def edges_of(instance: OrderInstance) -> Iterator[tuple[int, int]]:
 
 def closed_sets(instance: OrderInstance) -> list[frozenset[int]]:
     """All sets of operators that have with each operator those before it."""
-    found = {frozenset[int]()}
+    result = {frozenset[int]()}
     left = [frozenset[int]()]
     waits = [{a for a, b in edges_of(instance) if b == v} for v in range(instance.operator_count)]
     while left:
         done = left.pop()
         for v in range(instance.operator_count):
             more = done | {v}
-            if v not in done and waits[v] <= done and more not in found:
-                found.add(more)
+            if v not in done and waits[v] <= done and more not in result:
+                result.add(more)
                 left.append(more)
-    return sorted(found, key=lambda it: (len(it), sorted(it)))
+    return sorted(result, key=lambda entry: (len(entry), sorted(entry)))
 
 
 def shared_graph(name: str, in_place: bool) -> OrderInstance:
@@ -147,14 +147,14 @@ def shared_graph(name: str, in_place: bool) -> OrderInstance:
     if not path.exists():
         pytest.skip(f"{path} is not there")
     document = json.loads(path.read_text())
-    tensors = [it for it in document["tensors"] if it.get("kind", "data") == "data"]
-    index = {it["id"]: i for i, it in enumerate(tensors)}
+    tensors = [tensor for tensor in document["tensors"] if tensor.get("kind", "data") == "data"]
+    index = {tensor["id"]: i for i, tensor in enumerate(tensors)}
     operators = document["operators"]
-    lists: list[tuple[int, list[int], list[int]]] = [(it["size"], [], []) for it in tensors]
+    lists: list[tuple[int, list[int], list[int]]] = [(tensor["size"], [], []) for tensor in tensors]
     for v, operator in enumerate(operators):
         for names, where in ((operator["outputs"], 1), (operator["inputs"], 2)):
-            for it in {index[name] for name in names if name in index}:
-                lists[it][where].append(v)  # type: ignore[union-attr]
+            for entry in {index[name] for name in names if name in index}:
+                lists[entry][where].append(v)  # type: ignore[union-attr]
     return instance_of(
         len(operators),
         lists,

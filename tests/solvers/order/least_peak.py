@@ -50,12 +50,12 @@ class Sets:
 
     def saved(self, v: int, done: int) -> int:
         """The most that is saved in place, by trying all sets of pairs."""
-        then, it = done | 1 << v, self.instance.in_place
+        then, sample = done | 1 << v, self.instance.in_place
         ends = {s for s in range(len(self.uses)) if self.ended(s, then) and not self.ended(s, done)}
         begins = {s for s in range(len(self.uses)) if self.begun(s, then) and not self.begun(s, done)}
         pairs = {
             (a, b)
-            for owner, a, b in zip(it[::3], it[1::3], it[2::3], strict=True)
+            for owner, a, b in zip(sample[::3], sample[1::3], sample[2::3], strict=True)
             if owner == v and a in ends and b in begins
         }
         most = 0

@@ -60,8 +60,8 @@ def _add_peak(heard: list[int], _name: str, peak: int, _order: object) -> None:
     heard.append(peak)
 
 
-def _add_bound(told: list[int], _name: str, bound: int) -> None:
-    told.append(bound)
+def _add_bound(output: list[int], _name: str, bound: int) -> None:
+    output.append(bound)
 
 
 def test_the_model_of_cpsat_has_the_same_least_peaks() -> None:
@@ -91,17 +91,17 @@ def test_the_model_bounds_sums_exactly_that_a_float_cannot_hold() -> None:
         unit = (1 << 51) - 1
 
         def enlarged(bytes_: "array[int]", rng: Random = rng, unit: int = unit) -> "array[int]":
-            return array("q", [it * unit - (it > 0 and rng.random() < 0.5) for it in bytes_])
+            return array("q", [entry * unit - (entry > 0 and rng.random() < 0.5) for entry in bytes_])
 
         instance = replace(
             small, size=enlarged(small.size), extra=enlarged(small.extra), base=small.base * unit
         )
-        told: list[int] = []
-        listeners = OrderListeners(lambda *_: None, partial(_add_bound, told))
+        output: list[int] = []
+        listeners = OrderListeners(lambda *_: None, partial(_add_bound, output))
         model = order_solver("cpsat").solve(OrderTask(instance), _native.Budget(600.0, -1), listeners)
         outcome = solved(OrderTask(instance))
         assert model.peak == peak(instance, model.order) >= outcome.bound, seed
-        assert max(model.bound, *told, 0) <= outcome.peak, seed
+        assert max(model.bound, *output, 0) <= outcome.peak, seed
         odd += outcome.peak > 1 << 53 and float(outcome.peak) != outcome.peak
     assert odd > 5
 
@@ -156,8 +156,8 @@ def wired(count: int) -> OrderInstance:
     rng = Random(count)
     readers: list[list[int]] = [[] for _ in range(count)]
     for v in range(1, count):
-        for it in {rng.randrange(v), rng.randrange(v)}:
-            readers[it].append(v)
+        for entry in {rng.randrange(v), rng.randrange(v)}:
+            readers[entry].append(v)
     storages = [(rng.randint(32, 96), [v], readers[v]) for v in range(count)]
     return instance_of(count, storages, outputs=[count - 1])
 
@@ -268,9 +268,9 @@ def test_little_memory_costs_time_and_nothing_else() -> None:
 def test_other_orders_within_a_limit() -> None:
     instance = shared_graph("swiftnet", in_place=False)
     limit = solved(OrderTask(instance)).peak
-    found = [order_within(instance, limit, seed, _native.Budget(-1, -1)) for seed in range(1, 6)]
-    assert all(order is not None and peak(instance, order) == limit for order in found)
-    assert len({tuple(order) for order in found if order is not None}) > 1
+    result = [order_within(instance, limit, seed, _native.Budget(-1, -1)) for seed in range(1, 6)]
+    assert all(order is not None and peak(instance, order) == limit for order in result)
+    assert len({tuple(order) for order in result if order is not None}) > 1
     assert order_within(instance, limit - 1, 1, _native.Budget(-1, -1)) is None
 
 

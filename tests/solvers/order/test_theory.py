@@ -24,7 +24,7 @@ def pairs_of_sets(instance: OrderInstance) -> Iterator[tuple[frozenset[int], fro
 
 def test_live_bytes_are_submodular() -> None:
     for instance in instances():
-        live = {it: live_bytes(instance, it) for it in closed_sets(instance)}
+        live = {entry: live_bytes(instance, entry) for entry in closed_sets(instance)}
         for a, b in pairs_of_sets(instance):
             assert live[a | b] + live[a & b] <= live[a] + live[b]
 
@@ -40,7 +40,8 @@ def steps_of(instance: OrderInstance) -> Iterator[tuple[int, frozenset[int]]]:
 def test_what_a_step_adds_to_the_live_bytes_shrinks_the_more_is_done() -> None:
     for instance in instances():
         adds = {
-            (v, it): bytes_while(instance, v, it) - live_bytes(instance, it) for v, it in steps_of(instance)
+            (v, entry): bytes_while(instance, v, entry) - live_bytes(instance, entry)
+            for v, entry in steps_of(instance)
         }
         for (v, less), most in adds.items():
             assert most >= 0
@@ -52,8 +53,8 @@ def test_what_a_step_adds_to_the_live_bytes_shrinks_the_more_is_done() -> None:
 def test_what_a_step_takes_away_grows_the_more_is_done() -> None:
     for instance in instances():
         frees = {
-            (v, it): bytes_while(instance, v, it) - live_bytes(instance, it | {v})
-            for v, it in steps_of(instance)
+            (v, entry): bytes_while(instance, v, entry) - live_bytes(instance, entry | {v})
+            for v, entry in steps_of(instance)
         }
         for (v, less), some in frees.items():
             assert some >= 0
@@ -65,7 +66,7 @@ def test_what_a_step_takes_away_grows_the_more_is_done() -> None:
 def test_what_a_step_needs_is_submodular_without_a_choice_of_pairs() -> None:
     for instance in instances():
         if not len(instance.in_place):
-            needs = {it: bytes_while(instance, it[0], it[1]) for it in steps_of(instance)}
+            needs = {entry: bytes_while(instance, entry[0], entry[1]) for entry in steps_of(instance)}
             for v, a in needs:
                 for w, b in needs:
                     if v == w:
@@ -90,6 +91,6 @@ def test_two_ways_to_count_agree(seed: int) -> None:
     instance = random_instance(Random(seed), 6)
     sets = Sets(instance)
     for v, done in steps_of(instance):
-        bits = sum(1 << it for it in done)
+        bits = sum(1 << entry for entry in done)
         assert sets.live(bits) == live_bytes(instance, done)
         assert sets.needs(v, bits) == bytes_while(instance, v, done)

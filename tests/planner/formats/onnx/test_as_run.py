@@ -26,9 +26,9 @@ def pools(**more: Any) -> bytes:
 
 
 def test_windows_that_begin_behind_the_input_are_not_counted() -> None:
-    found = shapes(pools())
+    result = shapes(pools())
     # By inference "a" has a width of 5 as well, and "b" the height 2; of 10 both would be one more.
-    assert (found["a"], found["places"], found["b"], found["y"]) == (
+    assert (result["a"], result["places"], result["b"], result["y"]) == (
         *((1, 2, 4, 5), (1, 2, 4, 5)),
         *((1, 2, 2, 2), (1, 3, 2, 2)),
     )

@@ -36,9 +36,9 @@ def test_every_open_dimension_of_an_input_is_named_with_what_to_say() -> None:
         ("unknown_dimension", '$.graph["z"]'),
     ]
     assert [issue.message.rpartition("; ")[2] for issue in issues] == [
-        f"give its value: --dim {it}=1, or convert the model for a range of values: "
-        f"memstow convert --symbol {it}=1..64"
-        for it in ("N", "z:1")
+        f"give its value: --dim {name}=1, or convert the model for a range of values: "
+        f"memstow convert --symbol {name}=1..64"
+        for name in ("N", "z:1")
     ]
     (odd,) = refusal(lambda: read_graph(pair("a b", 3)))
     assert "--dim 'a b'=1, or" in odd.message

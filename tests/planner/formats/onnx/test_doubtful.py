@@ -25,19 +25,21 @@ def _pooled(size: object, *more: object) -> bytes:
 
 @pytest.mark.parametrize(("size", "windows"), [(3, 1), (4, 2), (5, 2), (6, 2), (7, 3)])
 def test_windows_that_begin_behind_the_input_are_left_out(size: int, windows: int) -> None:
-    shapes = {it.id: it.shape for it in read_graph(_pooled(size)).tensors}
+    shapes = {tensor.id: tensor.shape for tensor in read_graph(_pooled(size)).tensors}
     assert shapes == {"x": (1, 4, size), "p": (1, 4, windows), "r": (1, 4, windows), "y": (1, 4, 2 * windows)}
 
 
 def test_the_same_with_a_symbol() -> None:
     graph = read_symbolic_model(_pooled("N"), {"N": symbol_for("N", Symbol(id="x", min=3, max=40))})
     for size in range(3, 41):
-        known = {it.id: it.shape for it in read_graph(_pooled(size)).tensors}
-        found = {
-            it.id: tuple(parse_formula(str(extent), ("N",)).value({"N": size}) for extent in it.shape or ())
-            for it in graph.tensors
+        known = {tensor.id: tensor.shape for tensor in read_graph(_pooled(size)).tensors}
+        result = {
+            tensor.id: tuple(
+                parse_formula(str(extent), ("N",)).value({"N": size}) for extent in tensor.shape or ()
+            )
+            for tensor in graph.tensors
         }
-        assert found == known, size
+        assert result == known, size
 
 
 def test_what_follows_from_such_a_window_and_cannot_be_derived_is_refused() -> None:
@@ -54,7 +56,7 @@ def test_what_follows_from_such_a_window_and_cannot_be_derived_is_refused() -> N
 def test_an_einsum_repeats_a_1() -> None:
     inputs = [value("a", [1, 3]), value("b", [5, 3])]
     data = model([node("Einsum", "a b", "y", equation="ij,ij->ij")], inputs, [value("y", None)])
-    assert {it.id: it.shape for it in read_graph(data).tensors}["y"] == (5, 3)
+    assert {tensor.id: tensor.shape for tensor in read_graph(data).tensors}["y"] == (5, 3)
 
 
 def test_a_slice_backwards_to_the_largest_number_is_refused() -> None:
@@ -91,10 +93,10 @@ def test_what_inference_cannot_follow_is_derived_without_symbols_as_well() -> No
     ]
     constants = [numbers("least", 1, 4), weights("one", 1, 1)]
     data = model(nodes, [value("x", ["N", 4])], [value("y", None)], initializer=constants)
-    shapes = {it.id: it.shape for it in read_graph(data, dims={"N": 5}).tensors}
+    shapes = {tensor.id: tensor.shape for tensor in read_graph(data, dims={"N": 5}).tensors}
     assert shapes["e"] == shapes["y"] == (5, 4)
     symbolic = read_symbolic_model(data, {"N": symbol_for("N", Symbol(id="x", min=1, max=9))})
-    assert {it.id: it.shape for it in symbolic.tensors}["y"] == ("N", 4)
+    assert {tensor.id: tensor.shape for tensor in symbolic.tensors}["y"] == ("N", 4)
 
 
 def test_what_the_file_says_of_such_shapes_is_compared() -> None:

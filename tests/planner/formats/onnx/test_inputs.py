@@ -24,7 +24,7 @@ def test_an_id_made_for_a_symbol_is_not_the_name_of_another_dimension() -> None:
     (issue,) = refusal(lambda: read_symbolic_model(data, given))
     assert (issue.code, issue.path) == ("unknown_dimension", '$.graph["b"]')
     read = read_symbolic_model(data, given, dims={"N_1": 4})
-    assert {it.id: it.shape for it in read.tensors} == {
+    assert {tensor.id: tensor.shape for tensor in read.tensors} == {
         "a": ("N_1", 3),
         "b": (4, 3),
         "y": ("N_1", 3),
@@ -64,14 +64,14 @@ def _masked(name: str) -> bytes:
 def test_a_dimension_of_an_input_may_be_named_by_its_formula(name: str) -> None:
     given = _ranges(b=(1, 3), past=(0, 8), s=(1, 8))
     problem = lower_symbolic(read_symbolic_model(_masked(name), given))
-    sizes = {it.id: it.size for it in problem.buffers}
+    sizes = {buffer.id: buffer.size for buffer in problem.buffers}
     assert sizes["mask"] == "4*b*(past + s)"
     assert sizes["y"] == "16*b*s*(past + s)"
 
 
 def test_the_formula_has_a_value_where_its_names_have_one() -> None:
     graph = read_graph(_masked("past + s"), dims={"b": 2, "past": 3, "s": 1})
-    assert {it.id: it.shape for it in graph.tensors}["mask"] == (2, 1, 1, 4)
+    assert {tensor.id: tensor.shape for tensor in graph.tensors}["mask"] == (2, 1, 1, 4)
     (issue,) = refusal(lambda: read_graph(_masked("past + s"), dims={"b": 2, "s": 1}))
     assert (issue.code, "--dim past=1" in issue.message) == ("unknown_dimension", True)
 

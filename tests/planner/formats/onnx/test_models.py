@@ -71,7 +71,7 @@ def test_networks_with_old_dropouts_are_read(name: str) -> None:
     if not path.exists():
         pytest.skip("the package onnx has no such network")
     graph = read_graph(path.read_bytes())
-    masks = [it.outputs for it in graph.operators if it.type == "Dropout"]
+    masks = [operator.outputs for operator in graph.operators if operator.type == "Dropout"]
     shapes = {tensor.id: tensor.shape for tensor in graph.tensors}
     assert masks
     assert all(shapes[kept] == shapes[mask] for kept, mask in masks)
@@ -104,7 +104,9 @@ def test_what_cannot_be_read_is_refused_by_name() -> None:
     assert refused(b"\x08\xff\xff")[0] == "damaged"
     relu = helper.make_node("Relu", ["x"], ["y"])
     for inputs, outputs in ((["x", ""], ["y"]), (["x"], ["y", ""])):
-        nameless = model([relu], [value(it, [3]) for it in inputs], [value(it, [3]) for it in outputs])
+        nameless = model(
+            [relu], [value(entry, [3]) for entry in inputs], [value(output, [3]) for output in outputs]
+        )
         assert refused(nameless)[0] == "no_name"
 
 
@@ -115,7 +117,7 @@ def test_operators_that_are_not_known_are_plain_operators() -> None:
 
 
 def test_damaged_models_are_refused_or_read() -> None:
-    rng, data, read, told = Random(2), small(), 0, list[str]()
+    rng, data, read, output = Random(2), small(), 0, list[str]()
     for _ in range(400):
         mutated = bytearray(data if rng.random() < 0.8 else data[: rng.randrange(1, len(data))])
         for _ in range(rng.choice((1, 2, 8))):
@@ -124,7 +126,7 @@ def test_damaged_models_are_refused_or_read() -> None:
             listed_problem(read_graph(bytes(mutated)))
             read += 1
         except InputError as error:
-            told += map(str, error.issues)
+            output += map(str, error.issues)
     assert read
-    assert told
-    assert all(line.isprintable() for line in told)
+    assert output
+    assert all(line.isprintable() for line in output)

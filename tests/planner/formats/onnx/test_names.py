@@ -13,7 +13,7 @@ from tests.planner.refusal import refusal
 
 def read(data: bytes, dims: dict[str, int] | None = None, **given: tuple[int, int]) -> SymbolicGraph:
     """`__` in a name stands for a dot, and `___` for a colon."""
-    names = {name.replace("___", ":").replace("__", "."): it for name, it in given.items()}
+    names = {name.replace("___", ":").replace("__", "."): entry for name, entry in given.items()}
     ranges = {
         name: symbol_for(name, Symbol(id="x", min=low, max=high)) for name, (low, high) in names.items()
     }
@@ -21,7 +21,7 @@ def read(data: bytes, dims: dict[str, int] | None = None, **given: tuple[int, in
 
 
 def shape_of(graph: SymbolicGraph, name: str) -> tuple[int | str, ...] | None:
-    return next(it.shape for it in graph.tensors if it.id == name)
+    return next(tensor.shape for tensor in graph.tensors if tensor.id == name)
 
 
 def two(first: object, second: object) -> bytes:
@@ -55,7 +55,7 @@ def test_names_of_inputs_may_be_formulas_of_what_is_given() -> None:
     assert shape_of(read(data, {"past": 4, "batch": 2}, new=(1, 8)), "y") == (2, "new + 4", 8)
     assert shape_of(read(data, {"past": 4, "new": 2}, batch=(1, 3)), "y") == ("batch", 6, 8)
     issues = refusal(lambda: read(data, batch=(1, 3), new=(1, 8)))
-    assert [(it.code, it.path) for it in issues] == [
+    assert [(issue.code, issue.path) for issue in issues] == [
         ("unknown_dimension", '$.graph["past"]'),
     ]  # What the mask has follows.
     other = [*inputs[:2], value("mask", ["batch", "past - new", 8])]
@@ -95,8 +95,8 @@ def test_what_the_file_says_of_a_result_is_not_believed(
     data = model(nodes, made, [value("y", said, kind)])
     issue = refusal(lambda: read(data, N=(1, 9)))[0]
     assert (issue.code, issue.path) == (code, '$.graph["y"]')
-    told = "leave it out" if code == "contradicting_shapes" else nodes[-1].op_type
-    assert told in issue.message
+    output = "leave it out" if code == "contradicting_shapes" else nodes[-1].op_type
+    assert output in issue.message
 
 
 def test_numbers_of_shapes_are_followed_through_what_exporters_write() -> None:
@@ -132,7 +132,7 @@ def test_numbers_of_shapes_are_followed_through_what_exporters_write() -> None:
         "scattered": ([node("ScatterND", "s place eight", "scattered")], ("N", 8, "M")),
         "away": ([node("Sub", "s five", "j"), node("Abs", "j", "away")], ("max(-N + 5, N - 5)", 2, "M - 1")),
     }
-    made = [it for nodes, _ in chains.values() for it in nodes]
+    made = [entry for nodes, _ in chains.values() for entry in nodes]
     made += [helper.make_node("ConstantOfShape", [name], [f"made {name}"]) for name in chains]
     constants = {
         "minus": (-1,),
@@ -213,7 +213,7 @@ def test_depths_factors_and_windows_follow_from_numbers() -> None:
     ]
     floats = {"v": [0.0, 1.0], "f": [1.0, 1.0], "g": [2.0, 0.5], "r": []}
     initial = [
-        *(helper.make_tensor(name, T.FLOAT, [len(it)], it) for name, it in floats.items()),
+        *(helper.make_tensor(name, T.FLOAT, [len(entry)], entry) for name, entry in floats.items()),
         helper.make_tensor("one", T.INT64, [], [1]),
     ]
     inputs = [value("x", [3, "N"]), value("i", ["B"], T.INT64), value("p", [1, 1, "N", 6])]

@@ -21,15 +21,15 @@ def floats(name: str, *values: float) -> Any:
 
 def shapes_agree(data: bytes, *symbols: Symbol, fewest: int = 12) -> dict[str, tuple[int | str, ...] | None]:
     """The shapes of all tensors, compared with those of the model at some values."""
-    graph = read_symbolic_model(data, {it.id: symbol_for(it.id, it) for it in symbols})
-    shapes = {it.id: it.shape for it in graph.tensors if it.kind == "data"}
+    graph = read_symbolic_model(data, {symbol.id: symbol_for(symbol.id, symbol) for symbol in symbols})
+    shapes = {tensor.id: tensor.shape for tensor in graph.tensors if tensor.kind == "data"}
     random = Random(len(data))
     for _ in range(fewest):
-        at = {it.id: random.randrange(it.min, it.max + 1, it.step) for it in symbols}
+        at = {symbol.id: random.randrange(symbol.min, symbol.max + 1, symbol.step) for symbol in symbols}
         for tensor in read_graph(data, dims=at).tensors:
             if tensor.kind == "data":
-                found = [parse_formula(str(it), at).value(at) for it in shapes[tensor.id] or ()]
-                assert found == list(tensor.shape or ()), (tensor.id, at)
+                result = [parse_formula(str(shape), at).value(at) for shape in shapes[tensor.id] or ()]
+                assert result == list(tensor.shape or ()), (tensor.id, at)
     return shapes
 
 
@@ -170,7 +170,10 @@ def test_letters_of_einsum_are_repeated_where_one_input_has_1() -> None:
     inputs.append(value("z2", [3, 2, "N"]))
     data = model(nodes, inputs, [value("y", None)])
     graph = read_symbolic_model(data, {"N": Symbol(id="N", min=1, max=8)})
-    assert [it.shape for it in graph.tensors if it.id in "ay"] == [(3, "N", "N"), (3, "N + 2", "N")]
+    assert [tensor.shape for tensor in graph.tensors if tensor.id in "ay"] == [
+        (3, "N", "N"),
+        (3, "N + 2", "N"),
+    ]
     for equation, shape in (("...ij,...jk", (3, "N", 2)), ("j...i,kjm->m...i", (2, "N", 4))):
         given = [value("x", [3, "N", 4]), value("z", [3, 4, 2] if "..." in equation[:3] else [5, 3, 2])]
         data = model([node("Einsum", "x z", "y", equation=equation)], given, [value("y", None)])
@@ -220,8 +223,8 @@ def test_an_empty_cache_is_a_first_step() -> None:
 )
 def test_a_contradiction_says_at_which_value(nodes: list[Any], inputs: list[Any], said: str) -> None:
     data = model(nodes, inputs, [value("y", None)])
-    names = {it for one in inputs for it in ("N", "M") if it in str(one)}
-    symbols: dict[str, Symbol] = {it: Symbol(id=it, min=1, max=9) for it in ("N", "M") if it in names}
+    names = {name for one in inputs for name in ("N", "M") if name in str(one)}
+    symbols: dict[str, Symbol] = {name: Symbol(id=name, min=1, max=9) for name in ("N", "M") if name in names}
     issue = refusal(lambda: read_symbolic_model(data, symbols))[0]
     assert said in issue.message
 
@@ -251,7 +254,7 @@ def test_random_images_are_as_inference_finds_them_or_refused() -> None:
         try:
             shapes_agree(images(*nodes), Symbol(id="N", min=1, max=2), HIGH, WIDE, fewest=4)
         except InputError as error:
-            refused |= {it.code for it in error.issues}
+            refused |= {issue.code for issue in error.issues}
             continue
         derived += 1
     assert derived > 15
@@ -269,7 +272,7 @@ def test_padding_to_a_multiple_is_followed() -> None:
     ]
     constants = [numbers("zero", 0), numbers("eight", 8)]
     data = model(nodes, [value("x", ["N", 9])], [value("y", None)], initializer=constants)
-    found = shapes_agree(data, Symbol(id="N", min=1, max=40), fewest=3)["y"] or ()
-    assert found[1:] == (9,)
+    result = shapes_agree(data, Symbol(id="N", min=1, max=40), fewest=3)["y"] or ()
+    assert result[1:] == (9,)
     for size in range(1, 41):
-        assert parse_formula(str(found[0]), ("N",)).value({"N": size}) == -(-size // 8) * 8
+        assert parse_formula(str(result[0]), ("N",)).value({"N": size}) == -(-size // 8) * 8

@@ -106,8 +106,8 @@ def test_a_shape_that_does_not_follow_is_named() -> None:
     constants = [numbers("s", 4, -1)]
     inputs, outputs = [value("x", ["N", 6])], [value("y", None)]
     data = model(nodes, inputs, outputs, initializer=constants)
-    found = refusal(lambda: read_symbolic_model(data, ranges(N=(2, 8))))
-    (issue,) = found  # What follows from "a" is not told.
+    result = refusal(lambda: read_symbolic_model(data, ranges(N=(2, 8))))
+    (issue,) = result  # What follows from "a" is not told.
     assert (issue.code, issue.path) == ("underivable_shape", '$.graph["a"]')
     assert "Reshape" in issue.message
     assert "--symbol N=2..2" in issue.message

@@ -34,7 +34,7 @@ def _step(
         case 4:
             return one - formulas.floor_div(one, by) * by, tuple(a % by for a in left)
         case 5:
-            return formulas.least(one, other), tuple(min(it) for it in pairs)
+            return formulas.least(one, other), tuple(min(pair) for pair in pairs)
         case _:
             return formulas.most(one + by, other), tuple(max(a + by, b) for a, b in pairs)
 
@@ -50,7 +50,8 @@ def test_random_formulas_have_the_values_of_what_they_were_built_from() -> None:
         ]
         formulas = TermArithmetic(symbols)
         points = [
-            {"N": n, "M": m} for n, m in product(*(range(it.min, it.max + 1, it.step) for it in symbols))
+            {"N": n, "M": m}
+            for n, m in product(*(range(symbol.min, symbol.max + 1, symbol.step) for symbol in symbols))
         ]
         made: list[tuple[Terms, _VALUES]] = [
             (formulas.symbol("N"), tuple(at["N"] for at in points)),
@@ -63,12 +64,12 @@ def test_random_formulas_have_the_values_of_what_they_were_built_from() -> None:
                 node = parse_formula(formulas.text(extent), ["N", "M"])
             except TooLongError:
                 continue
-            found = tuple(node.value(at) for at in points)
+            result = tuple(node.value(at) for at in points)
             if values:
-                assert found == values, (seed, formulas.text(extent))
+                assert result == values, (seed, formulas.text(extent))
             low, high = formulas.bounds(extent)
-            assert low <= min(found) <= max(found) <= high, (seed, formulas.text(extent))
-            made.append((extent, found))
+            assert low <= min(result) <= max(result) <= high, (seed, formulas.text(extent))
+            made.append((extent, result))
             compared += 1
     assert compared > 1000
 

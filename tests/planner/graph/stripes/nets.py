@@ -67,7 +67,9 @@ class Net:
         source = r.choice([name for name in list(self.shapes)[-4:] if name not in self.flat] or ["t0"])
         shape = self.shapes[source]
         rows, columns, channels = shape
-        others = [name for name, it in self.shapes.items() if it[:2] == shape[:2] and name not in self.flat]
+        others = [
+            name for name, entry in self.shapes.items() if entry[:2] == shape[:2] and name not in self.flat
+        ]
         choice = r.random()
         if choice < 0.5:
             return self.slide(source)
@@ -107,15 +109,15 @@ def random_net(seed: int, operators: int) -> Graph:
     weights = Tensor(id="weights", shape=(3, 3), type="int8", kind="constant")
     operators_ = [
         Operator(
-            id=it.id,
-            type=it.type,
-            inputs=[*it.inputs, "weights"] if it.type == "FULLY_CONNECTED" else it.inputs,
-            outputs=it.outputs,
-            window=it.window,
-            cost=it.cost,
-            temporaries=it.temporaries,
+            id=operator.id,
+            type=operator.type,
+            inputs=[*operator.inputs, "weights"] if operator.type == "FULLY_CONNECTED" else operator.inputs,
+            outputs=operator.outputs,
+            window=operator.window,
+            cost=operator.cost,
+            temporaries=operator.temporaries,
         )
-        for it in net.operators
+        for operator in net.operators
     ]
     return Graph(
         tensors=[*net.tensors, unread, weights],

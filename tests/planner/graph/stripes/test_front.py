@@ -62,13 +62,13 @@ def best(values: Iterator[Value]) -> list[Value]:
 def test_it_is_exact(seed: int) -> None:
     graph = random_net(seed, 2 + seed % 4)
     require_valid(graph)
-    order = tuple(it.id for it in graph.operators)
-    all_ways = [Schedule(order=order, stripes=it) for it in ways(graph)]
-    expected = best(value(graph, it) for it in all_ways)
-    found = order_front(graph, listed_order(graph), Budget(-1.0, -1))
-    assert found.complete
-    assert [(it.bytes, it.cost) for it in found.points] == expected
-    assert [value(graph, it.schedule) for it in found.points] == expected
+    order = tuple(operator.id for operator in graph.operators)
+    all_ways = [Schedule(order=order, stripes=way) for way in ways(graph)]
+    expected = best(value(graph, way) for way in all_ways)
+    frontier = order_front(graph, listed_order(graph), Budget(-1.0, -1))
+    assert frontier.complete
+    assert [(point.bytes, point.cost) for point in frontier.points] == expected
+    assert [value(graph, point.schedule) for point in frontier.points] == expected
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -77,14 +77,16 @@ def test_no_point_costs_more_than_asked_for(seed: int) -> None:
     everything = order_front(graph, listed_order(graph), Budget(-1.0, -1))
     for point in everything.points:
         some = order_front(graph, listed_order(graph), Budget(-1.0, -1), point.cost)
-        assert some.points == tuple(it for it in everything.points if it.cost <= point.cost)
+        assert some.points == tuple(entry for entry in everything.points if entry.cost <= point.cost)
 
 
 def test_without_time_there_is_an_answer_that_is_not_complete() -> None:
-    graph = next(it for it in (random_net(seed, 12) for seed in range(100)) if len(list(_cuts(it))) > 3)
-    found = order_front(graph, listed_order(graph), Budget(-1.0, 0))
-    assert not found.complete
-    assert [it.schedule.stripes for it in found.points] == [()]
+    graph = next(
+        entry for entry in (random_net(seed, 12) for seed in range(100)) if len(list(_cuts(entry))) > 3
+    )
+    frontier = order_front(graph, listed_order(graph), Budget(-1.0, 0))
+    assert not frontier.complete
+    assert [point.schedule.stripes for point in frontier.points] == [()]
 
 
 def _cuts(graph: Graph) -> Iterator[object]:
@@ -122,10 +124,10 @@ def test_alternatives_stand_beside_stripes() -> None:
         ],
     )
     require_valid(graph)
-    found = order_front(graph, [0, 1, 2], Budget(-1.0, -1))
-    assert found.complete
-    assert [(it.bytes, it.cost) for it in found.points] == [(128, 37), (640, 30)]
-    fused = found.points[0].schedule
+    frontier = order_front(graph, [0, 1, 2], Budget(-1.0, -1))
+    assert frontier.complete
+    assert [(point.bytes, point.cost) for point in frontier.points] == [(128, 37), (640, 30)]
+    fused = frontier.points[0].schedule
     assert fused == Schedule(order=("wide rows", "odd rows", "end"), alternatives=("fused",))
     assert value(graph, fused) == (128, 37)
 
@@ -134,7 +136,7 @@ def with_other_ways(graph: Graph, seed: int) -> Graph:
     """With alternatives of operators that work on one image: in two steps, which may run in stripes."""
     random = Random(seed)
     sizes = {tensor.id: tensor for tensor in graph.tensors}
-    found: list[Alternative] = []
+    result: list[Alternative] = []
     for operator in graph.operators:
         read = [sizes[name] for name in operator.inputs if sizes[name].kind == "data"]
         if len(read) != 1 or len(operator.inputs) > 1 or random.random() < 0.4:
@@ -143,7 +145,7 @@ def with_other_ways(graph: Graph, seed: int) -> Graph:
         made = sizes[operator.outputs[0]]
         shape = (*(read[0].shape or ())[:2], 1) if narrow else read[0].shape
         middle = replace(read[0], id=f"{operator.id}.middle", shape=shape)
-        found.append(
+        result.append(
             Alternative(
                 id=f"{operator.id} in two",
                 replaces=[operator.id],
@@ -164,7 +166,7 @@ def with_other_ways(graph: Graph, seed: int) -> Graph:
                 cost=random.choice((None, 20, 150)),
             )
         )
-    return replace(graph, alternatives=tuple(found[:2]))
+    return replace(graph, alternatives=tuple(result[:2]))
 
 
 @pytest.mark.campaign
@@ -176,10 +178,10 @@ def test_alternatives_run_in_stripes_as_well(chunk: int) -> None:
         require_valid(graph)
         everything: list[Value] = []
         for names in chain.from_iterable(
-            combinations([it.id for it in graph.alternatives], k) for k in range(3)
+            combinations([alternative.id for alternative in graph.alternatives], k) for k in range(3)
         ):
             chosen = with_chosen(graph, names)
-            order = tuple(it.id for it in chosen.operators)
+            order = tuple(operator.id for operator in chosen.operators)
             for cuts in ways(chosen):
                 schedule = Schedule(order=order, stripes=cuts, alternatives=names)
                 made = judged(graph, schedule)
@@ -188,11 +190,11 @@ def test_alternatives_run_in_stripes_as_well(chunk: int) -> None:
                     value(graph, schedule)[1],
                 )
                 everything.append(value(graph, schedule))
-        found = order_front(graph, listed_order(graph), Budget(-1.0, -1))
-        assert found.complete
-        assert [(it.bytes, it.cost) for it in found.points] == best(iter(everything)), seed
-        assert [value(graph, it.schedule) for it in found.points] == best(iter(everything)), seed
-        better += any(it.schedule.alternatives and it.schedule.stripes for it in found.points)
+        frontier = order_front(graph, listed_order(graph), Budget(-1.0, -1))
+        assert frontier.complete
+        assert [(point.bytes, point.cost) for point in frontier.points] == best(iter(everything)), seed
+        assert [value(graph, point.schedule) for point in frontier.points] == best(iter(everything)), seed
+        better += any(point.schedule.alternatives and point.schedule.stripes for point in frontier.points)
     assert better
 
 

@@ -20,13 +20,13 @@ def random_alternative(graph: Graph, random: Random, name: str) -> Alternative:
     """Other operators for some next to each other, with temporaries, in place, reading less or more."""
     begin = random.randrange(len(graph.operators))
     gone = graph.operators[begin : begin + random.randint(1, 4)]
-    made = [it for operator in gone for it in operator.outputs]
-    read = list(dict.fromkeys(it for operator in gone for it in operator.inputs if it not in made))
+    made = [output for operator in gone for output in operator.outputs]
+    read = list(dict.fromkeys(entry for operator in gone for entry in operator.inputs if entry not in made))
     count = random.randint(1, 4)
     own = [f"{name}.{at}" for at in range(random.randint(0, count))]
     outputs: list[list[str]] = [[] for _ in range(count)]
-    for it in (*made, *own):
-        random.choice(outputs).append(it)
+    for entry in (*made, *own):
+        random.choice(outputs).append(entry)
     there, operators = list(read), []
     for at, them in enumerate(outputs):
         inputs = random.sample(there, random.randint(0, min(3, len(there))))
@@ -44,8 +44,8 @@ def random_alternative(graph: Graph, random: Random, name: str) -> Alternative:
         there += them
     return Alternative(
         id=name,
-        replaces=[it.id for it in gone],
-        tensors=[Tensor(id=it, size=random.randint(0, 60), alignment=4) for it in own],
+        replaces=[entry.id for entry in gone],
+        tensors=[Tensor(id=name, size=random.randint(0, 60), alignment=4) for name in own],
         operators=operators,
         cost=random.choice((None, 5)),
     )
@@ -71,7 +71,7 @@ def random_graph(seed: int) -> Graph:
 
 def _with_view(graph: Graph, random: Random) -> Graph:
     """One of its tensors as a part of another, where that is allowed."""
-    data = [it for it in graph.tensors if it.kind == "data" and it.id not in graph.inputs]
+    data = [tensor for tensor in graph.tensors if tensor.kind == "data" and tensor.id not in graph.inputs]
     pairs = [(small, large) for small in data for large in data if size_of(small) <= size_of(large)]
     for small, large in random.sample(pairs, len(pairs)):
         viewed = replace(graph, views=(View(tensor=small.id, of=large.id),))

@@ -36,27 +36,27 @@ def aligned_net(seed: int, operators: int) -> Graph:
     def alignment() -> int:
         return unit * random.choice((1, 1, 1, 2))
 
-    shape = {it.id: it.shape for it in graph.tensors}
-    data = {it.id for it in graph.tensors if it.kind == "data"}
+    shape = {tensor.id: tensor.shape for tensor in graph.tensors}
+    data = {tensor.id for tensor in graph.tensors if tensor.kind == "data"}
     changed: list[Operator] = []
-    for it in graph.operators:
+    for operator in graph.operators:
         alike = [
-            (source, it.outputs[0])
-            for source in it.inputs
-            if data >= {source, it.outputs[0]} and shape[source] == shape[it.outputs[0]]
+            (source, operator.outputs[0])
+            for source in operator.inputs
+            if data >= {source, operator.outputs[0]} and shape[source] == shape[operator.outputs[0]]
         ]
-        pairs = alike if it.window is None and random.random() < 0.5 else []
-        temporaries = [replace(one, alignment=alignment()) for one in it.temporaries]
+        pairs = alike if operator.window is None and random.random() < 0.5 else []
+        temporaries = [replace(one, alignment=alignment()) for one in operator.temporaries]
         if temporaries and random.random() < 0.5:
             phases = random.choice(((0, 1), (1, 2), (0, 2)))
             temporaries.append(
                 Temporary(
-                    id=f"{it.id}.more", size=random.randint(1, 40), alignment=alignment(), phases=phases
+                    id=f"{operator.id}.more", size=random.randint(1, 40), alignment=alignment(), phases=phases
                 )
             )
-        changed.append(replace(it, temporaries=tuple(temporaries), in_place=tuple(pairs)))
+        changed.append(replace(operator, temporaries=tuple(temporaries), in_place=tuple(pairs)))
     counter = Tensor(id="counter", size=random.randint(1, 9), kind="state", alignment=alignment())
-    tensors = tuple(replace(it, alignment=alignment()) for it in graph.tensors)
+    tensors = tuple(replace(tensor, alignment=alignment()) for tensor in graph.tensors)
     return replace(
         graph,
         pools=(
@@ -68,8 +68,8 @@ def aligned_net(seed: int, operators: int) -> Graph:
 
 
 def all_ways(graph: Graph) -> list[Schedule]:
-    order = tuple(it.id for it in graph.operators)
-    return [Schedule(order=order, stripes=it) for it in ways(graph)]
+    order = tuple(operator.id for operator in graph.operators)
+    return [Schedule(order=order, stripes=way) for way in ways(graph)]
 
 
 def least_height(problem: Problem, unit: int) -> int:
@@ -78,14 +78,14 @@ def least_height(problem: Problem, unit: int) -> int:
 
 
 def _height(problem: Problem, unit: int) -> int:
-    lives = {it.id: it.lifetime for it in problem.buffers}
+    lives = {buffer.id: buffer.lifetime for buffer in problem.buffers}
     begins = {life[0] for life in lives.values() if isinstance(life, tuple)} | {0}
     heights = [0]
     for time in begins:
-        live = {it.id: it for it in problem.buffers if it.size and _lives_at(it, time)}
-        taken = {name: -(-it.size // unit) * unit for name, it in live.items()}
-        pairs = [it for it in problem.in_place if it.input in live and it.output in live]
-        rest = max((taken[name] - it.size for name, it in live.items()), default=0)
+        live = {buffer.id: buffer for buffer in problem.buffers if buffer.size and _lives_at(buffer, time)}
+        taken = {name: -(-buffer.size // unit) * unit for name, buffer in live.items()}
+        pairs = [pair for pair in problem.in_place if pair.input in live and pair.output in live]
+        rest = max((taken[name] - buffer.size for name, buffer in live.items()), default=0)
         heights.append(sum(taken.values()) - max(_savings(pairs, taken)) - rest)
     return max(heights)
 
@@ -101,9 +101,9 @@ def _savings(pairs: Sequence[InPlace], taken: dict[str, int]) -> Iterator[int]:
         return
     yield from _savings(pairs[1:], taken)
     ends = {pairs[0].input, pairs[0].output}
-    rest = [it for it in pairs[1:] if ends.isdisjoint((it.input, it.output))]
+    rest = [pair for pair in pairs[1:] if ends.isdisjoint((pair.input, pair.output))]
     here = min(taken[pairs[0].input], taken[pairs[0].output])
-    yield from (here + it for it in _savings(rest, taken))
+    yield from (here + saving for saving in _savings(rest, taken))
 
 
 def cost_of(graph: Graph, schedule: Schedule) -> int:
@@ -117,23 +117,26 @@ def test_it_is_the_front_of_heights_in_whole_units(seed: int) -> None:
     unit = unit_of(graph)
     assert unit > 1
     values = {
-        it: (least_height(scheduled_problem(graph, it), unit), cost_of(graph, it)) for it in all_ways(graph)
+        way: (least_height(scheduled_problem(graph, way), unit), cost_of(graph, way))
+        for way in all_ways(graph)
     }
-    found = order_front(graph, listed_order(graph), Budget(-1.0, -1))
-    assert found.complete
-    assert [(it.bytes, it.cost) for it in found.points] == best(iter(values.values()))
-    assert [values[it.schedule] for it in found.points] == [(it.bytes, it.cost) for it in found.points]
+    frontier = order_front(graph, listed_order(graph), Budget(-1.0, -1))
+    assert frontier.complete
+    assert [(point.bytes, point.cost) for point in frontier.points] == best(iter(values.values()))
+    assert [values[point.schedule] for point in frontier.points] == [
+        (point.bytes, point.cost) for point in frontier.points
+    ]
 
 
 @pytest.mark.parametrize("seed", gate_first(range(60), 20))
 def test_no_plan_is_below_the_bounds_of_a_front(seed: int) -> None:
     graph = aligned_net(seed, 2 + seed % 3)
-    found = front(graph, options=STEADY)
+    frontier = front(graph, options=STEADY)
     for way in all_ways(graph)[:: 1 + seed % 3]:
         plan = engine.plan(scheduled_problem(graph, way), STEADY)
         peak, cost = plan.pools[0].peak, cost_of(graph, way)
         assert plan.objective[0].bound >= least_height(scheduled_problem(graph, way), unit_of(graph))
-        for point in found.points:
+        for point in frontier.points:
             assert cost > point.values["cost"] or peak >= point.bounds["peak"]
             assert peak > point.values["peak"] or cost >= point.bounds["cost"]
 
@@ -173,7 +176,7 @@ def test_no_place_of_tiny_ones_is_below(part: int) -> None:
         (point,) = order_front(graph, order, Budget(-1.0, -1)).points
         _, vector = referee.best(scheduled_problem(graph, None))
         assert vector is not None
-        assert vector[0] >= point.bytes >= max(it.bytes for it in steps(graph, order))
+        assert vector[0] >= point.bytes >= max(step.bytes for step in steps(graph, order))
         tight += vector[0] == point.bytes
     assert tight > 10
 
@@ -201,9 +204,9 @@ def test_in_alternatives_units_count_as_well() -> None:
         ],
     )
     assert unit_of(graph) == 8
-    found = order_front(graph, [0, 1], Budget(-1.0, -1))
+    frontier = order_front(graph, [0, 1], Budget(-1.0, -1))
     # In units of 8: x and a as 24 each, less the 4 on top; with the row 24 and 8 and nothing to spare there.
-    assert [(it.bytes, it.cost) for it in found.points] == [(28, 3), (44, 2)]
+    assert [(point.bytes, point.cost) for point in frontier.points] == [(28, 3), (44, 2)]
 
 
 def test_pieces_of_views_begin_anywhere() -> None:
@@ -248,5 +251,5 @@ def test_large_alignments_do_not_overflow() -> None:
         inputs=["x"],
         outputs=["y"],
     )
-    found = order_front(graph, [0], Budget(-1.0, -1))
-    assert [it.bytes for it in found.points] == [40]
+    frontier = order_front(graph, [0], Budget(-1.0, -1))
+    assert [point.bytes for point in frontier.points] == [40]

@@ -17,9 +17,12 @@ class Every:
     def __init__(self, problem: SymbolicProblem, points: Sequence[Mapping[str, int]]) -> None:
         self.largest, _ = largest_problem(problem)
         self.points = [problem_at(problem, at) for at in points]
-        self.size = [{it.id: it.size for it in concrete.buffers} for concrete in (*self.points, self.largest)]
-        self.buffers = {it.id: it for it in self.largest.buffers}
-        self.pools = {it.id: it for it in self.largest.pools}
+        self.size = [
+            {buffer.id: buffer.size for buffer in concrete.buffers}
+            for concrete in (*self.points, self.largest)
+        ]
+        self.buffers = {buffer.id: buffer for buffer in self.largest.buffers}
+        self.pools = {pool.id: pool for pool in self.largest.pools}
         self.conflicts = set(_conflicts(self.largest))
 
     def least_ratio(self, least: Sequence[int]) -> Fraction | None:
@@ -38,20 +41,22 @@ class Every:
         """The objective at each point, of every order that fits with the largest sizes."""
         pairs = self.largest.in_place
         for shared in chain.from_iterable(combinations(pairs, n) for n in range(len(pairs) + 1)):
-            ties = [(it.buffer, it.base, it.offset) for it in self.largest.relative]
-            ties += [(it.output, it.input, 0) for it in shared]
+            ties = [(relation.buffer, relation.base, relation.offset) for relation in self.largest.relative]
+            ties += [(pair.output, pair.input, 0) for pair in shared]
             units = _units(list(self.buffers), ties)
-            together = {frozenset((it.input, it.output)) for it in shared}
+            together = {frozenset((pair.input, pair.output)) for pair in shared}
             if units is None:
                 continue
             # What has no bytes at any value is at no distance; others keep those that they have through it.
-            sized = [{it: at for it, at in unit.items() if self.size[-1][it]} for unit in units]
-            units = [it for it in sized if it] + [{it: 0} for it in self.buffers if not self.size[-1][it]]
+            sized = [{entry: at for entry, at in unit.items() if self.size[-1][entry]} for unit in units]
+            units = [entry for entry in sized if entry] + [
+                {buffer: 0} for buffer in self.buffers if not self.size[-1][buffer]
+            ]
             if not all(self._sound(unit, together) for unit in units):
                 continue
             for homes in product(*(self._homes(unit) for unit in units)):
                 for order in permutations(range(len(units))):
-                    peaks = self._peaks([(units[it], homes[it]) for it in order])
+                    peaks = self._peaks([(units[operator], homes[operator]) for operator in order])
                     if peaks is not None:
                         yield peaks
 
@@ -60,7 +65,7 @@ class Every:
         for one, two in combinations(unit, 2):
             if frozenset((one, two)) not in self.conflicts:
                 continue
-            low, high = sorted((one, two), key=lambda it: unit[it])
+            low, high = sorted((one, two), key=lambda entry: unit[entry])
             if frozenset((one, two)) in shared:
                 continue
             if self.size[-1][low] and self.size[-1][high] and unit[high] - unit[low] < self.size[-1][low]:
@@ -70,13 +75,16 @@ class Every:
     def _homes(self, unit: Mapping[str, int]) -> list[str]:
         allowed = []
         for pool in self.pools:
-            buffers = [self.buffers[it] for it in unit]
-            if all(it.pool in (None, pool) and (it.pools is None or pool in it.pools) for it in buffers):
+            buffers = [self.buffers[entry] for entry in unit]
+            if all(
+                buffer.pool in (None, pool) and (buffer.pools is None or pool in buffer.pools)
+                for buffer in buffers
+            ):
                 allowed.append(pool)
         return allowed
 
     def _peaks(self, order: Sequence[tuple[Mapping[str, int], str]]) -> list[int] | None:
-        found: list[int] = []
+        result: list[int] = []
         for sizes in self.size:
             offset: dict[str, int] = {}
             home: dict[str, str] = {}
@@ -84,19 +92,29 @@ class Every:
                 if not self._place(unit, pool, sizes, offset, home):
                     return None
             peak = {
-                pool: max([0, *(offset[it] + sizes[it] for it in offset if home[it] == pool and sizes[it])])
+                pool: max(
+                    [
+                        0,
+                        *(
+                            offset[entry] + sizes[entry]
+                            for entry in offset
+                            if home[entry] == pool and sizes[entry]
+                        ),
+                    ]
+                )
                 for pool in self.pools
             }
             if sizes is self.size[-1] and any(
-                it.capacity is not None and peak[name] > it.capacity for name, it in self.pools.items()
+                entry.capacity is not None and peak[name] > entry.capacity
+                for name, entry in self.pools.items()
             ):
                 return None
             term = self.largest.objective[0] if self.largest.objective else "peak"
             named = term.partition(":")[2]
-            found.append(
+            result.append(
                 peak[named] if named else max(peak.values()) if term == "max_peak" else sum(peak.values())
             )
-        return found[:-1]
+        return result[:-1]
 
     def _place(
         self,
@@ -113,13 +131,13 @@ class Every:
             for other, begin in offset.items():
                 if home[other] == pool and frozenset((name, other)) in self.conflicts:
                     low = max(low, begin + sizes[other] - at)
-        offsets = ((self.buffers[it].offset, at) for it, at in unit.items())
+        offsets = ((self.buffers[entry].offset, at) for entry, at in unit.items())
         pins = {pin - at for pin, at in offsets if pin is not None}
         start = low
         while not all(
-            (start + at + (place.base or 0)) % self.buffers[it].alignment == 0
+            (start + at + (place.base or 0)) % self.buffers[entry].alignment == 0
             and (start + at + (place.base or 0)) % place.alignment == 0
-            for it, at in unit.items()
+            for entry, at in unit.items()
         ):
             start += 1
             if start > low + 1000:
@@ -138,7 +156,7 @@ class Every:
 def _room(pool: Pool) -> tuple[int, int]:
     """From the end of what is reserved at the bottom to the begin of what is reserved at the top."""
     floor, top = 0, 1 << 62 if pool.capacity is None else pool.capacity
-    for taken in sorted(pool.reserved, key=lambda it: it.offset):
+    for taken in sorted(pool.reserved, key=lambda stretch: stretch.offset):
         if taken.offset <= floor:
             floor = max(floor, taken.offset + taken.size)
         else:
@@ -147,14 +165,14 @@ def _room(pool: Pool) -> tuple[int, int]:
 
 
 def _conflicts(problem: Problem) -> Iterator[Pair]:
-    free = {frozenset(it) for it in problem.exclusive}
-    told = {frozenset(it) for it in problem.conflicts}
+    free = {frozenset(pair) for pair in problem.exclusive}
+    output = {frozenset(conflict) for conflict in problem.conflicts}
     for one, two in combinations(problem.buffers, 2):
         if not one.size or not two.size:
             continue
         pair = frozenset((one.id, two.id))
         meet = any(a[0] < b[1] and b[0] < a[1] for a in _lives(one) for b in _lives(two))
-        if pair in told or (meet and pair not in free):
+        if pair in output or (meet and pair not in free):
             yield pair
 
 
@@ -183,5 +201,5 @@ def _units(names: Sequence[str], ties: Sequence[tuple[str, str, int]]) -> list[d
                     elif known in unit and unit[other] != unit[known] + at:
                         return None
         units.append(unit)
-        left = [it for it in left if it not in unit]
+        left = [entry for entry in left if entry not in unit]
     return units

@@ -152,7 +152,10 @@ def test_without_operators_nothing_is_chosen() -> None:
 
 
 def test_more_bytes_than_can_be_counted_have_no_bound_of_a_search() -> None:
-    tensors = [memstow.SymbolicTensor(id=it.id, size=f"{1 << 50}*({it.size})") for it in TWO_BRANCHES.tensors]
+    tensors = [
+        memstow.SymbolicTensor(id=tensor.id, size=f"{1 << 50}*({tensor.size})")
+        for tensor in TWO_BRANCHES.tensors
+    ]
     graph = memstow.SymbolicGraph(
         symbols=[memstow.Symbol(id="s", min=1, max=16, values=[8, 16])],
         tensors=tensors,

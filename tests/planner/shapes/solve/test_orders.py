@@ -44,7 +44,10 @@ def random_problem(seed: int, most: int = 5) -> SymbolicProblem:
 
 
 def worst_of(plan: SymbolicPlan) -> Fraction:
-    return max(Fraction(it.peak, it.least) if it.least else Fraction(1 + it.peak) for it in plan.points)
+    return max(
+        Fraction(point.peak, point.least) if point.least else Fraction(1 + point.peak)
+        for point in plan.points
+    )
 
 
 @pytest.mark.parametrize("block", gate_first((0, 3, 2, 1, 4, 5, 6, 7), 2))
@@ -57,11 +60,11 @@ def test_the_least_worst_ratio_of_all_orders_is_found(block: int) -> None:
         except DeclinedError:
             assert any(pool.reserved for pool in problem.pools)
             continue
-        every = Every(problem, [it.at for it in points_of(problem)])
+        every = Every(problem, [entry.at for entry in points_of(problem)])
         if not plan.points:
             assert every.least_ratio([1] * len(points_of(problem))) is None, seed
             continue
-        best = every.least_ratio([it.least for it in plan.points])
+        best = every.least_ratio([point.least for point in plan.points])
         if best is None:
             # It fits at every value, though not with all of the largest sizes at once.
             assert not judge_symbolic(problem, plan).violations
@@ -106,7 +109,7 @@ def test_one_order_is_better_than_those_of_single_values() -> None:
     values = (16, 64, 256, 1024)
     problem = blocks(100, values)
     plan = plan_symbolic(problem, Options(deterministic=True, work_limit=30_000_000))
-    least = [it.least for it in plan.points]
+    least = [point.least for point in plan.points]
     assert plan.worst is not None
     for value in values:
         alone = plan_symbolic(
@@ -115,7 +118,7 @@ def test_one_order_is_better_than_those_of_single_values() -> None:
         )
         layout = Layout(problem, alone)
         pairs = zip(values, least, strict=True)
-        assert plan.worst < max(layout.lay_out({"s": it}).objective / low for it, low in pairs)
+        assert plan.worst < max(layout.lay_out({"s": entry}).objective / low for entry, low in pairs)
 
 
 def test_several_orders_are_no_worse_than_one() -> None:
@@ -200,7 +203,7 @@ def test_pairs_in_place_share_where_it_helps() -> None:
     )
     plan = plan_symbolic(problem, QUICK)
     assert plan.status is Status.OPTIMAL
-    assert [it.peak for it in plan.points] == [4 * it.at["s"] for it in plan.points]
+    assert [point.peak for point in plan.points] == [4 * point.at["s"] for point in plan.points]
     assert plan.orders[0].placements[1].shares == "in"
 
 
@@ -243,7 +246,7 @@ def test_what_has_no_bytes_ties_nothing(nothing: int | str) -> None:
             assert offsets["c"] == offsets["b"] + 4
             assert layout.lay_out({"s": value}).objective == 8 * value
             assert memstow.plan_at(problem, plan, {"s": value}).status is Status.OPTIMAL
-    assert {it.buffer for it in plans[1].orders[0].placements if it.empty} == {"a"}
+    assert {placement.buffer for placement in plans[1].orders[0].placements if placement.empty} == {"a"}
 
 
 def test_what_has_bytes_at_some_value_ties() -> None:
@@ -297,7 +300,7 @@ def test_an_output_may_share_the_place_of_two_inputs_that_are_never_live_togethe
     for shapes in ("order", "pieces", "fixed"):
         plan = plan_symbolic(problem, QUICK, shapes=shapes)
         assert not judge_symbolic(problem, plan).violations
-    assert [it.peak for it in plan_symbolic(problem, QUICK).points] == [1, 2]
+    assert [point.peak for point in plan_symbolic(problem, QUICK).points] == [1, 2]
 
 
 @pytest.mark.parametrize("size", [0, 16, "s"])

@@ -32,17 +32,17 @@ def test_no_layout_needs_less_than_the_live_bytes(block: int) -> None:
                 continue
             live = LiveBytes(problem)
             for point in points_of(problem)[:8]:
-                found = plan(problem_at(problem, point.at), QUICK)
-                if found.status in PLANNED:
+                planned = plan(problem_at(problem, point.at), QUICK)
+                if planned.status in PLANNED:
                     least = live.at(sizes_at(problem, point.at))
-                    assert least <= found.objective[0].value, (seed, point.at)
-                    reached += least == found.objective[0].value
+                    assert least <= planned.objective[0].value, (seed, point.at)
+                    reached += least == planned.objective[0].value
     assert reached > 20
 
 
 @pytest.mark.parametrize("shapes", ["fixed", "order", "pieces"])
 def test_without_time_there_is_a_plan_with_bounds(shapes: Shapes) -> None:
     problem = symbolic(600, 1)
-    found = plan_symbolic(problem, Options(time_limit=0.001), shapes=shapes)
-    assert not judge_symbolic(problem, found).violations
-    assert all(0 < it.least <= it.peak for it in found.points)
+    planned = plan_symbolic(problem, Options(time_limit=0.001), shapes=shapes)
+    assert not judge_symbolic(problem, planned).violations
+    assert all(0 < point.least <= point.peak for point in planned.points)

@@ -45,14 +45,14 @@ def value_of(size: int | str, at: At) -> int:
 
 
 def everywhere(problem: SymbolicProblem) -> Iterator[At]:
-    names = [it.id for it in problem.symbols]
-    ranges = [range(it.min, it.max + 1, it.step) for it in problem.symbols]
+    names = [symbol.id for symbol in problem.symbols]
+    ranges = [range(symbol.min, symbol.max + 1, symbol.step) for symbol in problem.symbols]
     for values in product(*ranges):
         yield dict(zip(names, values, strict=True))
 
 
 def sizes_at(problem: SymbolicProblem, at: At) -> list[int]:
-    return [value_of(it.size, at) for it in problem.buffers]
+    return [value_of(buffer.size, at) for buffer in problem.buffers]
 
 
 _FORMULAS = (
@@ -101,7 +101,7 @@ def some_problem(random: Random) -> SymbolicProblem:
     tied = some(0.1)[:2] if random.random() < 0.5 else []
     if tied and random.random() < 0.5:
         hollow = random.choice(tied)[random.randint(0, 1)]
-        buffers = [replace(it, size="t*0") if it.id == hollow else it for it in buffers]
+        buffers = [replace(buffer, size="t*0") if buffer.id == hollow else buffer for buffer in buffers]
     return SymbolicProblem(
         symbols=[
             Symbol(id="s", min=1, max=random.choice((1, 3, 5)), values=(1,)),
@@ -135,19 +135,19 @@ def _some_pool(random: Random, name: str) -> Pool:
 
 def some_order(random: Random, problem: SymbolicProblem) -> Order:
     """A random sequence from below, and arcs along it: most of the pairs, some of them left out."""
-    names = [it.id for it in problem.buffers]
+    names = [buffer.id for buffer in problem.buffers]
     random.shuffle(names)
     home = random.choice(problem.pools).id
     pool = {
-        it.id: it.pool or random.choice(it.pools or (home, home, random.choice(problem.pools).id))
-        for it in problem.buffers
+        buffer.id: buffer.pool or random.choice(buffer.pools or (home, home, random.choice(problem.pools).id))
+        for buffer in problem.buffers
     }
     shares: dict[str, str] = {}
-    for it in problem.in_place:
-        if random.random() < 0.5 and it.output not in shares:
-            shares[it.output] = it.input
-            pool[it.output] = pool[it.input]
-    empty = {it.id for it in problem.buffers if it.size in (0, "t*0") and random.random() < 0.8}
+    for pair in problem.in_place:
+        if random.random() < 0.5 and pair.output not in shares:
+            shares[pair.output] = pair.input
+            pool[pair.output] = pool[pair.input]
+    empty = {buffer.id for buffer in problem.buffers if buffer.size in (0, "t*0") and random.random() < 0.8}
     for tie in problem.relative:
         if not empty & {tie.buffer, tie.base}:
             pool[tie.buffer] = pool[tie.base]
@@ -173,10 +173,10 @@ def some_order(random: Random, problem: SymbolicProblem) -> Order:
 
 def largest_of(problem: SymbolicProblem) -> dict[str, int]:
     """The largest size of each buffer."""
-    largest = {it.id: 0 for it in problem.buffers}
+    largest = {buffer.id: 0 for buffer in problem.buffers}
     for at in everywhere(problem):
-        for it, size in zip(problem.buffers, sizes_at(problem, at), strict=True):
-            largest[it.id] = max(largest[it.id], size)
+        for entry, size in zip(problem.buffers, sizes_at(problem, at), strict=True):
+            largest[entry.id] = max(largest[entry.id], size)
     return largest
 
 
@@ -184,8 +184,8 @@ def _units(
     problem: SymbolicProblem, shares: dict[str, str], empty: Collection[str] = frozenset()
 ) -> dict[str, str]:
     """By buffer the name of one member of its unit; what is empty is alone."""
-    unit = {it.id: it.id for it in problem.buffers}
-    ties = [*shares.items(), *((it.buffer, it.base) for it in problem.relative)]
+    unit = {buffer.id: buffer.id for buffer in problem.buffers}
+    ties = [*shares.items(), *((relation.buffer, relation.base) for relation in problem.relative)]
     for _ in unit:
         for one, other in ties:
             unit[one] = unit[other] = min(unit[one], unit[other])
@@ -197,15 +197,19 @@ class Meaning:
 
     def __init__(self, problem: SymbolicProblem, order: Order) -> None:
         self.problem = problem
-        self.names = [it.id for it in problem.buffers]
-        self.of = {it.id: it for it in problem.buffers}
-        self.pool_of = {it.id: it for it in problem.pools}
-        self.place = {it.buffer: it for it in order.placements}
-        shares = {it.buffer: it.shares for it in order.placements if it.shares is not None}
+        self.names = [buffer.id for buffer in problem.buffers]
+        self.of = {buffer.id: buffer for buffer in problem.buffers}
+        self.pool_of = {pool.id: pool for pool in problem.pools}
+        self.place = {placement.buffer: placement for placement in order.placements}
+        shares = {
+            placement.buffer: placement.shares
+            for placement in order.placements
+            if placement.shares is not None
+        }
         self.unit = _units(problem, shares)
-        empty = {it.buffer for it in order.placements if it.empty}
+        empty = {placement.buffer for placement in order.placements if placement.empty}
         ties = [(b, a, 0) for b, a in shares.items()]
-        ties += [(it.buffer, it.base, it.offset) for it in problem.relative]
+        ties += [(relation.buffer, relation.base, relation.offset) for relation in problem.relative]
         self.distance = {name: 0 for name in self.names if self.unit[name] == name}
         while len(self.distance) < len(self.names):
             for one, other, distance in ties:
@@ -218,25 +222,25 @@ class Meaning:
 
     def offsets(self, sizes: dict[str, int]) -> dict[str, int]:
         """Units from below: each at the least start that meets all conditions, which are tried one by one."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         left = set(self.unit.values())
         while left:
             for u in sorted(left):
                 members = [name for name in self.names if self.unit[name] == u]
-                if all(other in found for name in members for other in self.place[name].above):
-                    start = self._start(members, sizes, found)
-                    found |= {name: start + self.distance[name] for name in members}
+                if all(other in result for name in members for other in self.place[name].above):
+                    start = self._start(members, sizes, result)
+                    result |= {name: start + self.distance[name] for name in members}
                     left.remove(u)
                     break
-        return found
+        return result
 
     def _floor(self, pool: Pool) -> int:
         floor = 0
-        while any(it.offset <= floor < it.offset + it.size for it in pool.reserved):
+        while any(stretch.offset <= floor < stretch.offset + stretch.size for stretch in pool.reserved):
             floor += 1
         return floor
 
-    def _start(self, members: list[str], sizes: dict[str, int], found: dict[str, int]) -> int:
+    def _start(self, members: list[str], sizes: dict[str, int], result: dict[str, int]) -> int:
         for name in members:
             pin = self.of[name].offset
             if pin is not None:
@@ -246,7 +250,7 @@ class Meaning:
         start = -1_000
         while not all(
             start + self.distance[name] >= floor
-            and all(start + self.distance[name] >= found[o] + sizes[o] for o in self.place[name].above)
+            and all(start + self.distance[name] >= result[o] + sizes[o] for o in self.place[name].above)
             and ((pool.base or 0) + start + self.distance[name])
             % lcm(self.of[name].alignment, pool.alignment)
             == 0
@@ -263,7 +267,10 @@ class Meaning:
         offsets = self.offsets(sizes)
         for name in self.names:
             pool = self.pool_of[self.place[name].pool]
-            lid = min((it.offset for it in pool.reserved if it.offset > self._floor(pool)), default=LIMIT)
+            lid = min(
+                (stretch.offset for stretch in pool.reserved if stretch.offset > self._floor(pool)),
+                default=LIMIT,
+            )
             if offsets[name] < self._floor(pool) or (sizes[name] and offsets[name] + sizes[name] > lid):
                 return False
             if any(offsets[o] + sizes[o] > offsets[name] for o in self.place[name].above):
@@ -278,7 +285,7 @@ class Meaning:
         """The objective."""
         sizes = dict(zip(self.names, sizes_at(self.problem, at), strict=True))
         offsets = self.offsets(sizes)
-        peaks = {it.id: 0 for it in self.problem.pools}
+        peaks = {pool.id: 0 for pool in self.problem.pools}
         for name, offset in offsets.items():
             if sizes[name]:
                 pool = self.place[name].pool
@@ -330,7 +337,7 @@ class Meaning:
             return (a, b) in pairs or (b, a) in pairs
 
         problem = self.problem
-        in_place = [(it.input, it.output) for it in problem.in_place]
+        in_place = [(pair.input, pair.output) for pair in problem.in_place]
         if self.unit[a] == self.unit[b] and self.distance[a] == self.distance[b] and among(in_place):
             return False
         if among(list(problem.conflicts)):
@@ -339,10 +346,15 @@ class Meaning:
         return self._meet(a, b) and not among(list(problem.exclusive)) and tied[a] != tied[b]
 
     def _meet(self, a: str, b: str) -> bool:
-        times = [t for it in self.problem.buffers if isinstance(it.lifetime, tuple) for t in it.lifetime]
+        times = [
+            t
+            for buffer in self.problem.buffers
+            if isinstance(buffer.lifetime, tuple)
+            for t in buffer.lifetime
+        ]
         span = (min(times), max(times)) if times else (0, 1)
         lives = [self.of[name].lifetime for name in (a, b)]
-        one, other = (span if it == "always" else it for it in lives)
+        one, other = (span if life == "always" else life for life in lives)
         return one is not None and other is not None and one[0] < other[1] and other[0] < one[1]
 
 
@@ -350,8 +362,8 @@ def plan_of(problem: SymbolicProblem, orders: list[Order]) -> SymbolicPlan:
     """A plan that says what it needs, by definition, and that it may not be less."""
     meanings = [Meaning(problem, order) for order in orders]
     points = []
-    names = [it.id for it in problem.symbols]
-    values = [_points_of(it) for it in problem.symbols]
+    names = [symbol.id for symbol in problem.symbols]
+    values = [_points_of(symbol) for symbol in problem.symbols]
     for row in product(*values):
         at = dict(zip(names, row, strict=True))
         peak = min(meaning.value(at) for meaning in meanings)

@@ -95,7 +95,7 @@ def test_every_plan_has_a_verdict(seed: int) -> None:
         if random.random() < 0.1:
             problem = replace(problem, buffers=(*problem.buffers, problem.buffers[0]))
         verdict = judge_symbolic(problem, _some_plan(random, problem))
-        assert verdict.valid or all(it.message for it in verdict.violations)
+        assert verdict.valid or all(violation.message for violation in verdict.violations)
 
 
 def test_problems_without_buffers_have_plans() -> None:
@@ -250,7 +250,7 @@ def test_why_nothing_fits_is_of_some_pools_where_none_is_named() -> None:
 
 def test_what_is_needed_may_count_gaps_of_alignment() -> None:
     """Where some value that nobody looks at may need that much, it is not false everywhere."""
-    aligned = replace(TWO_POOLS, buffers=tuple(replace(it, alignment=64) for it in TWO_POOLS.buffers))
+    aligned = replace(TWO_POOLS, buffers=tuple(replace(buffer, alignment=64) for buffer in TWO_POOLS.buffers))
     most = 125_064 + 2 * 64
     for needed, valid in ((125_000, True), (most, True), (most + 1, False)):
         why = replace(NAMES_NO_POOL, needed=needed)

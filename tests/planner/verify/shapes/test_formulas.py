@@ -67,7 +67,7 @@ def test_values_are_those_of_python(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_the_largest_value_is_that_of_all_values(seed: int) -> None:
     random = Random(seed)
-    found = 0
+    result = 0
     for _ in range(150):
         text = some_formula(random)
         node = parsed(text, S)
@@ -91,31 +91,31 @@ def test_the_largest_value_is_that_of_all_values(seed: int) -> None:
             assert max(values) <= high, text
         except Unsure:
             pass
-        found += 1
-    assert found > 20
+        result += 1
+    assert result > 20
 
 
 def test_a_search_that_has_no_effort_left_says_what_it_knows() -> None:
     axes = [Axis("s", 0, 10**6, 1), Axis("t", 0, 10**6, 1)]
     node = parsed("s*1000003 % 999983 + t", S)
-    found = largest(node, axes, BOTH, Boxes(20))
-    assert found.how is How.BOUND
-    assert found.value >= 999982 + 10**6 > found.seen == node.value(found.at)
+    most = largest(node, axes, BOTH, Boxes(20))
+    assert most.how is How.BOUND
+    assert most.value >= 999982 + 10**6 > most.seen == node.value(most.at)
     with pytest.raises(NotShown):
         largest(parsed("5 // (1 + (s*1000003 - t) % 999983 - s % 2)", S), axes, BOTH, Boxes(20))
 
 
 def test_it_is_enough_to_know_whether_there_is_a_value_above() -> None:
     axes = [Axis("s", 1, 10**9, 1), Axis("t", 1, 10**9, 1)]
-    found = largest(parsed("-(s*s - s + t)", S), axes, BOTH, Boxes(2_000), above=0)
-    assert found.value <= 0
+    most = largest(parsed("-(s*s - s + t)", S), axes, BOTH, Boxes(2_000), above=0)
+    assert most.value <= 0
 
 
 def test_large_ranges_are_no_harder_where_intervals_say_enough() -> None:
     axes = [Axis("s", 1, 2**30, 1), Axis("t", 1, 2**20, 1)]
-    found = largest(parsed("align(4*s, 64) + ceil_div(s, 7)*t", S), axes, BOTH, Boxes())
-    assert found.how is How.CORNER
-    assert found.value == 2**32 + (2**30 // 7 + 1) * 2**20
+    most = largest(parsed("align(4*s, 64) + ceil_div(s, 7)*t", S), axes, BOTH, Boxes())
+    assert most.how is How.CORNER
+    assert most.value == 2**32 + (2**30 // 7 + 1) * 2**20
 
 
 @pytest.mark.parametrize(

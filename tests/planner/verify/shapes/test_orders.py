@@ -36,35 +36,35 @@ def order(*places: "tuple[str, str] | OrderedPlacement", pool: str = "memory") -
     """From pairs of a buffer and what it is above of, as one text."""
     return Order(
         placements=[
-            it
-            if isinstance(it, OrderedPlacement)
-            else OrderedPlacement(buffer=it[0], pool=pool, above=it[1].split())
-            for it in places
+            place
+            if isinstance(place, OrderedPlacement)
+            else OrderedPlacement(buffer=place[0], pool=pool, above=place[1].split())
+            for place in places
         ]
     )
 
 
-def verdict(it: SymbolicProblem, *orders: Order) -> Verdict:
+def verdict(symbolic_problem: SymbolicProblem, *orders: Order) -> Verdict:
     kind = "order" if len(orders) == 1 else "pieces"
-    return judge_symbolic(it, SymbolicPlan(status=Status.FEASIBLE, shapes=kind, orders=orders))  # type: ignore[arg-type]
+    return judge_symbolic(symbolic_problem, SymbolicPlan(status=Status.FEASIBLE, shapes=kind, orders=orders))  # type: ignore[arg-type]
 
 
-def codes(found: Verdict) -> list[Code]:
-    return [it.code for it in found.violations]
+def codes(result: Verdict) -> list[Code]:
+    return [violation.code for violation in result.violations]
 
 
 ABC = problem(buffer("a", "s", 0, 2), buffer("b", "2*s", 1, 3), buffer("c", 8, 1, 2))
 
 
 def test_a_chain_joins_all_of_its_buffers() -> None:
-    found = verdict(ABC, order(("a", ""), ("b", "a"), ("c", "b")))
-    assert found.valid
-    assert {it.subject: it.standing for it in found.claims} == {
+    judged = verdict(ABC, order(("a", ""), ("b", "a"), ("c", "b")))
+    assert judged.valid
+    assert {claim.subject: claim.standing for claim in judged.claims} == {
         Subject.SIZES: Standing.CHECKED,
         Subject.PLACES: Standing.CHECKED,
         Subject.EVERYWHERE: Standing.CHECKED,
     }
-    assert found.claims[-1].says == "'memory' needs at most 200 bytes at every value"
+    assert judged.claims[-1].says == "'memory' needs at most 200 bytes at every value"
 
 
 @pytest.mark.parametrize(
@@ -79,34 +79,36 @@ def test_a_chain_joins_all_of_its_buffers() -> None:
 def test_pairs_that_are_not_joined_are_named(
     places: tuple[tuple[str, str], ...], pairs: set[tuple[str, str]]
 ) -> None:
-    found = verdict(ABC, order(*places))
-    assert set(codes(found)) == {Code.UNORDERED}
-    assert {it.buffers for it in found.violations} == pairs
-    places_claim = next(it for it in found.claims if it.subject is Subject.PLACES)
+    judged = verdict(ABC, order(*places))
+    assert set(codes(judged)) == {Code.UNORDERED}
+    assert {violation.buffers for violation in judged.violations} == pairs
+    places_claim = next(claim for claim in judged.claims if claim.subject is Subject.PLACES)
     assert places_claim.standing is Standing.REFUTED
 
 
 def test_a_path_may_lead_through_buffers_that_do_not_live_then() -> None:
-    it = problem(buffer("a", "s", 0, 2), buffer("w", 4, 5, 6), buffer("b", "s", 1, 3))
-    assert verdict(it, order(("a", ""), ("w", "a"), ("b", "w"))).valid
+    sample = problem(buffer("a", "s", 0, 2), buffer("w", 4, 5, 6), buffer("b", "s", 1, 3))
+    assert verdict(sample, order(("a", ""), ("w", "a"), ("b", "w"))).valid
     # What begins where w begins says nothing of what is above a.
-    assert not verdict(it, order(("w", ""), ("a", "w"), ("b", "w"))).valid
+    assert not verdict(sample, order(("w", ""), ("a", "w"), ("b", "w"))).valid
 
 
 def test_many_buffers_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"b{i}" for i in range(150)]
-    it = problem(*(buffer(name, "s") for name in names), conflicts=[("b0", "b149"), ("b149", "b70")])
+    sample = problem(*(buffer(name, "s") for name in names), conflicts=[("b0", "b149"), ("b149", "b70")])
     chain = [(names[0], ""), *((b, a) for a, b in pairwise(names))]
     broken = [*chain[:100], ("b100", "b98"), *chain[101:]]
-    assert verdict(it, order(*chain)).valid
-    whole = verdict(it, order(*broken)).violations
-    assert [it.buffers for it in whole] == [("b99", "b100")] or len(whole) > 1
+    assert verdict(sample, order(*chain)).valid
+    whole = verdict(sample, order(*broken)).violations
+    assert [entry.buffers for entry in whole] == [("b99", "b100")] or len(whole) > 1
     monkeypatch.setattr(symbolic_orders, "neighbours_are_joined", lambda *_: False)
     monkeypatch.setattr(symbolic_orders, "MOST_BITS", 64)
-    assert verdict(it, order(*chain)).valid
-    assert {it.buffers for it in verdict(it, order(*broken)).violations} == {it.buffers for it in whole}
+    assert verdict(sample, order(*chain)).valid
+    assert {violation.buffers for violation in verdict(sample, order(*broken)).violations} == {
+        entry.buffers for entry in whole
+    }
     monkeypatch.setattr(symbolic_orders, "MOST_STEPS", 100)
-    assert codes(verdict(it, order(*chain))) == [Code.NOT_SHOWN]
+    assert codes(verdict(sample, order(*chain))) == [Code.NOT_SHOWN]
 
 
 @pytest.mark.parametrize(
@@ -131,25 +133,25 @@ def test_many_buffers_are_taken_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_what_is_no_order(places: tuple[tuple[str, str], ...], code: Code, part: str) -> None:
-    found = verdict(ABC, order(*places))
-    assert code in codes(found)
-    assert any(part in it.message for it in found.violations if it.code is code)
+    judged = verdict(ABC, order(*places))
+    assert code in codes(judged)
+    assert any(part in violation.message for violation in judged.violations if violation.code is code)
 
 
 def test_nothing_is_above_what_is_in_another_pool() -> None:
-    it = problem(
+    sample = problem(
         buffer("a", "s"), buffer("b", "s", pools=("p",)), pools=[Pool(id="p"), Pool(id="q", capacity=100)]
     )
     apart_ = order(
         OrderedPlacement(buffer="a", pool="q"), OrderedPlacement(buffer="b", pool="p"), pool="none"
     )
-    assert verdict(it, apart_).valid
+    assert verdict(sample, apart_).valid
     across = order(
         OrderedPlacement(buffer="a", pool="q"), OrderedPlacement(buffer="b", pool="p", above=["a"])
     )
-    assert codes(verdict(it, across)) == [Code.ABOVE]
+    assert codes(verdict(sample, across)) == [Code.ABOVE]
     wrong = order(OrderedPlacement(buffer="a", pool="p"), OrderedPlacement(buffer="b", pool="q", above=[]))
-    assert codes(verdict(it, wrong)) == [Code.POOL_NOT_ALLOWED]
+    assert codes(verdict(sample, wrong)) == [Code.POOL_NOT_ALLOWED]
 
 
 class TestSharing:
@@ -169,8 +171,8 @@ class TestSharing:
     def test_each_of_them_is_joined_to_the_others(self) -> None:
         shared = OrderedPlacement(buffer="o", pool="memory", shares="i")
         # That x is above i does not say that it is above o.
-        found = verdict(self.it, order(("i", ""), shared, ("x", "i")))
-        assert [it.buffers for it in found.violations] == [("o", "x")]
+        judged = verdict(self.it, order(("i", ""), shared, ("x", "i")))
+        assert [violation.buffers for violation in judged.violations] == [("o", "x")]
         # Where one of them is above x the other is as well: they begin together.
         assert verdict(self.it, order(("i", "x"), shared, ("x", ""))).valid
 
@@ -179,7 +181,7 @@ class TestSharing:
         assert codes(verdict(self.it, order(("i", ""), shared, ("x", "i o")))) == [Code.ABOVE]
 
     def test_two_that_share_with_one_need_not_share_with_each_other(self) -> None:
-        it = problem(
+        sample = problem(
             buffer("i", "s", 0, 3),
             buffer("o", "s", 2, 5),
             buffer("p", "s", 2, 5),
@@ -190,24 +192,24 @@ class TestSharing:
             OrderedPlacement(buffer="o", pool="memory", shares="i"),
             OrderedPlacement(buffer="p", pool="memory", shares="i"),
         )
-        found = verdict(it, both)
-        assert [it.buffers for it in found.violations] == [("o", "p")]
-        assert verdict(replace(it, exclusive=(("o", "p"),)), both).valid
+        judged = verdict(sample, both)
+        assert [violation.buffers for violation in judged.violations] == [("o", "p")]
+        assert verdict(replace(sample, exclusive=(("o", "p"),)), both).valid
 
 
 class TestRigid:
     def test_members_overlap_and_others_are_joined_to_each(self) -> None:
-        it = problem(
+        sample = problem(
             buffer("all", "2*s"),
             buffer("part", "s"),
             buffer("x", 4),
             relative=[Relative(buffer="part", base="all", offset=64)],
         )
-        assert verdict(it, order(("all", ""), ("part", ""), ("x", "all part"))).valid
+        assert verdict(sample, order(("all", ""), ("part", ""), ("x", "all part"))).valid
         # It begins at or after the end of x, and so does what lies above it at a fixed distance.
-        assert verdict(it, order(("all", "x"), ("part", ""), ("x", ""))).valid
-        found = verdict(it, order(("all", ""), ("part", "x"), ("x", "")))
-        assert [it.buffers for it in found.violations] == [("all", "x")]
+        assert verdict(sample, order(("all", "x"), ("part", ""), ("x", ""))).valid
+        judged = verdict(sample, order(("all", ""), ("part", "x"), ("x", "")))
+        assert [violation.buffers for violation in judged.violations] == [("all", "x")]
 
     def test_a_distance_of_the_largest_size_keeps_two_apart(self) -> None:
         def it(distance: int) -> SymbolicProblem:
@@ -227,99 +229,104 @@ class TestRigid:
         assert codes(verdict(it(0), places)) == [Code.UNORDERED]
 
     def test_a_path_goes_on_from_what_is_past_the_end(self) -> None:
-        it = problem(
+        sample = problem(
             buffer("a", "s"),
             buffer("b", "s"),
             buffer("x", 4),
             relative=[Relative(buffer="b", base="a", offset=64)],
         )
-        assert verdict(it, order(("a", ""), ("b", ""), ("x", "b"))).valid
-        nearer = replace(it, relative=(Relative(buffer="b", base="a", offset=63),))
+        assert verdict(sample, order(("a", ""), ("b", ""), ("x", "b"))).valid
+        nearer = replace(sample, relative=(Relative(buffer="b", base="a", offset=63),))
         assert codes(verdict(nearer, order(("a", ""), ("b", ""), ("x", "b")))) == [Code.UNORDERED]
 
     def test_members_are_in_one_pool_and_can_be_aligned(self) -> None:
-        it = problem(
+        sample = problem(
             buffer("a", "s"),
             buffer("b", "s", alignment=4),
             relative=[Relative(buffer="b", base="a", offset=6)],
             pools=[Pool(id="p"), Pool(id="q")],
         )
         split = order(OrderedPlacement(buffer="a", pool="p"), OrderedPlacement(buffer="b", pool="q"))
-        assert codes(verdict(it, split)) == [Code.RELATIVE_POOL]
-        assert verdict(it, order(("a", ""), ("b", ""), pool="p")).valid
-        odd = replace(it, buffers=(buffer("a", "s", alignment=4), it.buffers[1]))
+        assert codes(verdict(sample, split)) == [Code.RELATIVE_POOL]
+        assert verdict(sample, order(("a", ""), ("b", ""), pool="p")).valid
+        odd = replace(sample, buffers=(buffer("a", "s", alignment=4), sample.buffers[1]))
         assert codes(verdict(odd, order(("a", ""), ("b", ""), pool="p"))) == [Code.MISALIGNED]
 
     def test_sharing_does_not_contradict_distances(self) -> None:
-        it = problem(
+        sample = problem(
             buffer("a", "s", 0, 1),
             buffer("b", "s", 0, 1),
             relative=[Relative(buffer="b", base="a", offset=64)],
             in_place=[InPlace(input="a", output="b")],
         )
         shared = OrderedPlacement(buffer="b", pool="memory", shares="a")
-        assert codes(verdict(it, order(("a", ""), shared))) == [Code.RELATIVE_DISTANCE]
+        assert codes(verdict(sample, order(("a", ""), shared))) == [Code.RELATIVE_DISTANCE]
 
 
 class TestValues:
     """What must hold at every value."""
 
     def test_a_capacity_holds_at_every_value_or_is_refused_with_one(self) -> None:
-        it = problem(buffer("a", "s"), buffer("b", "2*s"), pools=[Pool(id="memory", capacity=192)])
-        assert verdict(it, order(("a", ""), ("b", "a"))).valid
-        less = replace(it, pools=(Pool(id="memory", capacity=191),))
-        found = verdict(less, order(("a", ""), ("b", "a")))
-        assert codes(found) == [Code.BEYOND_CAPACITY]
-        assert found.violations[0].message.startswith("at s=64: 'b' ends at 192")
+        sample = problem(buffer("a", "s"), buffer("b", "2*s"), pools=[Pool(id="memory", capacity=192)])
+        assert verdict(sample, order(("a", ""), ("b", "a"))).valid
+        less = replace(sample, pools=(Pool(id="memory", capacity=191),))
+        judged = verdict(less, order(("a", ""), ("b", "a")))
+        assert codes(judged) == [Code.BEYOND_CAPACITY]
+        assert judged.violations[0].message.startswith("at s=64: 'b' ends at 192")
 
     def test_sizes_that_are_never_large_together_are_looked_at_one_by_one(self) -> None:
-        it = problem(buffer("a", "s"), buffer("b", "64 - s"), pools=[Pool(id="memory", capacity=64)])
-        found = verdict(it, order(("a", ""), ("b", "a")))
-        assert found.valid
-        assert next(c.by for c in found.claims if c.subject is Subject.EVERYWHERE) == "looking at every value"
-        wide = replace(it, symbols=(Symbol(id="s", min=1, max=10**6),))
+        sample = problem(buffer("a", "s"), buffer("b", "64 - s"), pools=[Pool(id="memory", capacity=64)])
+        judged = verdict(sample, order(("a", ""), ("b", "a")))
+        assert judged.valid
+        assert (
+            next(c.by for c in judged.claims if c.subject is Subject.EVERYWHERE) == "looking at every value"
+        )
+        wide = replace(sample, symbols=(Symbol(id="s", min=1, max=10**6),))
         wide = replace(wide, buffers=(buffer("a", "s"), buffer("b", "1000000 - s")))
         wide = replace(wide, pools=(Pool(id="memory", capacity=10**6),))
         assert codes(verdict(wide, order(("a", ""), ("b", "a")))) == [Code.NOT_SHOWN]
 
     def test_pins_are_above_what_is_below_them(self) -> None:
-        it = problem(buffer("a", "s"), buffer("b", "s", pool="memory", offset=64), buffer("c", 3))
-        assert verdict(it, order(("a", ""), ("b", "a"), ("c", "b"))).valid
-        found = verdict(it, order(("a", ""), ("b", "c"), ("c", "a")))
-        assert codes(found) == [Code.PINNED_OFFSET]
-        assert "at s=64: 'b' is pinned to 64 and above 'c', which ends at 67" in found.violations[0].message
+        sample = problem(buffer("a", "s"), buffer("b", "s", pool="memory", offset=64), buffer("c", 3))
+        assert verdict(sample, order(("a", ""), ("b", "a"), ("c", "b"))).valid
+        judged = verdict(sample, order(("a", ""), ("b", "c"), ("c", "a")))
+        assert codes(judged) == [Code.PINNED_OFFSET]
+        assert "at s=64: 'b' is pinned to 64 and above 'c', which ends at 67" in judged.violations[0].message
 
     def test_pins_are_aligned_and_at_their_distances(self) -> None:
-        it = problem(
+        sample = problem(
             buffer("a", "s", pool="memory", offset=6, alignment=4),
             buffer("b", 1, 5, 6, pool="memory", offset=9),
             relative=[Relative(buffer="b", base="a", offset=2)],
         )
-        assert set(codes(verdict(it, order(("a", ""), ("b", ""))))) == {Code.MISALIGNED, Code.PINNED_OFFSET}
+        assert set(codes(verdict(sample, order(("a", ""), ("b", ""))))) == {
+            Code.MISALIGNED,
+            Code.PINNED_OFFSET,
+        }
 
     def test_what_is_reserved_at_the_bottom_is_below_everything(self) -> None:
         pool = Pool(
             id="memory", capacity=80, reserved=[Reserved(offset=0, size=10), Reserved(offset=10, size=6)]
         )
-        it = problem(buffer("a", "s"), pools=[pool])
-        assert verdict(it, order(("a", ""))).valid
-        assert codes(verdict(replace(it, pools=(replace(pool, capacity=79),)), order(("a", "")))) == [
+        sample = problem(buffer("a", "s"), pools=[pool])
+        assert verdict(sample, order(("a", ""))).valid
+        assert codes(verdict(replace(sample, pools=(replace(pool, capacity=79),)), order(("a", "")))) == [
             Code.BEYOND_CAPACITY
         ]
 
     def test_what_is_reserved_above_is_not_reached(self) -> None:
         pool = Pool(id="memory", capacity=100, reserved=[Reserved(offset=64, size=36)])
-        it = problem(buffer("a", "s"), buffer("b", 1), pools=[pool])
-        alone = replace(it, buffers=it.buffers[:1])
+        sample = problem(buffer("a", "s"), buffer("b", 1), pools=[pool])
+        alone = replace(sample, buffers=sample.buffers[:1])
         assert verdict(alone, order(("a", ""))).valid
-        found = verdict(it, order(("a", ""), ("b", "a")))
-        assert codes(found) == [Code.RESERVED]
-        assert found.violations[0].message.startswith("at s=64")
+        judged = verdict(sample, order(("a", ""), ("b", "a")))
+        assert codes(judged) == [Code.RESERVED]
+        assert judged.violations[0].message.startswith("at s=64")
 
     def test_an_order_keeps_below_every_range_that_is_not_at_the_bottom(self) -> None:
         pool = Pool(id="memory", reserved=[Reserved(offset=32, size=8)])
-        it = problem(buffer("a", 4), buffer("b", 1, alignment=64), pools=[pool])
-        assert codes(verdict(it, order(("a", ""), ("b", "a")))) == [Code.RESERVED]
+        sample = problem(buffer("a", 4), buffer("b", 1, alignment=64), pools=[pool])
+        assert codes(verdict(sample, order(("a", ""), ("b", "a")))) == [Code.RESERVED]
 
     @pytest.mark.parametrize(
         ("size", "part"),
@@ -332,27 +339,27 @@ class TestValues:
         ],
     )
     def test_sizes_have_a_value_everywhere(self, size: str, part: str) -> None:
-        found = verdict(problem(buffer("a", size)), order(("a", "")))
-        assert codes(found) == [Code.INVALID_PROBLEM]
-        assert part in found.violations[0].message
+        judged = verdict(problem(buffer("a", size)), order(("a", "")))
+        assert codes(judged) == [Code.INVALID_PROBLEM]
+        assert part in judged.violations[0].message
 
 
 def test_only_what_has_no_bytes_at_any_value_is_free_of_its_ties() -> None:
     apart = [Relative(buffer="b", base="a", offset=100)]
     for size, loose in ((0, True), ("s - s", True), ("s - 1", False), ("s // 64", False)):
-        it = problem(buffer("a", size), buffer("b", "s"), relative=apart)
+        sample = problem(buffer("a", size), buffer("b", "s"), relative=apart)
         places = [OrderedPlacement(buffer="a", pool="memory", empty=True)]
-        found = verdict(it, order(*places, ("b", "")))
-        assert codes(found) == ([] if loose else [Code.EMPTY])
-        assert verdict(it, order(("a", ""), ("b", ""))).valid
-    pinned = replace(it, buffers=(buffer("a", 0, pool="memory", offset=7), it.buffers[1]))
+        judged = verdict(sample, order(*places, ("b", "")))
+        assert codes(judged) == ([] if loose else [Code.EMPTY])
+        assert verdict(sample, order(("a", ""), ("b", ""))).valid
+    pinned = replace(sample, buffers=(buffer("a", 0, pool="memory", offset=7), sample.buffers[1]))
     assert verdict(pinned, order(*places, ("b", ""))).valid
 
 
 def test_zero_sizes_conflict_with_nothing_where_they_are_zero_everywhere() -> None:
-    it = problem(buffer("a", "s"), buffer("z", "0*s"), buffer("y", "s//64"))
-    assert verdict(it, order(("a", ""), ("z", ""), ("y", "a"))).valid
-    assert codes(verdict(it, order(("a", ""), ("z", ""), ("y", "")))) == [Code.UNORDERED]
+    sample = problem(buffer("a", "s"), buffer("z", "0*s"), buffer("y", "s//64"))
+    assert verdict(sample, order(("a", ""), ("z", ""), ("y", "a"))).valid
+    assert codes(verdict(sample, order(("a", ""), ("z", ""), ("y", "")))) == [Code.UNORDERED]
 
 
 class TestPieces:
@@ -361,20 +368,20 @@ class TestPieces:
 
     def test_each_order_joins_all(self) -> None:
         assert verdict(self.it, self.up, self.down).valid
-        found = verdict(self.it, self.up, order(("a", ""), ("b", "")))
-        assert codes(found) == [Code.UNORDERED]
+        judged = verdict(self.it, self.up, order(("a", ""), ("b", "")))
+        assert codes(judged) == [Code.UNORDERED]
 
     def test_the_order_that_is_used_fits(self) -> None:
-        it = replace(
+        changed = replace(
             self.it,
             buffers=(buffer("a", "s", alignment=1), buffer("b", 40, alignment=64)),
             pools=(Pool(id="memory", capacity=104),),
         )
         # Below a, b needs no alignment gap; above it ends at 104 at most.
         high = order(("a", "b"), ("b", ""))
-        assert verdict(it, high).valid
-        assert verdict(it, high, self.up).valid
-        low = replace(it, pools=(Pool(id="memory", capacity=103),))
+        assert verdict(changed, high).valid
+        assert verdict(changed, high, self.up).valid
+        low = replace(changed, pools=(Pool(id="memory", capacity=103),))
         assert codes(verdict(low, high, self.up)) == [Code.BEYOND_CAPACITY]
 
 
@@ -406,9 +413,9 @@ def test_a_plan_has_the_parts_of_its_kind(plan: SymbolicPlan, code: Code) -> Non
 @pytest.mark.parametrize("objective", ["moves", "placement_cost", "size"])
 def test_only_peaks_are_objectives(objective: str) -> None:
     plan = order(("a", ""), ("b", "a"), ("c", "b"))
-    found = verdict(replace(ABC, objective=(objective,)), plan)
-    assert set(codes(found)) == {Code.INVALID_PROBLEM}
-    assert objective in found.violations[0].message
+    judged = verdict(replace(ABC, objective=(objective,)), plan)
+    assert set(codes(judged)) == {Code.INVALID_PROBLEM}
+    assert objective in judged.violations[0].message
 
 
 def test_what_does_not_fit_is_named_at_the_points_for_which_there_is_time(
@@ -435,11 +442,11 @@ def test_of_orders_with_little_above_what_is_reserved_the_lowest_fits() -> None:
     """An order that does not fit at the largest sizes is not used there, whatever is reserved above."""
     orders = order(("a", "b"), ("b", "")), order(("a", ""), ("b", "a"))
     for free, valid in ((48, True), (47, False)):
-        it = SymbolicProblem(
+        sample = SymbolicProblem(
             symbols=[Symbol(id="s", min=1, max=5000)],
             points=[Point(at={"s": 1})],
             pools=[Pool(id="memory", reserved=[Reserved(offset=free, size=2), Reserved(offset=90, size=1)])],
             buffers=[buffer("a", "min(s, 40)"), buffer("b", 8, alignment=32)],
         )
-        assert verdict(it, *orders).valid is valid
-        assert not verdict(it, orders[1]).valid
+        assert verdict(sample, *orders).valid is valid
+        assert not verdict(sample, orders[1]).valid

@@ -69,8 +69,8 @@ def test_the_verdict_is_that_of_objects(seed: int, monkeypatch: pytest.MonkeyPat
     plan = plan_symbolic(problem, _QUICK, shapes="fixed")
     plans = [plan, *(_worse(plan, random) for _ in range(8))]
     plans.append(plan_symbolic(problem, _QUICK))
-    for it in plans:
-        here, there = judge_symbolic(problem, it), _by_objects(problem, it, monkeypatch)
+    for entry in plans:
+        here, there = judge_symbolic(problem, entry), _by_objects(problem, entry, monkeypatch)
         assert [(one.code, one.message) for one in here.violations] == [
             (one.code, one.message) for one in there.violations
         ]
@@ -96,7 +96,7 @@ def test_the_verdict_is_that_of_objects(seed: int, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_other_problems_are_not_plain(changes: dict[str, Any]) -> None:
-    buffers = [SymbolicBuffer(id=it, size="s", lifetime=(0, 1)) for it in "ab"]
+    buffers = [SymbolicBuffer(id=name, size="s", lifetime=(0, 1)) for name in "ab"]
     plain = SymbolicProblem(symbols=[Symbol(id="s", min=0, max=9)], buffers=buffers, pools=[Pool(id="p")])
     assert columns_of(plain) is not None
     assert columns_of(replace(plain, **changes)) is None

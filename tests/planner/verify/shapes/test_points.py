@@ -47,15 +47,15 @@ GOOD = SymbolicPlan(
 )
 
 
-def standing(found: Verdict) -> dict[tuple[Subject, str | None], Standing]:
-    return {(it.subject, it.name): it.standing for it in found.claims}
+def standing(verdict: Verdict) -> dict[tuple[Subject, str | None], Standing]:
+    return {(claim.subject, claim.name): claim.standing for claim in verdict.claims}
 
 
 def test_all_that_is_counted_is_checked() -> None:
-    found = judge_symbolic(IT, GOOD)
-    assert found.valid
-    assert not found.unchecked
-    assert standing(found) == {
+    judged = judge_symbolic(IT, GOOD)
+    assert judged.valid
+    assert not judged.unchecked
+    assert standing(judged) == {
         (Subject.SIZES, None): Standing.CHECKED,
         (Subject.PLACES, None): Standing.CHECKED,
         (Subject.EVERYWHERE, "memory"): Standing.CHECKED,
@@ -102,9 +102,9 @@ def points(*figures: tuple[int, int, int]) -> tuple[PointPeak, ...]:
     ],
 )
 def test_forged_figures_are_refused(plan: SymbolicPlan, code: Code, part: str) -> None:
-    found = judge_symbolic(IT, plan)
-    assert code in codes(found)
-    assert any(part in it.message for it in found.violations), found.violations
+    judged = judge_symbolic(IT, plan)
+    assert code in codes(judged)
+    assert any(part in violation.message for violation in judged.violations), judged.violations
 
 
 def test_the_largest_ratio_is_rounded_once() -> None:
@@ -118,15 +118,15 @@ def test_the_largest_ratio_is_rounded_once() -> None:
 
 def test_a_plan_may_speak_of_as_many_points_as_a_problem_has() -> None:
     values = range(1, MOST_POINTS + 1)
-    it = SymbolicProblem(
+    problem = SymbolicProblem(
         symbols=[Symbol(id="s", min=1, max=MOST_POINTS)],
         points=[Point(at={"s": s}) for s in values],
         buffers=[buffer("a", "s")],
     )
     said = points(*((s, s, s) for s in values))
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order(("a", ""))], points=said)
-    assert judge_symbolic(it, replace(plan, worst=1.0)).valid
-    assert Code.POINT in codes(judge_symbolic(it, replace(plan, worst=1.0, points=said[:-1])))
+    assert judge_symbolic(problem, replace(plan, worst=1.0)).valid
+    assert Code.POINT in codes(judge_symbolic(problem, replace(plan, worst=1.0, points=said[:-1])))
 
 
 @pytest.mark.parametrize(("values", "valid"), [(8, True), (9, False)])
@@ -134,16 +134,16 @@ def test_values_without_points_have_few_combinations(values: int, valid: bool) -
     symbols = [
         Symbol(id=name, min=1, max=99, values=list(range(1, n + 1))) for name, n in (("s", values), ("t", 8))
     ]
-    it = SymbolicProblem(symbols=symbols, buffers=[buffer("a", "s + t")])
+    problem = SymbolicProblem(symbols=symbols, buffers=[buffer("a", "s + t")])
     plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=[order(("a", ""))])
-    assert (Code.INVALID_PROBLEM in codes(judge_symbolic(it, plan))) is not valid
-    chosen = replace(it, points=(Point(at={"s": 1, "t": 1}),))
+    assert (Code.INVALID_PROBLEM in codes(judge_symbolic(problem, plan))) is not valid
+    chosen = replace(problem, points=(Point(at={"s": 1, "t": 1}),))
     assert judge_symbolic(chosen, plan).valid
 
 
 def test_what_a_search_has_found_stays_a_claim() -> None:
     # Only 8 bytes are ever live together, of which no order needs 12.
-    it = SymbolicProblem(
+    problem = SymbolicProblem(
         symbols=[Symbol(id="s", min=1, max=4, values=(4,))],
         buffers=[buffer("a", "s", 0, 2), buffer("b", "s", 1, 3), buffer("c", "s", 2, 4)],
     )
@@ -157,9 +157,9 @@ def test_what_a_search_has_found_stays_a_claim() -> None:
         prover="search",
         version="1.2",
     )
-    found = judge_symbolic(it, plan)
-    assert found.valid
-    assert [(it.subject, it.by) for it in found.unchecked] == [
+    judged = judge_symbolic(problem, plan)
+    assert judged.valid
+    assert [(claim.subject, claim.by) for claim in judged.unchecked] == [
         (Subject.LEAST_AT, "memstow 1.2 (search)"),
         (Subject.BOUND, "memstow 1.2 (search)"),
     ]
@@ -167,13 +167,13 @@ def test_what_a_search_has_found_stays_a_claim() -> None:
 
 def test_a_bound_is_checked_where_live_bytes_show_it() -> None:
     modest = replace(GOOD, status=Status.FEASIBLE, points=points((1, 5, 4), (4, 8, 8)), worst=1.25)
-    found = judge_symbolic(IT, replace(modest, bound=1.25, status=Status.OPTIMAL))
-    assert found.valid
-    assert not found.unchecked
+    judged = judge_symbolic(IT, replace(modest, bound=1.25, status=Status.OPTIMAL))
+    assert judged.valid
+    assert not judged.unchecked
 
 
 def test_nothing_is_needed_where_all_sizes_are_zero() -> None:
-    it = SymbolicProblem(
+    problem = SymbolicProblem(
         symbols=[Symbol(id="s", min=0, max=1)], buffers=[SymbolicBuffer(id="a", size="s", lifetime=(0, 1))]
     )
     plan = SymbolicPlan(
@@ -184,11 +184,11 @@ def test_nothing_is_needed_where_all_sizes_are_zero() -> None:
         worst=1.0,
         bound=1.0,
     )
-    assert judge_symbolic(it, plan).valid
+    assert judge_symbolic(problem, plan).valid
 
 
 def test_pieces_have_the_least_peak_of_their_orders() -> None:
-    it = SymbolicProblem(
+    problem = SymbolicProblem(
         symbols=[Symbol(id="s", min=1, max=9, values=(1, 9))],
         buffers=[buffer("a", "s", alignment=8), buffer("b", 5)],
     )
@@ -200,9 +200,9 @@ def test_pieces_have_the_least_peak_of_their_orders() -> None:
         points=points((1, 6, 6), (9, 14, 14)),
         worst=1.0,
     )
-    assert judge_symbolic(it, plan).valid
+    assert judge_symbolic(problem, plan).valid
     alone = replace(plan, shapes="order", orders=(down,))
-    assert codes(judge_symbolic(it, alone)) == [Code.PEAK, Code.PEAK]
+    assert codes(judge_symbolic(problem, alone)) == [Code.PEAK, Code.PEAK]
 
 
 class TestNothingFits:
@@ -219,20 +219,20 @@ class TestNothingFits:
 
     def test_it_is_shown_at_a_value(self) -> None:
         said = self.plan(pool="memory", time=0, needed=24, capacity=20, buffers=("a", "b"))
-        found = judge_symbolic(self.it, said)
-        assert found.valid
-        assert found.claims[-1].standing_text == "checked by counting at s=8"
+        judged = judge_symbolic(self.it, said)
+        assert judged.valid
+        assert judged.claims[-1].standing_text == "checked by counting at s=8"
 
     def test_what_is_not_counted_is_claimed(self) -> None:
-        found = judge_symbolic(self.it, self.plan("no_layout", buffers=("a", "b")))
-        assert found.valid
-        assert [it.subject for it in found.unchecked] == [Subject.NOTHING_FITS]
+        judged = judge_symbolic(self.it, self.plan("no_layout", buffers=("a", "b")))
+        assert judged.valid
+        assert [claim.subject for claim in judged.unchecked] == [Subject.NOTHING_FITS]
 
     def test_a_layout_refutes_it(self) -> None:
         roomy = replace(self.it, pools=(Pool(id="memory", capacity=24),))
-        found = judge_symbolic(roomy, self.plan("no_layout", buffers=("a", "b")))
-        assert codes(found) == [Code.EXPLANATION]
-        assert found.claims[-1].standing is Standing.REFUTED
+        judged = judge_symbolic(roomy, self.plan("no_layout", buffers=("a", "b")))
+        assert codes(judged) == [Code.EXPLANATION]
+        assert judged.claims[-1].standing is Standing.REFUTED
 
     def test_unknown_needs_no_reason(self) -> None:
         assert judge_symbolic(self.it, SymbolicPlan(status=Status.UNKNOWN, shapes="order")).valid
@@ -243,17 +243,17 @@ def test_what_is_counted_of_a_point_is_never_above_the_least_peak(seed: int) -> 
     random = Random(seed)
     sharp = 0
     for _ in range(40):
-        it = some_problem(random)
-        at = random.choice(list(everywhere(it)))
-        at_point = with_sizes(it, sizes_at(it, at))
+        one_plan = some_problem(random)
+        at = random.choice(list(everywhere(one_plan)))
+        at_point = with_sizes(one_plan, sizes_at(one_plan, at))
         if find_issues(at_point):
             continue
         index = ProblemIndex(at_point, Findings())
-        bound = LiveBound(index, term_of(it.objective[0])).at(sizes_at(it, at))
+        bound = LiveBound(index, term_of(one_plan.objective[0])).at(sizes_at(one_plan, at))
         best = solve(at_point, Options(deterministic=True))
         if best.status is Status.OPTIMAL:
             value = best.objective[0].value
-            assert bound <= value, (it, at)
+            assert bound <= value, (one_plan, at)
             sharp += bound == value
     assert sharp > 5
 
@@ -263,15 +263,15 @@ def test_figures_of_random_plans(seed: int) -> None:
     random = Random(seed)
     judged = 0
     while judged < 10:
-        it = some_problem(random)
-        orders = [some_order(random, it) for _ in range(random.randint(1, 3))]
+        sample = some_problem(random)
+        orders = [some_order(random, sample) for _ in range(random.randint(1, 3))]
         bare = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=orders)
-        if not judge_symbolic(it, bare).valid:
+        if not judge_symbolic(sample, bare).valid:
             continue
         judged += 1
-        plan = replace(plan_of(it, orders), shapes="pieces")
-        assert judge_symbolic(it, plan).valid
+        plan = replace(plan_of(sample, orders), shapes="pieces")
+        assert judge_symbolic(sample, plan).valid
         first = plan.points[0]
         higher = replace(first, peak=first.peak + 1)
-        wrong = judge_symbolic(it, replace(plan, points=(higher, *plan.points[1:])))
+        wrong = judge_symbolic(sample, replace(plan, points=(higher, *plan.points[1:])))
         assert Code.PEAK in codes(wrong)

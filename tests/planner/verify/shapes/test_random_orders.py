@@ -24,23 +24,23 @@ def test_the_judge_accepts_what_holds_at_every_value_and_nothing_else(seed: int)
         problem = some_problem(random)
         order = some_order(random, problem)
         verdict = _judged(problem, [order])
-        codes = {it.code for it in verdict.violations}
+        codes = {violation.code for violation in verdict.violations}
         assert Code.NOT_SHOWN not in codes
         if not codes <= {*_AT_VALUES, Code.UNORDERED}:
             continue  # Its structure is wrong.
-        if any("are pinned to offsets" in it.message for it in verdict.violations):
+        if any("are pinned to offsets" in violation.message for violation in verdict.violations):
             continue
         meaning = Meaning(problem, order)
-        told = {it.buffers for it in verdict.violations if it.code is Code.UNORDERED}
-        assert told == meaning.unordered(), (problem, order)
-        if not told:
+        output = {violation.buffers for violation in verdict.violations if violation.code is Code.UNORDERED}
+        assert output == meaning.unordered(), (problem, order)
+        if not output:
             assert verdict.valid == all(meaning.holds_at(at) for at in everywhere(problem)), (
                 problem,
                 order,
                 verdict.violations,
             )
         seen["valid"] += verdict.valid
-        seen["unordered"] += bool(told)
+        seen["unordered"] += bool(output)
         seen["at values"] += bool(codes & _AT_VALUES)
         if verdict.valid:
             full = judge_symbolic(problem, plan_of(problem, [order]))
@@ -51,10 +51,10 @@ def test_the_judge_accepts_what_holds_at_every_value_and_nothing_else(seed: int)
 def _without(order: Order, buffer: str, other: str) -> Order:
     return Order(
         placements=[
-            replace(it, above=tuple(name for name in it.above if name != other))
-            if it.buffer == buffer
-            else it
-            for it in order.placements
+            replace(placement, above=tuple(name for name in placement.above if name != other))
+            if placement.buffer == buffer
+            else placement
+            for placement in order.placements
         ]
     )
 
@@ -73,8 +73,12 @@ def test_each_arc_that_is_needed_is_missed(seed: int) -> None:
             for other in place.above:
                 less = _without(order, place.buffer, other)
                 unordered = Meaning(problem, less).unordered()
-                told = [it for it in _judged(problem, [less]).violations if it.code is Code.UNORDERED]
-                assert {it.buffers for it in told} == unordered, (problem, less)
+                output = [
+                    violation
+                    for violation in _judged(problem, [less]).violations
+                    if violation.code is Code.UNORDERED
+                ]
+                assert {entry.buffers for entry in output} == unordered, (problem, less)
                 needed += bool(unordered)
                 order = order if unordered else less
     assert needed > 5
@@ -88,12 +92,14 @@ def test_of_several_orders_the_one_with_the_least_objective_holds(seed: int) -> 
         problem = some_problem(random)
         orders = [some_order(random, problem) for _ in range(random.choice((2, 2, 3)))]
         verdict = _judged(problem, orders)
-        if not {it.code for it in verdict.violations} <= _AT_VALUES:
+        if not {violation.code for violation in verdict.violations} <= _AT_VALUES:
             continue
-        if any("are pinned to offsets" in it.message for it in verdict.violations):
+        if any("are pinned to offsets" in violation.message for violation in verdict.violations):
             continue
         meanings = [Meaning(problem, order) for order in orders]
-        holds = all(min(meanings, key=lambda it: it.value(at)).holds_at(at) for at in everywhere(problem))
+        holds = all(
+            min(meanings, key=lambda meaning: meaning.value(at)).holds_at(at) for at in everywhere(problem)
+        )
         assert verdict.valid == holds, (problem, orders, verdict.violations)
         seen[holds] += 1
     assert min(seen.values()) > 1
