@@ -125,7 +125,7 @@ class OrderSearch:
             self._improve(arrays, self._starts(arrays), share * _FIRST_SHARE)
         if prove and every_set is not None and not self._done():
             self._prove(every_set, share * _PROOF_SHARE)
-        if not self._done():
+        if not self._done() and not self._allowance.over:
             best = self._best()
             self._improve(best.arrays, [best.item_order, *self._starts(best.arrays)], share)
         best = self._best()
@@ -436,6 +436,8 @@ class _Made:
 
     plan: SymbolicPlan
     proven: bool = False
+    peaks: Sequence[int] | None = None
+    """What it needs at each point, if that is known."""
 
 
 class _Run:
@@ -561,7 +563,8 @@ class _Run:
         fits = all(piece.fits for piece in pieces) and not self._relaxed
         misfit = None if fits else why_not(self._problem, plan, points, no_place)
         if misfit is None:
-            return _Made(plan, prove and whole.proven and pieces[0].peaks == best.peaks)
+            proven = prove and whole.proven and pieces[0].peaks == best.peaks
+            return _Made(plan, proven, self._final_peaks(pieces))
         status = Status.INFEASIBLE if refuted else Status.UNKNOWN
         return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
@@ -575,19 +578,32 @@ class _Run:
             return
         orders = tuple(piece.order for piece in pieces)
         plan = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
-        self._on_better(self._judged(self._stamped(self._with_values(_Made(plan), points, scale))))
+        made_plan = _Made(plan, peaks=self._final_peaks(pieces))
+        self._on_better(self._judged(self._stamped(self._with_values(made_plan, points, scale))))
         self._told_at = time.monotonic()
         self._telling = self._told_at - begin
 
-    def _peaks(self, points: Sequence[PointPlan], order: Order) -> list[int]:
+    def _peaks(self, points: Sequence[PointPlan], order: Order) -> Sequence[int]:
         """What an order needs at each point, whatever the capacities."""
         plan = SymbolicPlan(status=Status.FEASIBLE, shapes="order", orders=(order,))
-        layout = Layout(without_capacities(self._problem), plan)
         try:
-            return [layout.lay_out(point.at).objective for point in points]
+            return self._objectives(without_capacities(self._problem), plan, points)
         except InputError:
             # Something is above a pin: no order to use.
             return [LIMIT] * len(points)
+
+    @staticmethod
+    def _objectives(
+        problem: SymbolicProblem, plan: SymbolicPlan, points: Sequence[PointPlan]
+    ) -> Sequence[int]:
+        layout = Layout(problem, plan)
+        return [layout.lay_out(point.at).objective for point in points]
+
+    def _final_peaks(self, pieces: Sequence[Piece]) -> list[int] | None:
+        """What the orders need at each point, where no capacity rules out one that needs less."""
+        peaks = least_of(pieces)
+        limited = any(pool.capacity is not None for pool in self._problem.pools)
+        return None if limited or max(peaks) == LIMIT else peaks
 
     def _sets(
         self, largest: Problem, points: Sequence[PointPlan], sizes: Sequence[Sequence[int]]
@@ -618,8 +634,7 @@ class _Run:
         """The plan with what it needs at the points."""
         try:
             with collector_at_rest():
-                layout = Layout(self._problem, plan_made.plan)
-                peaks = [layout.lay_out(point.at).objective for point in points]
+                peaks = plan_made.peaks or self._objectives(self._problem, plan_made.plan, points)
         except InputError as error:
             # What was found is wrong, and not what was given.
             raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
