@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -949,7 +950,9 @@ class Proof {
         const Bytes place = *problem_.allowed(one, at, !low);
         const auto nearer = [&](Bytes a, Bytes b) { return low ? a < b : a > b; };
         std::optional<Bytes> next;
+        std::set<std::pair<Index, Bytes>> known(moving.begin(), moving.end());
         for (std::size_t n = 0; n < moving.size(); ++n) {
+            if (n == std::size_t{1} << 14) not_checked("more than 16,384 move at a split");
             const auto [k, by] = moving[n];
             std::optional<Bytes> nearest;
             const auto stop = [&, by = by](Index j, Bytes end) {
@@ -963,7 +966,7 @@ class Proof {
                 if (!can_tie(k, j) || problem_.one_group(one, j)) return;
                 if (!problem_.group_of(j).empty() || !may_be(j, place + by)) {
                     stop(j, 0);
-                } else if (std::ranges::find(moving, std::pair(j, by)) == moving.end()) {
+                } else if (known.emplace(j, by).second) {
                     moving.emplace_back(j, by);
                 }
             });
