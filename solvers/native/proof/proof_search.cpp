@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kStepsBetweenStops = 20'000;
 constexpr std::size_t kMostLearnt = 4'000'000;  // bounds in all lemmas that are kept
 constexpr Bytes kHighest = Bytes{1} << 60;      // so that sums of some sizes fit
+constexpr std::size_t kMostMoving = 4'096;      // a checker takes some more
 constexpr int kDeepest = 4'000;                 // so much fits on the stack of a thread
 
 }  // namespace
@@ -413,7 +414,7 @@ ProofSearch::Moving ProofSearch::moving_with(Side side, Index item, Among among,
         if (among(tie.to)) moving.emplace_back(tie.to, question_.shift(side, item, tie));
     }
     const std::size_t rigid = moving.size();
-    for (std::size_t n = 0; n < moving.size(); ++n) {
+    for (std::size_t n = 0; n < moving.size() && n < kMostMoving; ++n) {
         const auto [k, shift] = moving[n];
         for (const Index j : question_.neighbours[k]) {
             if (!among(j)) continue;
@@ -434,10 +435,10 @@ ProofSearch::Moving ProofSearch::moving_with(Side side, Index item, Among among,
 }
 
 // The lowest position above its least one that it can have on top of another, or that what moves with it can.
-std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
+std::optional<Bytes> ProofSearch::rise(Side side, Index item) {
     const Bytes at = least_[side][item];
     std::optional<Bytes> lowest;
-    moving_with(
+    const Moving moving = moving_with(
         side, item, [](Index) { return true; },
         [&](Index k, Bytes shift, Index j, bool ties) {
             const Bytes up = lift(side, j, k, ties);
@@ -445,6 +446,10 @@ std::optional<Bytes> ProofSearch::rise(Side side, Index item) const {
             const auto least = question_.at_least(side, k, least_[side][j] + up);
             if (least) lowest = std::min(lowest.value_or(*least - shift), *least - shift);
         });
+    if (moving.size() > kMostMoving) {
+        stopped_ = true;
+        return at + 1;
+    }
     if (lowest) lowest = std::max(*lowest, at + 1);
     return lowest;
 }

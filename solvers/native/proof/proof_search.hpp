@@ -110,7 +110,7 @@ class ProofSearch {
     Branch choose() const;
     bool is_ready(Side side, Index item) const;
     Branch any_left() const;
-    std::optional<Bytes> rise(Side side, Index item) const;
+    std::optional<Bytes> rise(Side side, Index item);
     void need_for_rise(Side side, Index item, Bytes at, Bytes wanted);
     std::optional<Refutation> combined(const Branch& branch, const Refutation& within,
                                        const Refutation& beyond);
