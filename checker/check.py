@@ -17,6 +17,7 @@ from math import gcd, inf, lcm
 from pathlib import Path
 
 LIMIT = 1 << 62
+MOST_MOVING = 1 << 14
 Lemma = dict[int, tuple[int, int]]
 
 
@@ -868,6 +869,7 @@ class Proof:
             k, by = moves.pop()
             if (k, by) in seen:
                 continue
+            know(len(seen) < MOST_MOVING, "more than 16,384 move at a split")
             seen.add((k, by))
             stops: list[tuple[int, int]] = []
             for j, (least, most) in context.ranges.items():
