@@ -19,7 +19,9 @@ struct TinyQuestion {
     std::vector<std::pair<Index, Index>> exempt, listed;
     std::vector<proof::Question::Group> groups;
 
-    proof::Question question() const { return {items, reserved, barred, moments, exempt, listed, groups}; }
+    proof::Question question() const {
+        return {items, reserved, barred, moments, exempt, listed, {}, false, groups};
+    }
 };
 
 TinyQuestion tiny_question(std::mt19937_64& random) {

@@ -127,7 +127,7 @@ def test_all_that_the_run_refuses_is_refused_before_there_is_a_job(name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("document", "request", "code", "path"),
+    ("document", "wanted", "code", "path"),
     [
         (TWO, {"terms": ["peak:fast", "moves"]}, "moves_without_hint", "$.front.terms"),
         (DOCUMENTS["moves"], {"terms": ["peak", "moves"]}, "moves_without_hint", "$.problem.objective[0]"),
@@ -143,8 +143,8 @@ def test_all_that_the_run_refuses_is_refused_before_there_is_a_job(name: str) ->
         (DOCUMENTS["large products"], {}, "too_large", "$.graph.operators"),
     ],
 )
-def test_the_path_leads_to_what_is_wrong(document: Json, request: Json, code: str, path: str) -> None:
-    body = {"graph" if "operators" in document else "problem": document, "front": request}
+def test_the_path_leads_to_what_is_wrong(document: Json, wanted: Json, code: str, path: str) -> None:
+    body = {"graph" if "operators" in document else "problem": document, "front": wanted}
     with pytest.raises(InputError) as refusal:
         read(body)
     assert [(issue.code, issue.path) for issue in refusal.value.issues] == [(code, path)]

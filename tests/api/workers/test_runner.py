@@ -415,11 +415,11 @@ def test_delays_double_up_to_a_limit_and_those_at_once_count_once() -> None:
     assert "b" not in backoff.delayed_jobs()
 
 
-@pytest.mark.parametrize(("request", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])
+@pytest.mark.parametrize(("wanted", "given"), [(None, MEMORY), (5 << 20, 5 << 20), (MEMORY + 1, MEMORY)])
 def test_no_job_has_more_memory_than_the_server_gives(
-    database: Database, jobs: Queue, request: int | None, given: int
+    database: Database, jobs: Queue, wanted: int | None, given: int
 ) -> None:
-    jobs.submit(draft(options=options(memory_limit=request), fresh=True))
+    jobs.submit(draft(options=options(memory_limit=wanted), fresh=True))
     place = Place()
     run_next(runner_of(database, jobs, place), database)
     assert [control.memory for control in place.controls] == [given]
