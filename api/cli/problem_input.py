@@ -490,7 +490,7 @@ _NOT_OF_SYMBOLS: Final = (
 
 
 def _may_have_symbols(data: bytes) -> bool:
-    """Whether to read them as a whole for that: files of problems are large."""
+    """Whether this may be a document with symbols; if not, a large file need not be parsed to know."""
     return b'"symbols"' in data and data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 

@@ -32,10 +32,10 @@ from memstow.planner.proofs.questions import (
     costs_of,
     fullest_of,
     groups_of,
-    has_partners,
     lives_of,
     may_leave_the_capacities,
     pose,
+    ties_to_try,
 )
 from memstow.solvers.core import Budget, CostProof, ProofFile
 
@@ -255,8 +255,7 @@ class _Writer:
         self._budget = budget
         self._several = len(problem.pools) > 1
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
-        self._ties = (False, True) if has_partners(problem) else (False,)
-        """Whether ties count: what does not need that is the easier way."""
+        self._ties = ties_to_try(problem)
 
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""

@@ -19,7 +19,7 @@ from memstow.planner.model.problem import (
     end_of,
     merged,
 )
-from memstow.planner.proofs.questions import crowds_of, groups_of, has_partners, pose, size_of_moments
+from memstow.planner.proofs.questions import crowds_of, groups_of, pose, size_of_moments, ties_to_try
 from memstow.records import record
 from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
 
@@ -124,7 +124,7 @@ class PlacementProof:
         self._allowed = [list(range(len(unit.pools))) for unit in self._units]
         self._fitting = set[tuple[int, tuple[int, ...]]]()
         self._effort = _FIRST_EFFORT
-        self._ties = (False, True) if has_partners(problem) else (False,)
+        self._ties = ties_to_try(problem)
         self._kept = 0
         self._tree = list[int | tuple[int, int]]()
         self._root: tuple[int, list[int | tuple[int, int]]] = 0, []

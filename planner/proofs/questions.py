@@ -78,8 +78,8 @@ def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
     return fixed, pairs
 
 
-def has_partners(problem: Problem) -> bool:
-    """Whether there are pairs in place that would conflict otherwise: it may matter that they tie."""
+def ties_to_try(problem: Problem) -> tuple[bool, ...]:
+    """Whether ties count, the easier way first; they need not where no pair in place would conflict otherwise."""
     by_id = {buffer.id: buffer for buffer in problem.buffers}
     conflicts = {frozenset(pair) for pair in problem.conflicts}
     exclusive = {frozenset(pair) for pair in problem.exclusive}
@@ -87,7 +87,7 @@ def has_partners(problem: Problem) -> bool:
     def live_together(one: Buffer, other: Buffer) -> bool:
         return any(len(moment) > 1 for moment in moments_of((one, other)))
 
-    return any(
+    matter = any(
         by_id[pair.input].size
         and by_id[pair.output].size
         and (
@@ -99,6 +99,7 @@ def has_partners(problem: Problem) -> bool:
         )
         for pair in problem.in_place
     )
+    return (False, True) if matter else (False,)
 
 
 _Pairs = list[tuple[int, int]]

@@ -187,7 +187,7 @@ class _Search:
                 yield (*order[:to], operator, *order[to:at], *order[at + 1 :])
 
     def _objective(self, live: int) -> int:
-        """What the objective is at least where so many bytes are live."""
+        """The least that the objective can be, by the bytes that are live."""
         term = parse_term(self._symbolic.objective[0])
         pools = max(len(self._symbolic.pools), 1)
         if pools == 1 or (term is not None and term.kind is Kind.PEAK):

@@ -465,8 +465,6 @@ class Layout:
 
     def by_pool(self) -> list[list[int]]:
         """The placed buffers that have a size, of each pool."""
-        if len(self.index.pools) == 1 and NOWHERE not in self.pool and 0 not in self.index.sizes:
-            return [list(range(len(self.pool)))]
         placed: list[list[int]] = [[] for _ in self.index.pools]
         for i, (size, pool) in enumerate(zip(self.index.sizes, self.pool, strict=True)):
             if pool != NOWHERE and size:

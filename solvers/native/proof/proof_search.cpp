@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "core/arithmetic.hpp"
 
@@ -422,8 +423,7 @@ ProofSearch::Moving ProofSearch::moving_with(Side side, Index item, Among among,
             if (!can_tie(k, j)) continue;
             const std::pair with{j, shift + question_.shift(side, k, {j, 0})};
             const auto is_j = [j](const auto& one) { return one.first == j; };
-            const auto group_end = moving.begin() + static_cast<std::ptrdiff_t>(rigid);
-            if (std::any_of(moving.begin(), group_end, is_j)) continue;
+            if (std::ranges::any_of(std::span(moving).first(rigid), is_j)) continue;
             if (!question_.ties[j].empty() || !may_be(side, j, at + with.second)) {
                 stop(k, shift, j, true);
             } else if (std::find(moving.begin(), moving.end(), with) == moving.end()) {

@@ -146,7 +146,7 @@ void Components::find_bounds() {
     }
     for (Index c = 0; c < count(); ++c) {
         const WideBytes room = most[c] * row_count_[c];
-        nearly_full_[c] = most[c] > 0 && room - total[c] <= room / kLeastFull;
+        nearly_full_[c] = most[c] > 0 && room - total[c] <= room / kMostEmpty;
     }
 }
 

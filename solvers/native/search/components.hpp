@@ -20,7 +20,7 @@ class Components {
     std::int64_t entries(Index c) const { return entries_[c]; }
     // No layout of it is lower: the fullest of its rows, or an item that must be high up.
     Bytes bound(Index c) const { return bound_[c]; }
-    // Whether all of its rows are equally full, and whether all but one part in kLeastFull of them is.
+    // Whether all of its rows are equally full, and whether at most 1/kMostEmpty of them is empty.
     bool level(Index c) const { return level_[c]; }
     bool nearly_full(Index c) const { return nearly_full_[c]; }
     // The greatest end of its items in a layout of all; kLimit when one has no place.

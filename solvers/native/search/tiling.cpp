@@ -105,10 +105,9 @@ std::vector<Bytes> least_within(const std::vector<Tile>& tiles, const std::vecto
 
 // What each tile may have lost: no more than is empty in any of its rows; otherwise up to a part of its size,
 // each as likely, so that half of this part is empty on average.
-void estimate_losses(FullRows& full, const std::vector<Bytes>& empty) {
+void estimate_losses(FullRows& full, const std::vector<Bytes>& empty, WideBytes lost) {
     const std::vector<Bytes> least = least_within(full.tiles, empty);
-    WideBytes lost = 0, smaller = 0;
-    for (const Bytes bytes : empty) lost += bytes;
+    WideBytes smaller = 0;
     for (std::size_t k = 0; k < full.tiles.size(); ++k) {
         const Tile& tile = full.tiles[k];
         if (least[k] > 0) smaller += WideBytes{tile.size} * (tile.end - tile.begin);
@@ -235,13 +234,17 @@ std::optional<FullRows> full_rows(const Instance& in) {
         full.height = std::max(full.height, load);
         loads.push_back(load);
     }
-    WideBytes empty = 0;
-    for (Bytes& bytes : loads) empty += bytes = full.height - bytes;
-    if (empty > WideBytes{full.height} * full.rows / kLeastFull) return {};
-    for (Index row = 1; empty > 0 && row < in.row_count; ++row) {
+    std::vector<Bytes> empty;
+    WideBytes lost = 0;
+    for (const Bytes bytes : loads) {
+        empty.push_back(full.height - bytes);
+        lost += empty.back();
+    }
+    if (lost > WideBytes{full.height} * full.rows / kMostEmpty) return {};
+    for (Index row = 1; lost > 0 && row < in.row_count; ++row) {
         if (!begun[row] || !ended[row]) return {};
     }
-    if (empty > 0) estimate_losses(full, loads);
+    if (lost > 0) estimate_losses(full, empty, lost);
     full.base = common_base(in, full.height);
     if (full.base < 0) return {};
     full.room = room_above(in, full.base);

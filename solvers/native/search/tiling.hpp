@@ -20,8 +20,8 @@ struct FullRows {
     std::int64_t loss = 0;  // the part of its size that a tile may have lost, in parts of 2^kShareBits
 };
 
-// On average, at most one part in so many is empty in components that are tried.
-inline constexpr int kLeastFull = 32;
+// Components are tried if at most 1/32 of their rows is empty, on average.
+inline constexpr int kMostEmpty = 32;
 
 // The rows of an instance where all are full, or nearly, and may be stacked from one offset in any order.
 // Nothing for other instances.
