@@ -79,7 +79,7 @@ def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
 
 
 def ties_to_try(problem: Problem) -> tuple[bool, ...]:
-    """Whether ties count, the easier way first; they need not where no pair in place would conflict otherwise."""
+    """Whether ties count, the easier way first; they need not if no pair in place conflicts otherwise."""
     by_id = {buffer.id: buffer for buffer in problem.buffers}
     conflicts = {frozenset(pair) for pair in problem.conflicts}
     exclusive = {frozenset(pair) for pair in problem.exclusive}
