@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import lcm
+from operator import add
 
 from memstow.solvers.instance import UNBOUNDED, Instance
 from memstow.solvers.solver import Task, TermKind
@@ -393,11 +394,10 @@ class Choice:
 
 def tops(instance: Instance) -> list[int]:
     """By item: its end, relative to its offset."""
-    starts = instance.item_parts
-    return [
-        max(instance.part_delta[p] + instance.part_size[p] for p in range(starts[i], starts[i + 1]))
-        for i in range(instance.item_count)
-    ]
+    ends = list(map(add, instance.part_delta, instance.part_size))
+    if len(ends) == instance.item_count:
+        return ends
+    return [max(ends[first:last]) for first, last in pairwise(instance.item_parts)]
 
 
 def horizons(task: Task, relations: Relations, first_value: int | None) -> list[int]:
@@ -427,12 +427,11 @@ def highest_stack(task: Task) -> int:
     instance = task.instance
     fixed = max(_highest_fixed(task), default=0)
     total = sum(tops(instance))
-    if not any(instance.exempt[2::3]):
-        starts, moduli = instance.choice_start, instance.choice_modulus
-        return (
-            fixed + total + sum([lcm(*moduli[starts[i] : starts[i + 1]]) for i in range(instance.item_count)])
-        )
-    return fixed + total + instance.item_count * lcm(*instance.choice_modulus)
+    moduli = instance.choice_modulus
+    kinds = set(moduli)
+    if len(kinds) > 1 and not any(instance.exempt[2::3]):
+        return fixed + total + sum([lcm(*moduli[a:b]) for a, b in pairwise(instance.choice_start)])
+    return fixed + total + instance.item_count * lcm(*kinds)
 
 
 def _stack(task: Task, relations: Relations) -> int:
@@ -464,11 +463,11 @@ def _highest_fixed(task: Task) -> list[int]:
     reserved = pairwise(instance.reserved_start)
     highest = [max(instance.reserved_end[first:last], default=0) for first, last in reserved]
     ends = tops(instance)
-    for item, (first, last) in enumerate(pairwise(instance.choice_start)):
-        for c in range(first, last):
-            # A low that is not 0 is a pin.
-            pool = instance.choice_pool[c]
-            highest[pool] = max(highest[pool], instance.choice_low[c] + ends[item])
+    # A low that is not 0 is a pin.
+    pinned = [c for c, low in enumerate(instance.choice_low) if low]
+    for c in pinned:
+        pool, item = instance.choice_pool[c], bisect_right(instance.choice_start, c) - 1
+        highest[pool] = max(highest[pool], instance.choice_low[c] + ends[item])
     if instance.has_banks:
         # Items are pressed down no farther than to the bank that they touch, or to the end of the one below.
         for pool in range(instance.pool_count):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from memstow.solvers.constraints import Relations, highest_stack, too_many_in_banks
 from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Examiner, Limits, Report, Solves, Verdict, lexicographic
-from memstow.solvers.solver import SUM_TERMS, Task, largest_sum
+from memstow.solvers.solver import SUM_TERMS, Task, choice_weights, largest_sum
 
 Search = Callable[[Task, Relations, int | None], Solves]
 """Makes the solver of levels, given the first term's value in a known layout."""
@@ -55,7 +55,10 @@ class CpSat:
         crowded = too_many_in_banks(instance)
         if crowded is not None:
             return crowded
-        costs = (largest_sum(instance, kind) for kind in SUM_TERMS)
+        # Most are so small that even all choices together would do.
+        costs = (
+            largest_sum(instance, kind) for kind in SUM_TERMS if sum(choice_weights(instance, kind)) >= _MOST
+        )
         if max(*costs, sum(instance.reuse[2::3]), sum(instance.bank_costs[2::3])) >= _MOST:
             return "costs that add up to more than 2^61"
         return None

@@ -11,6 +11,7 @@ search. `planner.shapes.symbolic_c` writes the same as C.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import compress
 from math import lcm
@@ -24,7 +25,6 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Explanation, Placement, Plan, make_placement
 from memstow.planner.model.printable import as_integer, printable, shown
 from memstow.planner.model.problem import (
-    ANYWHERE,
     LIMIT,
     Congruence,
     Distances,
@@ -160,7 +160,7 @@ class _Reader:
         first, origin = tied[0]
         pool_index = self._pool[first]
         pool = self._problem.pools[pool_index]
-        grid: Congruence | None = ANYWHERE
+        grid: Congruence | None = None
         floor, pin = 0, None
         members = []
         for index, at in tied:
@@ -173,7 +173,8 @@ class _Reader:
                     self._fail("two_pools", self._path, message)
             members.append(Member(index, distance, above))
             floor = max(floor, self._floors[pool_index] - distance)
-            grid = None if grid is None else grid.meet(_grid_of(buffer, pool, distance))
+            own = _aligned(buffer.alignment, pool.alignment, distance + (pool.base or 0))
+            grid = own if index == first else grid and grid.meet(own)
             if buffer.offset is not None:
                 if pin is not None and pin != buffer.offset - distance:
                     message = f"{_name(buffer.id)} is not at its distance from another that is pinned"
@@ -225,10 +226,11 @@ class _Reader:
         raise InputError.single(code, path, message)
 
 
-def _grid_of(buffer: SymbolicBuffer, pool: Pool, distance: int) -> Congruence:
-    """The offsets of a unit's first member at which this one, at a distance from it, is aligned."""
-    modulus = lcm(buffer.alignment, pool.alignment)
-    return Congruence(modulus, -(distance + (pool.base or 0)) % modulus)
+@lru_cache(maxsize=1 << 10)
+def _aligned(alignment: int, of_pool: int, beyond: int) -> Congruence:
+    """Where a unit may begin so that a member this far beyond that, the base included, is aligned."""
+    modulus = lcm(alignment, of_pool)
+    return Congruence(modulus, -beyond % modulus)
 
 
 def _name(text: str) -> str:

@@ -21,6 +21,7 @@ buffers at a time.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from math import lcm
 from typing import Final
@@ -41,6 +42,13 @@ from memstow.planner.verify.symbolic_sizes import Units
 from memstow.planner.verify.verdict import Code, Findings
 
 _SHOWN = 6
+
+
+@lru_cache(maxsize=1 << 10)
+def _aligned(alignment: int, of_pool: int, beyond: int) -> Grid:
+    """Where a unit may begin so that a member this far beyond that, the base included, is aligned."""
+    step = lcm(alignment, of_pool)
+    return Grid(step, -beyond % step)
 
 
 class Stack:
@@ -144,26 +152,28 @@ class Stack:
     def _find_start(self, members: list[int], pool: int) -> None:
         """Where the first member may begin so that all are aligned, and where the pins put it."""
         index, at = self.index, self.units.at
-        names = tuple(self._name(i) for i in members[:_SHOWN])
-        grid: Grid | None = Grid(1, 0)
-        base = index.pools[pool].base or 0
-        for i in members:
-            step = lcm(index.buffers[i].alignment, index.pools[pool].alignment)
-            grid = grid and both(grid, Grid(step, -(base + at[i]) % step))
+        base, alignment = index.pools[pool].base or 0, index.pools[pool].alignment
+        grid: Grid | None = None
+        for number, i in enumerate(members):
+            own = _aligned(index.buffers[i].alignment, alignment, base + at[i])
+            grid = own if number == 0 else grid and both(grid, own)
         if grid is None:
             text = "{} cannot all be aligned at the distances that they keep"
-            self._findings.add(Code.MISALIGNED, text, ", ".join(map(repr, names)), buffers=names)
+            self._note_start(Code.MISALIGNED, text, members)
             grid = Grid(1, 0)
         pins = {offset - at[i] for i in members if (offset := index.buffers[i].offset) is not None}
         if len(pins) > 1:
             text = "{} are pinned to offsets that are not at the distances that they keep"
-            self._findings.add(Code.PINNED_OFFSET, text, ", ".join(map(repr, names)), buffers=names)
+            self._note_start(Code.PINNED_OFFSET, text, members)
         pin = min(pins, default=None)
         if pin is not None and (pin - grid.first) % grid.step:
-            text = "{} are not aligned where the pin puts them"
-            self._findings.add(Code.MISALIGNED, text, ", ".join(map(repr, names)), buffers=names)
-        self.grid.append(Grid(grid.step, grid.first % grid.step))
+            self._note_start(Code.MISALIGNED, "{} are not aligned where the pin puts them", members)
+        self.grid.append(Grid(grid.step, grid.first % grid.step) if len(members) > 1 else grid)
         self.pinned.append(pin)
+
+    def _note_start(self, code: Code, text: str, members: list[int]) -> None:
+        names = tuple(self._name(i) for i in members[:_SHOWN])
+        self._findings.add(code, text, ", ".join(map(repr, names)), buffers=names)
 
     def _check_arcs(self) -> None:
         """Note what is above something in another pool, or at a fixed distance."""
@@ -239,27 +249,38 @@ class Heights:
         ]
         """Where the first range is reserved that is not at the bottom: an order keeps below it."""
         units = stack.units
-        self._steps = []
+        self._steps: list[tuple[int, int, list[int], Grid, int]] = []
+        """Of each unit: its only buffer, if any; the least offset; what is below; the grid; its number."""
         for u in stack.sequence:
             members = units.members[u]
-            least = self.floors[stack.pool[members[0]]] - min(units.at[i] for i in members)
-            below = [(other, units.at[i]) for i in members for other in stack.above[i]]
-            self._steps.append((members, least, below, stack.grid[u], stack.pinned[u]))
+            floor, first = self.floors[stack.pool[members[0]]], members[0]
+            if len(members) == 1 and not units.at[first] and stack.pinned[u] is None:
+                self._steps.append((first, floor, stack.above[first], stack.grid[u], u))
+            else:
+                least = floor - min(units.at[i] for i in members)
+                self._steps.append((NOWHERE, least, [], stack.grid[u], u))
 
     def offsets(self, sizes: Sequence[int]) -> list[int]:
         """The offset of each buffer."""
-        offsets = [0] * len(sizes)
-        at = self._stack.units.at
-        for members, least, below, grid, pin in self._steps:
-            start = pin
-            if start is None:
-                start = least
-                for other, distance in below:
-                    end = offsets[other] + sizes[other] - distance
-                    start = max(start, end)
-                start = grid.lowest_from(start)
+        offsets, ends = [0] * len(sizes), [0] * len(sizes)
+        units, above, pinned = self._stack.units, self._stack.above, self._stack.pinned
+        for alone, start, below, (step, first), u in self._steps:
+            if alone != NOWHERE:
+                for other in below:
+                    end = ends[other]
+                    if end > start:
+                        start = end
+                start += (first - start) % step
+                offsets[alone], ends[alone] = start, start + sizes[alone]
+                continue
+            members, at, pin = units.members[u], units.at, pinned[u]
+            if pin is None:
+                under = (ends[other] - at[i] for i in members for other in above[i])
+                start = max(start, max(under, default=start))
+                pin = start + (first - start) % step
             for i in members:
-                offsets[i] = start + at[i]
+                offsets[i] = pin + at[i]
+                ends[i] = offsets[i] + sizes[i]
         return offsets
 
     def peaks(self, sizes: Sequence[int], offsets: Sequence[int]) -> list[int]:

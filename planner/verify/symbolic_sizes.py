@@ -300,8 +300,12 @@ class Units:
         self.at = [0] * count
         self.members: list[list[int]] = []
         entries = Ties(ties)
+        tied = entries.tied()
         for first in range(count):
-            if self.unit[first] < 0:
+            if first not in tied:
+                self.unit[first] = len(self.members)
+                self.members.append([first])
+            elif self.unit[first] < 0:
                 distances = entries.around(first)
                 for member, distance in distances.items():
                     self.unit[member] = len(self.members)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 namespace memstow::shapes {
@@ -24,6 +25,19 @@ std::vector<Span> spans_of(const Instance& instance) {
     return spans;
 }
 
+// Ascending, each pair once. There are millions: by counting, not by comparing.
+void sort_pairs(std::vector<PartPair>& pairs, Index parts) {
+    std::vector<PartPair> sorted(pairs.size());
+    for (Index PartPair::* key : {&PartPair::second, &PartPair::first}) {
+        std::vector<std::size_t> at(parts + 1);
+        for (const PartPair& pair : pairs) ++at[pair.*key + 1];
+        std::partial_sum(at.begin(), at.end(), at.begin());
+        for (const PartPair& pair : pairs) sorted[at[pair.*key]++] = pair;
+        pairs.swap(sorted);
+    }
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+}
+
 // The pairs of parts of two items that share a row; false when there are too many.
 bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
     std::vector<Span> live;
@@ -36,13 +50,13 @@ bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
         if (pairs.size() > kMostPairs) return false;
         live.push_back(span);
     }
-    std::sort(pairs.begin(), pairs.end());
-    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    sort_pairs(pairs, count_of(instance.parts));
     std::vector<PartPair> free;
     for (const ExemptPair& pair : instance.exempt) {
         if (!pair.in_place) free.push_back(pair_of(pair.first, pair.second));
     }
     std::sort(free.begin(), free.end());
+    if (free.empty()) return true;
     std::erase_if(pairs,
                   [&](const PartPair& other) { return std::binary_search(free.begin(), free.end(), other); });
     return true;
@@ -62,50 +76,62 @@ void set_tops(const Instance& instance, std::span<const Bytes> sizes, Shaped& sh
     }
 }
 
+// A part of an item above one of another item that is below.
 struct Arc {
-    Index upper;
-    Index lower;
-    Index upper_part;
-    Index lower_part;
+    Index part;
+    Index below;
 };
+
+// By part, the parts of other items that it conflicts with, ascending.
+Lists<Index> conflicts_of(const std::vector<PartPair>& pairs, Index parts) {
+    Lists<Index> lists;
+    lists.start.assign(parts + 1, 0);
+    for (const auto& [a, b] : pairs) {
+        ++lists.start[a + 1];
+        ++lists.start[b + 1];
+    }
+    std::partial_sum(lists.start.begin(), lists.start.end(), lists.start.begin());
+    lists.values.resize(2 * pairs.size());
+    std::vector<Index> at(lists.start.begin(), lists.start.end() - 1);
+    // The pairs ascend: first those below each, then those above.
+    for (const auto& [a, b] : pairs) lists.values[at[b]++] = a;
+    for (const auto& [a, b] : pairs) lists.values[at[a]++] = b;
+    return lists;
+}
 
 // Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
 // rows of their own, the largest over their pairs of parts.
 void set_links(const Instance& instance, Shaped& shaped) {
     const std::int64_t columns = shaped.columns();
+    const Lists<Index> conflicts = conflicts_of(shaped.pairs, count_of(instance.parts));
+    shaped.links.values.reserve(conflicts.values.size());
     std::vector<Arc> arcs;
-    arcs.reserve(2 * shaped.pairs.size());
-    for (const auto& [a, b] : shaped.pairs) {
-        const Index one = instance.parts[a].item, two = instance.parts[b].item;
-        arcs.push_back({one, two, a, b});
-        arcs.push_back({two, one, b, a});
-    }
-    std::sort(arcs.begin(), arcs.end(), [](const Arc& a, const Arc& b) {
-        return a.upper != b.upper ? a.upper < b.upper : a.lower < b.lower;
-    });
-    std::size_t next = 0;
     for (Index item = 0; item < shaped.items(); ++item) {
-        while (next < arcs.size() && arcs[next].upper == item) {
-            const Index lower = arcs[next].lower;
-            std::size_t end = next;
-            while (end < arcs.size() && arcs[end].upper == item && arcs[end].lower == lower) ++end;
+        arcs.clear();
+        for (Index part = instance.item_parts[item]; part < instance.item_parts[item + 1]; ++part) {
+            for (const Index below : conflicts[part]) arcs.push_back({part, below});
+        }
+        const auto item_below = [&](const Arc& arc) { return instance.parts[arc.below].item; };
+        if (shaped.single[item] < 0) std::ranges::stable_sort(arcs, {}, item_below);
+        for (auto next = arcs.begin(); next != arcs.end();) {
+            const Index lower = item_below(*next);
+            const auto end =
+                std::find_if(next, arcs.end(), [&](const Arc& arc) { return item_below(arc) != lower; });
             if (shaped.single[item] >= 0 && shaped.single[lower] >= 0) {
                 shaped.links.values.push_back({lower, shaped.single[lower]});
-            } else {
-                const std::size_t row = shaped.gaps.size();
-                shaped.gaps.resize(row + columns, -kLimit);
-                for (std::size_t at = next; at < end; ++at) {
-                    const Part &above = instance.parts[arcs[at].upper_part],
-                               &below = instance.parts[arcs[at].lower_part];
-                    const auto from = arcs[at].lower_part * columns;
-                    for (Index k = 0; k < columns; ++k) {
-                        const Bytes gap = below.delta + shaped.gaps[from + k] - above.delta;
-                        shaped.gaps[row + k] = std::max(shaped.gaps[row + k], gap);
-                    }
-                }
-                shaped.links.values.push_back({lower, static_cast<Index>(row / columns)});
+                next = end;
+                continue;
             }
-            next = end;
+            const std::size_t row = shaped.gaps.size();
+            shaped.gaps.resize(row + columns, -kLimit);
+            for (; next != end; ++next) {
+                const Bytes delta = instance.parts[next->below].delta - instance.parts[next->part].delta;
+                for (Index k = 0; k < columns; ++k) {
+                    const Bytes gap = delta + shaped.gaps[next->below * columns + k];
+                    shaped.gaps[row + k] = std::max(shaped.gaps[row + k], gap);
+                }
+            }
+            shaped.links.values.push_back({lower, static_cast<Index>(row / columns)});
         }
         shaped.links.close();
     }
