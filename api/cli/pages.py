@@ -148,7 +148,7 @@ def front_page(document: "Problem | Graph", front: "Front", source: str, first: 
     from memstow.planner.front.find_front import with_choices
     from memstow.planner.front.front_view import front_document
 
-    document = with_choices(document, front.asked)
+    document = with_choices(document, front.request)
     _refuse_other_document(document, front)
     title = plain(front.name or document.name or Path(source).name, most=200)
     written = front_document(document, front, title, "file", first=first)

@@ -65,8 +65,8 @@ def read_chosen_plan(
             message = f"the front has {len(front.points):,} points; take one from 1 on"
             raise InputError.single("no_such_point", "--point", message)
     chosen = front.points[point - 1]
-    document = document_of_point(with_choices(document, front.asked), front, chosen)
-    return ChosenPlan(chosen.plan, document, front, with_choices(origin, front.asked))
+    document = document_of_point(with_choices(document, front.request), front, chosen)
+    return ChosenPlan(chosen.plan, document, front, with_choices(origin, front.request))
 
 
 def refuse_plan_format_of_front(args: argparse.Namespace) -> None:

@@ -142,20 +142,20 @@ class Exchange:
     def front(
         self,
         problem: "Problem | Graph",
-        asked: "FrontOptions | None" = None,
+        front_options: "FrontOptions | None" = None,
         options: Options | None = None,
         *,
         targets: "Sequence[Target | str]" = (),
     ) -> "Flow[Front]":
         """The front of two terms, when its job is done; with targets, one in the memories of each."""
-        job = yield from self.submit_front(problem, asked, options, targets=targets)
+        job = yield from self.submit_front(problem, front_options, options, targets=targets)
         yield Follow(job)
         return (yield from self.front_result(job))
 
     def submit_front(
         self,
         problem: "Problem | Graph",
-        asked: "FrontOptions | None" = None,
+        front_options: "FrontOptions | None" = None,
         options: Options | None = None,
         *,
         targets: "Sequence[Target | str]" = (),
@@ -170,7 +170,7 @@ class Exchange:
 
         path = _with_query("/v1/fronts", name=name, callback=callback)
         members = {
-            "front": None if asked is None else plain_options(asked),
+            "front": None if front_options is None else plain_options(front_options),
             "targets": [target if isinstance(target, str) else plain(target) for target in targets] or None,
             "priority": priority,
         }

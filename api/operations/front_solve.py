@@ -179,13 +179,13 @@ def front_result(front: bytes) -> SolveResult | None:
 def document_for_page(request: WriteFrontRequest) -> bytes:
     """The view document; of several targets that of the smallest that will do, else of one with points."""
     front = read_front(request.front)
-    document = with_choices(document_from(request.problem or b""), front.asked)
+    document = with_choices(document_from(request.problem or b""), front.request)
     options = request.options or ""
     shown = _shown(front)
     if shown is None:
         one, target = replace(front, targets=()), None
     else:
-        parts = in_targets(document, front.asked, options_from_text(options, None), targets_in(options))
+        parts = in_targets(document, front.request, options_from_text(options, None), targets_in(options))
         at = [entry.target for entry in front.targets].index(shown)
         chosen = front.targets[at]
         others = [other for other in front.targets if other is not chosen]

@@ -38,11 +38,11 @@ assert isinstance(answer, Plan), answer
 print("job", job.name, answer.status, answer.pools[0].peak)
 
 pools = [Pool(id="fast", capacity=64), Pool(id="slow", cost=4)]
-asked = SubmitFrontEnvelope(
+envelope = SubmitFrontEnvelope(
     problem=Problem(version=1, buffers=buffers[:1], pools=pools),
     front=FrontOptions(terms=["peak:fast", "placement_cost"]),
 )
-job = wait(submit_front.sync(client=client, body=asked))
+job = wait(submit_front.sync(client=client, body=envelope))
 front = get_job_front.sync(job.id, client=client)
 assert isinstance(front, Front), front
 print("front", *[point["peak:fast"] for point in front.points])

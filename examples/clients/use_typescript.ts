@@ -41,10 +41,10 @@ const ofJob = ordinary(result as Schemas["Plan"] | Schemas["SymbolicPlan"]);
 console.log("job", job.name, ofJob.status, ofJob.pools?.[0]?.peak);
 
 const pools: Schemas["Pool"][] = [{ id: "fast", capacity: 64 }, { id: "slow", cost: 4 }];
-const asked: Schemas["SubmitFrontEnvelope"] = {
+const envelope: Schemas["SubmitFrontEnvelope"] = {
   problem: { version: 1, buffers: buffers.slice(0, 1), pools },
   front: { terms: ["peak:fast", "placement_cost"] },
 };
-const of = await wait(sure(await client.POST("/v1/fronts", { body: asked })) as Schemas["Job"]);
+const of = await wait(sure(await client.POST("/v1/fronts", { body: envelope })) as Schemas["Job"]);
 const front = sure(await client.GET("/v1/jobs/{job}/front", { params: { path: { job: of.id } } })) as Schemas["Front"];
 console.log("front", ...(front.points ?? []).map((point) => point["peak:fast"]));

@@ -309,7 +309,7 @@ class _Run:
             name=self._document.name,
             terms=self._wanted[0].request.terms,
             complete=all(front.complete for front in self._fronts),
-            asked=self._front_options,
+            request=self._front_options,
             seconds=self._allowance.seconds,
             work=self._allowance.work,
             digest=digest_of(self._document),
@@ -516,7 +516,7 @@ def _first_solve(document: Problem | Graph, request: FrontRequest) -> tuple[Prob
 def other_document(front: Front) -> str:
     """What is said of a front whose digest is not that of the document."""
     said = "the front is of another problem or graph, as its digest says"
-    if front.memstow in (None, memstow.__version__) or "channels" not in (front.asked.generators or ()):
+    if front.memstow in (None, memstow.__version__) or "channels" not in (front.request.generators or ()):
         return said
     return f"{said}, or memstow {front.memstow}, which made it, has other alternatives in parts of channels"
 

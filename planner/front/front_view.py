@@ -385,7 +385,7 @@ def _judged(document: Problem | Graph, front: Front, point: FrontPoint) -> Verdi
         schedule = point.plan.schedule
         if schedule is None:
             return "its plan has no schedule"
-        cost = schedule_cost(in_bytes(document) if front.asked.cost == "bytes" else document, schedule)
+        cost = schedule_cost(in_bytes(document) if front.request.cost == "bytes" else document, schedule)
     except (InputError, Refused, ValueError) as error:
         return plain(f"the judge says: {error}", most=400)
     if "cost" in point.values and cost != point.values["cost"]:
@@ -422,7 +422,7 @@ def _held(document: Problem | Graph, front: Front, first: int | None, against: S
             if room.takes(_bytes(front.points[entry]))
         }
         return _Held("problems", (whole,), tuple(of.get(number) for number in range(len(front.points))))
-    graph = with_cost_unit(document, front.asked.cost)
+    graph = with_cost_unit(document, front.request.cost)
     room = _Room(0)
     documents: list[bytes] = []
     place_of: dict[Schedule | None, int] = {}

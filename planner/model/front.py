@@ -172,7 +172,7 @@ class Front:
         default=False,
         description="All points within what was asked for are there, and all are proven.",
     )
-    asked: FrontOptions = Field(default_factory=FrontOptions, description="What was asked for.")
+    request: FrontOptions = Field(default_factory=FrontOptions, description="What was asked for.")
     explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
     kept_order: KeptOrder | None = Field(
         default=None,
@@ -197,7 +197,7 @@ class Front:
         name: "str | None" = None,
         points: "Iterable[FrontPoint]" = (),
         complete: "bool" = False,
-        asked: "FrontOptions | None" = None,
+        request: "FrontOptions | None" = None,
         explanation: "Explanation | None" = None,
         kept_order: "KeptOrder | None" = None,
         targets: "Iterable[TargetFront]" = (),

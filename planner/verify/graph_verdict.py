@@ -241,7 +241,7 @@ def judge_point_of_graph(
         replayed = replay(listed, order, findings)
         if replayed is None:
             raise Refused(findings.violations()[0].message)
-        cost = schedule_cost(in_bytes(graph) if front.asked.cost == "bytes" else graph, schedule)
+        cost = schedule_cost(in_bytes(graph) if front.request.cost == "bytes" else graph, schedule)
     except Refused as refused:
         wrong = Violation(Code.VALUE, f"point {number + 1:,} of the front: {refused}")
         return replace(verdict, violations=(*verdict.violations, wrong))
@@ -252,9 +252,9 @@ def judge_point_of_graph(
 def front_errors(front: Front) -> Iterator[str]:
     """Why these are not the points of one front."""
     first, second = front.terms
-    if front.asked.terms not in (None, front.terms):
+    if front.request.terms not in (None, front.terms):
         yield "the front is of other terms than were asked for"
-    if front.asked.points is not None and len(front.points) > front.asked.points:
+    if front.request.points is not None and len(front.points) > front.request.points:
         yield "the front has more points than were asked for"
     if any(set(point.values) != {first, second} for point in front.points):
         yield f"a point has not just values of {first} and {second}"
@@ -354,7 +354,7 @@ class _Judging:
         schedule = self._point.plan.schedule
         if schedule is None:
             return
-        generators = self._front.asked.generators
+        generators = self._front.request.generators
         allowed = _BY_DEFAULT if generators is None else generators
         for name, does, is_done in (
             ("stripes", "runs in stripes", bool(schedule.stripes)),

@@ -180,7 +180,7 @@ def _report(args: argparse.Namespace, name: str, built: "Built") -> None:
         proven = ", proven" if built.point.proven else ""
         cheapest = min(point.values[cost] for point in points)
         times = f"{built.point.values[cost] / cheapest:.3f}" if cheapest else "1.000"
-        work = f"at {times} times the least {'traffic' if built.front.asked.cost == 'bytes' else 'work'}"
+        work = f"at {times} times the least {'traffic' if built.front.request.cost == 'bytes' else 'work'}"
         which = f"point {built.number} of {len(points)}{proven}; {cost} {built.point.values[cost]:,}\n"
     comma = "" if built.front is None else ","
     print(f"{plain(name)}: works in {built.arena:,} bytes{comma} {work}\n{which}", end="")

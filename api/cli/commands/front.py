@@ -254,7 +254,7 @@ def _remote(
     if front is not None:
         return front
     return Front(
-        terms=parts_of(document, front_options, options, called)[0].request.terms, asked=front_options
+        terms=parts_of(document, front_options, options, called)[0].request.terms, request=front_options
     )
 
 

@@ -296,7 +296,7 @@ def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:
 
     write_out(formats.write_plan(chosen.document, chosen.plan, form), args.output)
     schedule = chosen.plan.schedule
-    has_parts = chosen.front is not None and "channels" in (chosen.front.asked.generators or ())
+    has_parts = chosen.front is not None and "channels" in (chosen.front.request.generators or ())
     if has_parts and schedule is not None and schedule.alternatives:
         print_error(
             f"{plain(args.output, most=200)} is a plan of the graph with parts of channels: "

@@ -68,7 +68,7 @@ def test_open_points_show_their_bounds(cli: Cli, file: Path, tmp_path: Path) -> 
 def test_json_alone(cli: Cli, file: Path) -> None:
     ran = cli("front", file, *TERMS, "--within", "1", "--points", "2", *FEW, "--json")
     document = json.loads(ran.out)
-    assert document["asked"] == {"terms": ["peak:fast", "placement_cost"], "within": 1.0, "points": 2}
+    assert document["request"] == {"terms": ["peak:fast", "placement_cost"], "within": 1.0, "points": 2}
     assert [point["placement_cost"] for point in document["points"]] == [0]
 
 
@@ -191,7 +191,7 @@ def test_a_front_with_parts_of_channels_needs_no_second_file(
 ) -> None:
     graph, front = parts
     document = json.loads(front.read_text())
-    assert document["asked"]["generators"] == ["channels"]
+    assert document["request"]["generators"] == ["channels"]
     assert document["points"][0]["plan"]["schedule"]["alternatives"]
     ran = cli("verify", graph, front, "--point", "1", "--json")
     assert (ran.code, json.loads(ran.out)["valid"]) == (Exit.DONE, True)
@@ -225,7 +225,7 @@ def test_a_front_that_says_nothing_of_its_channels_is_refused(
 ) -> None:
     graph, front = parts
     forged = json.loads(front.read_text())
-    forged["asked"]["generators"] = []
+    forged["request"]["generators"] = []
     front.write_text(json.dumps(forged))
     plan = tmp_path / "plan.json"
     ran = cli("verify", graph, front, "--point", "1", "--output", plan)

@@ -407,7 +407,7 @@ def test_the_page_draws_parts_of_channels_for_the_graph_as_it_is(look: Look, tmp
     look.wait("document.querySelector('dialog table tbody tr')")
     rows = look.page.evaluate("document.querySelectorAll('dialog table tbody tr').length")
     assert rows == len(scheduled_problem(with_channels(graph), schedule).buffers)
-    without = replace(frontier, asked=FrontOptions())
+    without = replace(frontier, request=FrontOptions())
     with pytest.raises(InputError, match="the front is of another problem or graph"):
         front_page(graph, without, "", None)
 

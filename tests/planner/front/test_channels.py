@@ -202,7 +202,7 @@ def with_parts() -> tuple[Graph, Front]:
 
 def errors(graph: Graph, front: Front, number: int = 0) -> list[str]:
     """What is wrong with a point, as whoever has only the graph finds out."""
-    document = with_choices(graph, front.asked)
+    document = with_choices(graph, front.request)
     verdict = judge(document, front.points[number].plan)
     return [
         violation.message
@@ -213,7 +213,7 @@ def errors(graph: Graph, front: Front, number: int = 0) -> list[str]:
 def test_forged_fronts_are_refused() -> None:
     graph, front = with_parts()
     assert errors(graph, front) == []
-    without = replace(front, asked=replace(front.asked, generators=("stripes",)))
+    without = replace(front, request=replace(front.request, generators=("stripes",)))
     assert any("does not have" in error for error in errors(graph, without))
     assert any("of another problem or graph" in error for error in errors(graph, without))
     other = replace(graph, tensors=tuple(replace(tensor, alignment=64) for tensor in graph.tensors))
@@ -241,7 +241,7 @@ def _with_first(front: Front, point: FrontPoint) -> Front:
 def test_points_known_before_stay() -> None:
     graph, front = with_parts()
     known = read_front(write_front(front, "json"))
-    again = find_front(graph, front.asked, STEADY, FrontCallbacks(), known=known)
+    again = find_front(graph, front.request, STEADY, FrontCallbacks(), known=known)
     assert again.points == front.points
 
 

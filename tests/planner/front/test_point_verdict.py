@@ -118,8 +118,8 @@ def test_points_that_are_of_no_front_are_refused() -> None:
     other = replace(front, terms=("peak:fast", "reuse_cost"))
     assert "has not just values of peak:fast and reuse_cost" in said(other)
     assert "called complete" in said(replace(front, complete=True, points=_unproven(front)))
-    request = replace(front.asked, points=1)
-    assert "more points than were asked for" in said(replace(front, asked=request))
+    request = replace(front.request, points=1)
+    assert "more points than were asked for" in said(replace(front, request=request))
     # The first has less of the first term than the second may need at least.
     bounds = {"peak:fast": second.values["peak:fast"], "placement_cost": first.values["placement_cost"]}
     lie = replace(second, bounds=bounds, proven=False)
@@ -161,7 +161,7 @@ def test_what_was_not_asked_for_and_an_order_that_was_not_kept_are_refused() -> 
     said = {claim.says: claim.standing for claim in honest.claims}
     assert said["in the listed order 9 bytes are live at once, in another 8"] is Standing.CLAIMED
     for entry in (FrontOptions(generators=("recompute",)), FrontOptions(generators=())):
-        wrong = verdict(replace(front, asked=entry)).violations
+        wrong = verdict(replace(front, request=entry)).violations
         assert any("its plan runs in stripes, which was not asked for" in issue.message for issue in wrong)
     worse = verdict(replace(front, kept_order=KeptOrder(bytes=9, free_bytes=9)))
     assert any("another order is said to need less" in violation.message for violation in worse.violations)
