@@ -5,14 +5,13 @@ that are no more than buffers in one memory, as the plain formats know them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.plan import REPEATED, Placement, Plan, repeated_placements
 from memstow.planner.model.problem import ALWAYS, PEAK, Buffer, Interval, Pool, Problem, merged
-from memstow.records import record
+from memstow.records import fields, record
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -109,7 +108,7 @@ class Refusals:
             raise InputError(self._issues.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GraphFormat:
     """The reader gets the JSON value where `is_json`, the bytes otherwise."""
 

@@ -6,7 +6,6 @@ whose sizes are formulas is read as that of the order in which its operators are
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +22,7 @@ from memstow.planner.reading.parse import (
     parse_whole,
 )
 from memstow.planner.reading.sections import Findings
-from memstow.records import collector_at_rest, record
+from memstow.records import collector_at_rest, record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph

@@ -67,7 +67,9 @@ from memstow.records import Remembered
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-_FEW: Final = 4096
+_FEW: Final = 1 << 18
+LINE: Final = 64
+"""Bytes of a buffer in the canonical form, more or less."""
 FIRST_LINE: Final = "memstow-problem 1\n"
 
 
@@ -75,15 +77,22 @@ FIRST_LINE: Final = "memstow-problem 1\n"
 def digest(problem: Problem) -> str:
     """SHA-256 of the canonical form, in hex."""
     require_kind(problem, Problem, "digest takes a Problem")
-    identity = hasher(len(problem.buffers))
+    identity = hasher(len(problem.buffers) * LINE)
     for part in _parts(problem):
         identity.update(part)
     return identity.hexdigest()
 
 
-def hasher(buffers: int) -> "_Hash":
-    """SHA-256 for so many buffers: to load OpenSSL takes longer than to hash a few without it."""
-    if buffers <= _FEW:
+def sha256_of(data: bytes) -> "_Hash":
+    """SHA-256 of the bytes."""
+    identity = hasher(len(data))
+    identity.update(data)
+    return identity
+
+
+def hasher(size: int) -> "_Hash":
+    """SHA-256 for about so many bytes: to load OpenSSL takes longer than to hash a few without it."""
+    if size <= _FEW:
         for module in ("_sha2", "_sha256"):  # The first since Python 3.12; a build may have neither.
             with suppress(ImportError):
                 small: _Hash = import_module(module).sha256()

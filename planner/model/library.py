@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Final, Literal, get_args
 
 from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
-from memstow.planner.model.problem import Version
+from memstow.planner.model.problem import Digest, Version
 
 InstanceId = Annotated[
     str, Field(strict=True, min_length=1, max_length=100, pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")
@@ -17,7 +17,6 @@ _Line = Annotated[str, Field(strict=True, min_length=1, max_length=200, pattern=
 _Term = Annotated[str, Field(strict=True, min_length=1, max_length=1100, pattern=WITHOUT_NUL)]
 _Text = Annotated[str, Field(strict=True, max_length=4000, pattern=WITHOUT_NUL)]
 _Licence = Annotated[str, Field(strict=True, min_length=1, max_length=100, pattern=r"^[A-Za-z0-9.+ ()-]+$")]
-_Digest = Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
 _Date = Annotated[str, Field(strict=True, pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 _Count = Annotated[int, Field(strict=True, ge=0)]
 
@@ -98,7 +97,7 @@ class LibraryFile:
 
     name: FileName
     bytes: _Count
-    sha256: _Digest
+    sha256: Digest
 
     def __init__(self, *, name: "FileName", bytes: "int", sha256: "str") -> None: ...  # noqa: A002
 
@@ -136,8 +135,8 @@ class LibraryInstance(AnyInstance):
     slack: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] | None = Field(
         default=None, description="Best peak / live, with four digits; null where the first term is no peak."
     )
-    digest: _Digest = Field(description="Of the problem or the graph.")
-    form: _Digest = Field(description="Of its canonical form: two that are equal but for names have one.")
+    digest: Digest = Field(description="Of the problem or the graph.")
+    form: Digest = Field(description="Of its canonical form: two that are equal but for names have one.")
     best: tuple[TermRecord, ...] = Field(default=(), description="Of each term; empty: there is no plan.")
     history: tuple[RecordEvent, ...] = Field(default=(), description="The oldest first.")
     files: Annotated[tuple[LibraryFile, ...], Field(min_length=1)]
@@ -173,7 +172,7 @@ class IndexLine(AnyInstance):
     values: tuple[_Count, ...] = ()
     bounds: tuple[_Count, ...] = ()
     updated: _Date | None = Field(default=None, description="When its record was last broken.")
-    sha256: _Digest = Field(description="Of its `instance.json`.")
+    sha256: Digest = Field(description="Of its `instance.json`.")
 
     def __init__(
         self,

@@ -41,6 +41,8 @@ WITHOUT_NUL: Final = r"^[^\x00]*$"
 """The pattern of text that neither ends early in C nor is refused by a database."""
 NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """The pattern of a name in a formula."""
+SHA256: Final = r"^[0-9a-f]{64}$"
+"""The pattern of a digest in hex."""
 
 
 class FieldSpec:
@@ -151,7 +153,7 @@ Limits = Mapping[str, Any]
 
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 63) - 1
-_TEXT: Final = {None: "any", WITHOUT_NUL: "no NUL", NAME: "name"}
+_TEXT: Final = {None: "any", WITHOUT_NUL: "no NUL", NAME: "name", SHA256: "SHA-256"}
 
 
 def plain_value(kind: Any, value: object) -> Any:

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 from memstow.planner.model import PLANNED as PLANNED
 from memstow.planner.model import Status as Status
 from memstow.planner.model.model_class import Field, model_class
-from memstow.planner.model.problem import Bytes, Count, Id, Problem, Time
+from memstow.planner.model.problem import Bytes, Count, Digest, Id, Problem, Time
 
 StorageName = Id | tuple[Id, Bytes]
 
@@ -349,7 +349,7 @@ class Plan:
         default=None,
         description="Of a TensorFlow Lite model: what its runtime needs, without and with the plan.",
     )
-    proof_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(
+    proof_sha256: Digest | None = Field(
         default=None, description="SHA-256 of the file of the proof that was written of it."
     )
 

@@ -13,7 +13,7 @@ from math import gcd, lcm
 from typing import Annotated, Final, Literal, Protocol, SupportsIndex
 
 from memstow.planner.model._instances import BufferColumns, columns_of_buffers
-from memstow.planner.model.model_class import WITHOUT_NUL, Field, model_class, shared_fields
+from memstow.planner.model.model_class import SHA256, WITHOUT_NUL, Field, model_class, shared_fields
 from memstow.records import Remembered, fields, record, replace
 
 Range = tuple[int, int]
@@ -43,6 +43,7 @@ DEFAULT_POOL: Final = "memory"
 ALWAYS: Final = "always"
 
 Id = Annotated[str, Field(strict=True, min_length=1, max_length=1024, pattern=WITHOUT_NUL)]
+Digest = Annotated[str, Field(strict=True, pattern=SHA256)]
 Bytes = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]
 Distance = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Count = Annotated[int, Field(strict=True, ge=0, le=LIMIT)]

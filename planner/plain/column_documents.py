@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Final, TypeVar
 
-from memstow.planner.model.digest import FIRST_LINE, hasher, objective_line, pool_line
+from memstow.planner.model.digest import FIRST_LINE, LINE, hasher, objective_line, pool_line
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
@@ -45,7 +45,7 @@ _LAST_LINE_TO_FIT: Final = objective_line(()).encode()
 
 def digest(columns: Columns) -> str:
     """SHA-256 of the canonical form, in hex."""
-    identity = hasher(len(columns))
+    identity = hasher(len(columns) * LINE)
     identity.update((FIRST_LINE + pool_line(columns.pool, columns.capacity)).encode())
     for first in range(0, len(columns), _LINES_AT_ONCE):
         identity.update(columns.canonical(first, first + _LINES_AT_ONCE))

@@ -11,14 +11,15 @@ import threading
 import time
 from collections.abc import Callable
 from enum import IntEnum
-from hashlib import file_digest, sha256
 from typing import Final
 
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
+from memstow.planner.model.digest import sha256_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs._checker import check, check_order
+from memstow.planner.proofs.proof_file import sha256_in
 from memstow.planner.verify.verdict import Code, Standing, Subject, Verdict, Violation
 from memstow.records import record
 
@@ -115,7 +116,7 @@ def _check(
 ) -> CheckedProof:
     end = math.inf if seconds is None else time.monotonic() + max(seconds, _LEAST_SECONDS)
     with open(name, "rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
+        digest = sha256_in(file)
         file.seek(0)
         is_about_orders = file.read(len(_ORDER_HEADER)) == _ORDER_HEADER
     checker = check_order if is_about_orders else check
@@ -131,7 +132,7 @@ def _check(
 def proof_about(document: bytes, proof: bytes) -> bytes:
     """A proof as one about this file of the same problem or graph: in it all have numbers, not names."""
     begin = len(_ORDER_HEADER if proof.startswith(_ORDER_HEADER) else _HEADER)
-    digest = sha256(document).digest()
+    digest = sha256_of(document).digest()
     return proof[:begin] + digest + proof[begin + len(digest) :]
 
 

@@ -3,9 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import file_digest
+from typing import BinaryIO, Final
 
+from memstow.planner.model.digest import hasher
 from memstow.records import record
+
+_BLOCK: Final = 1 << 18
 
 
 @record
@@ -25,7 +28,15 @@ class Proof:
 def proof_in(path: str, bound: int, steps: int, bounds: tuple[int, ...]) -> Proof:
     """The proof in this file."""
     with open(path, "rb") as file:
-        return Proof(bound, steps, os.path.getsize(path), file_digest(file, "sha256").hexdigest(), bounds)
+        return Proof(bound, steps, os.path.getsize(path), sha256_in(file), bounds)
+
+
+def sha256_in(file: BinaryIO) -> str:
+    """Of all that is in the file, in hex."""
+    identity = hasher(os.fstat(file.fileno()).st_size)
+    while block := file.read(_BLOCK):
+        identity.update(block)
+    return identity.hexdigest()
 
 
 @contextmanager

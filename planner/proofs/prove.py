@@ -7,14 +7,13 @@ certificate names: they are tried before all.
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
-from hashlib import sha256
 from itertools import product, takewhile
 from math import lcm
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.formats import read_problem
 from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.digest import sha256_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
@@ -37,6 +36,7 @@ from memstow.planner.proofs.questions import (
     pose,
     ties_to_try,
 )
+from memstow.records import fields, replace
 from memstow.solvers.core import Budget, CostProof, ProofFile
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def prove_within(
 
         return prove_order_within(problem, plan, document, path, budget)
     with draft_of(path) as draft:
-        written = _Writer(problem, plan, sha256(document).digest(), draft, budget).write()
+        written = _Writer(problem, plan, sha256_of(document).digest(), draft, budget).write()
         if written is None:
             return None
         proof = proof_in(draft, *written)

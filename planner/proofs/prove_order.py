@@ -5,19 +5,19 @@ operator on and from the last. `docs/order.md` says why that proves something.
 """
 
 import os
-from dataclasses import replace
-from hashlib import sha256
 
 from memstow.planner.formats import read_graph
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model import PLANNED, Status
+from memstow.planner.model.digest import sha256_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import FREE, GIVEN, Graph, is_planned, phase_count, size_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import measure, parse_term
 from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
+from memstow.records import replace
 from memstow.solvers.core import Budget
 from memstow.solvers.orders import DEAD_SETS_MEMORY, MOST_BYTES, write_order_proof
 
@@ -64,7 +64,7 @@ def prove_order_within(graph: Graph, plan: Plan, document: bytes, path: str, bud
     if height is None:
         return None
     order = listed_order(graph) if plan.schedule is None else allowed_order(graph, plan.schedule.order)
-    digest = sha256(document).digest()
+    digest = sha256_of(document).digest()
     with draft_of(path) as draft:
         written = write_order_proof(
             order_instance(graph), order, height, draft, digest, DEAD_SETS_MEMORY, budget

@@ -6,7 +6,6 @@ what limits give room for that no layout is cheaper.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import gcd, lcm
 from operator import itemgetter
 from typing import Final
@@ -20,7 +19,7 @@ from memstow.planner.model.problem import (
     merged,
 )
 from memstow.planner.proofs.questions import crowds_of, groups_of, pose, size_of_moments, ties_to_try
-from memstow.records import record
+from memstow.records import record, replace
 from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
 
 PLACEMENT_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE)

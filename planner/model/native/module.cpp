@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <utility>
 
 #include "buffers.hpp"
@@ -32,8 +33,10 @@ Shared shared(Kind kind) { return std::make_shared<Kind>(std::move(kind)); }
 
 Shared text(std::size_t shortest, std::size_t longest, const std::string& letters) {
     using enum Kind::Letters;
+    static const std::map<std::string, Kind::Letters> kinds{
+        {"any", kAny}, {"no NUL", kNoNul}, {"name", kName}, {"SHA-256", kDigest}};
     Kind kind;
-    kind.text = {shortest, longest, letters == "any" ? kAny : letters == "name" ? kName : kNoNul};
+    kind.text = {shortest, longest, kinds.at(letters)};
     return shared(std::move(kind));
 }
 
@@ -199,7 +202,7 @@ NB_MODULE(_instances, m) {
         "The value may be right or wrong: pydantic knows.";
     nb::class_<Kind>(m, "Kind", "What a field may hold.");
     m.def("text", &text, nb::arg("shortest"), nb::arg("longest"), nb::arg("letters"),
-          "Text of so many characters: any, those of a name, or without NUL.");
+          "Text of so many characters: any, those of a name or a SHA-256, or without NUL.");
     m.def("words", &words, nb::arg("values"), "One of these words, each with the value that it stands for.");
     m.def("truth", &truth, "true and false.");
     m.def("integer", &integer, nb::arg("least"), nb::arg("most"), "An integer in this range.");

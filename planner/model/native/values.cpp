@@ -29,12 +29,17 @@ nb::object blank(nb::handle holder) {
 bool has_letters(std::string_view text, Kind::Letters letters) {
     if (letters == Kind::Letters::kAny) return true;
     if (letters == Kind::Letters::kNoNul) return text.find('\0') == std::string_view::npos;
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (letters == Kind::Letters::kDigest) {
+        constexpr std::size_t kDigits = 64;
+        return text.size() == kDigits &&
+               std::ranges::all_of(text, [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
+    }
     const auto is_letter = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     };
-    return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-        return is_letter(c) || (c >= '0' && c <= '9');
-    });
+    return !text.empty() && is_letter(text[0]) &&
+           std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
 bool is_within(const Kind::Text& kind, std::string_view text, std::size_t length) {

@@ -63,7 +63,7 @@ struct Class {
 // What a field may hold: a kind for each way in which a value may look in JSON. A value that looks like none
 // of them, or is not within its limits, is not plain: pydantic says what is the matter with it.
 struct Kind {
-    enum class Letters { kAny, kNoNul, kName };
+    enum class Letters { kAny, kNoNul, kName, kDigest };
     struct Text {
         std::size_t shortest = 0;
         std::size_t longest = 0;

@@ -34,7 +34,14 @@ def test_a_small_problem_is_solved_and_verified_without_what_takes_long_to_load(
     plan = tmp_path / "plan.json"
     buffers = [{"id": name, "size": 64, "lifetime": [0, 2 + at]} for at, name in enumerate("abc")]
     problem.write_text(json.dumps({"version": 1, "buffers": buffers}))
-    for arguments in (["solve", problem, "--output", plan], ["solve", problem], ["verify", problem, plan]):
+    proof = ["--proof", tmp_path / "plan.proof"]
+    for arguments in (
+        ["solve", problem, "--output", plan],
+        ["solve", problem],
+        ["verify", problem, plan],
+        ["solve", problem, "--output", plan, *proof],
+        ["verify", problem, plan, *proof],
+    ):
         ran = subprocess.run(
             [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
         )
