@@ -150,7 +150,6 @@ def write_proofs(
     from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.proof_file import draft_of
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
-    from memstow.planner.proofs.pseudo_boolean import refute_within
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
     if options.deterministic:
@@ -179,6 +178,8 @@ def write_proofs(
         lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
     if args.pbp is not None and isinstance(document, Problem):
+        from memstow.planner.proofs.pseudo_boolean import refute_within
+
         problem = document
         refuted, late = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
         interrupted = interrupted or late

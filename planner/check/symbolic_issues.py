@@ -5,7 +5,6 @@ each size at its largest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.check.problem_issues import problem_issues
@@ -21,6 +20,7 @@ from memstow.planner.model.symbolic import (
     takes,
     with_sizes,
 )
+from memstow.records import record
 
 
 def symbol_issues(problem: SymbolicProblem) -> Iterator[Issue]:
@@ -113,7 +113,7 @@ _ADVICE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FormulaIssue:
     """What is wrong with a formula: a code and a message."""
 

@@ -4,7 +4,6 @@ In: a problem, a plan of it and how names begin; out: a text. Only plans that th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.exports.naming import DEFAULT_PREFIX, Naming, check_naming
@@ -13,6 +12,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from memstow.planner.exports.source_code import MemoryMap

@@ -6,12 +6,12 @@ functions lower case, and because some tools compare symbols that way.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from memstow.planner.model.errors import InputError, Issue, closest_match
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
+from memstow.records import field, record
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9]+", re.ASCII)
 # Comments of C end at `*/`, and lines go on after a backslash, which C before C23 also spells `??/`.
@@ -87,7 +87,7 @@ _SECTION: Final = re.compile(r"[A-Za-z0-9_.$][A-Za-z0-9_.$-]{0,254}", re.ASCII)
 _HEADER: Final = re.compile(r"[A-Za-z0-9_.+-][A-Za-z0-9_.+ -]{0,254}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Naming:
     """How the names in exported code begin, and where the arenas go."""
 

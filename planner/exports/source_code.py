@@ -13,7 +13,6 @@ in use, the default one or that of a board, instead of taking its place.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from math import lcm
@@ -33,6 +32,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan, peaks
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem, merged
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _LARGEST_ALIGNMENT: Final = 1 << 28
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arena:
     """An array that holds the buffers of a pool, or of a stretch of it."""
 
@@ -62,7 +62,7 @@ class Arena:
         return None if self.pool.base is None else self.pool.base + self.start
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """The place of one buffer, and the array that holds it."""
 

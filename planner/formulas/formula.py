@@ -10,7 +10,6 @@ what goes wrong, and the tree of a formula for those who write it down in anothe
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import takewhile
@@ -21,6 +20,7 @@ from memstow.planner.model.errors import MemstowError
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import LIMIT, LONGEST_FORMULA
 from memstow.planner.model.symbolic import Symbol
+from memstow.records import record
 from memstow.solvers import shapes
 
 
@@ -47,28 +47,28 @@ Function = Literal["ceil_div", "align", "min", "max"]
 FUNCTIONS: Final[tuple[Function, ...]] = ("ceil_div", "align", "min", "max")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """A whole number as it is written: never negative."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A symbol."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Negation:
     """A minus before something."""
 
     operand: "Node"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chain:
     """Operations of one precedence from left to right: a sum, or a product with its divisions.
 
@@ -79,7 +79,7 @@ class Chain:
     rest: tuple[tuple[Sign, "Node"], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A function of its arguments."""
 
@@ -139,7 +139,7 @@ _DIRECTIONS: Final = (
 """Of what may neither rise nor fall, may rise, may fall, or both."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Facts:
     """What is proven of a formula over ranges of its symbols, from its parts (interval arithmetic).
 

@@ -6,7 +6,6 @@ wide tensor is never there as a whole, and nothing is computed twice.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -32,7 +31,7 @@ from memstow.planner.model.graph import (
 from memstow.planner.model.operator_kinds import CONVOLUTIONS, is_by_channel, word_of
 from memstow.planner.model.problem import Target
 from memstow.planner.targets import with_overrides
-from memstow.records import record
+from memstow.records import record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem

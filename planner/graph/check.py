@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
@@ -46,15 +45,15 @@ from memstow.planner.model.problem import ONE_MEMORY, Problem
 from memstow.records import Memo, record
 
 
-@dataclass
 class _State:
     """Who uses a state, in the order of the document."""
 
-    operators: list[int] = field(default_factory=list)
-    latest: list[int] = field(default_factory=list)
-    """By number in `operators`: the last place of these up to here."""
-    earliest: list[int] = field(default_factory=list)
-    """The first place of these from here on."""
+    def __init__(self) -> None:
+        self.operators: list[int] = []
+        self.latest: list[int] = []
+        """By number in `operators`: the last place of these up to here."""
+        self.earliest: list[int] = []
+        """The first place of these from here on."""
 
 
 @record

@@ -8,7 +8,6 @@ found by them, and no digest depends on them.
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from operator import attrgetter
@@ -20,7 +19,7 @@ from memstow.planner.model.errors import require_kind
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.reading.parse import parse_document
-from memstow.records import collector_at_rest
+from memstow.records import collector_at_rest, replace
 
 # Issues of an element alone: they stay when other elements of the document cannot be read.
 _OF_ONE: Final = frozenset(

@@ -16,7 +16,6 @@ graph.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import gcd, lcm
@@ -37,7 +36,7 @@ from memstow.planner.model.graph import (
     size_of,
 )
 from memstow.planner.model.plan import Chain, Cut, DeadSet, RefutedOrders, StorageName, Way
-from memstow.records import Memo, Remembered
+from memstow.records import Memo, Remembered, record, replace
 from memstow.solvers import orders
 from memstow.solvers.orders import MOST_BYTES, OrderInstance
 
@@ -233,7 +232,7 @@ Span = tuple[int, int, int]
 """Begin, end and bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Load:
     """What is live at once: the bytes of whole units, and the most that one of them leaves of its last."""
 
@@ -379,7 +378,7 @@ def in_place_triples(graph: Graph) -> Iterator[tuple[int, int, int]]:
     return zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One operator of an order."""
 

@@ -8,7 +8,6 @@ writes.
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from math import prod
 from typing import Final, Literal
 
@@ -38,7 +37,7 @@ from memstow.planner.model.operator_kinds import (
     is_pool,
     word_of,
 )
-from memstow.records import Memo, Remembered, record
+from memstow.records import Memo, Remembered, fields, record, replace
 
 
 @record

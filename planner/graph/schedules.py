@@ -8,7 +8,7 @@ version that was made, or copied back, last (`with_runs`). Stripes become one op
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from memstow.planner.graph.check import require_valid
@@ -30,6 +30,7 @@ from memstow.planner.model.graph import (
 )
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 from memstow.planner.model.problem import Problem
+from memstow.records import replace
 
 
 def checked_order(graph: Graph, links: Links, schedule: Schedule) -> list[int]:

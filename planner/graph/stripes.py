@@ -8,7 +8,6 @@ rings are temporaries, its phases the places inside.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import lcm
 
 from memstow.planner.graph.links import NOBODY, links_of
@@ -16,7 +15,7 @@ from memstow.planner.graph.operators import Kind, image_of, kinds, operator_cost
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, free_id
 from memstow.planner.model.plan import Stripe
-from memstow.records import record
+from memstow.records import record, replace
 
 
 @record

@@ -15,7 +15,6 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Final, TypeVar
@@ -52,6 +51,7 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Allowance
+from memstow.records import record, replace
 from memstow.solvers.instance import Instance
 from memstow.solvers.shapes import LiveEvents, PeakMeasure, Shaped, shape
 
@@ -81,7 +81,7 @@ Score = tuple[Fraction, ...]
 """Smaller is better, from left to right."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scale:
     """What is known of the points: the least peak at each, its weight, and the aim."""
 
@@ -177,7 +177,7 @@ _SHARE = 0.4
 _SECONDS_PER_BUFFER = 25e-6
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PointPlan:
     """What is known of one point."""
 
@@ -413,7 +413,7 @@ _MOST_BUFFERS = 20_000
 _TOO_MANY = "more than 20,000 buffers or 16 million pairs of buffers that conflict"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ItemOrder:
     """Items in the order in which they are put above each other, and the pool of each, as a choice."""
 

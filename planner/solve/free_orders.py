@@ -9,7 +9,6 @@ import threading
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from memstow.planner.graph.links import listed_order
@@ -24,7 +23,7 @@ from memstow.planner.processes import machine
 from memstow.planner.solve.one_run import Progress, better
 from memstow.planner.solve.portfolio import AUTO, cancelling
 from memstow.planner.solve.schedules import NOTHING, OrderBound, claimed, plan_in_order, with_bound
-from memstow.records import record
+from memstow.records import record, replace
 from memstow.solvers.core import DEFAULT_WORK, Budget
 from memstow.solvers.orders import (
     MOST_BYTES,

@@ -1,7 +1,6 @@
 """Plans of graphs: which orders of the operators are planned, and the choice among alternatives."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.planner.graph.check import require_valid
@@ -11,6 +10,7 @@ from memstow.planner.model.options import Callbacks, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.solve.one_run import better
 from memstow.planner.solve.schedules import NOTHING, plan_in_order, plan_schedule, with_order_bound
+from memstow.records import replace
 from memstow.solvers.core import Budget
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ that it names: where that finds a layout, there is no certificate, and the bound
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -63,7 +62,7 @@ from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.peak_bounds import reason_against_window
 from memstow.planner.verify.problem_verdict import judge_problem
 from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch, Violation
-from memstow.records import collector_at_rest, record
+from memstow.records import collector_at_rest, record, replace
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
 from memstow.solvers.registry import is_model, is_ours

@@ -4,7 +4,6 @@ The plans claim what holds for every order that the graph allows, and nothing el
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from memstow.planner.check import take_as_valid
 from memstow.planner.graph.links import listed_order
@@ -28,7 +27,7 @@ from memstow.planner.model.plan import (
 from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
 from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
 from memstow.planner.verify.graph_verdict import judge_graph
-from memstow.records import record
+from memstow.records import record, replace
 from memstow.solvers.registry import name_with_version
 
 

@@ -6,7 +6,6 @@ person who asks may also want another capacity, or no objective.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem, Target, parse_term
 from memstow.planner.reading.json_text import parse_json, read_bytes
 from memstow.planner.reading.parse import parse_target
+from memstow.records import replace
 
 FOLDER: Final = Path(__file__).parent
 MOST_TARGETS: Final = 64

@@ -10,7 +10,6 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Final
@@ -32,7 +31,7 @@ from memstow.planner.model.plan import Schedule, Spill
 from memstow.planner.model.problem import ALWAYS, COST, DEFAULT_POOL, Buffer, InPlace, Pool, Problem, Relative
 from memstow.planner.verify.row_operators import cost_once
 from memstow.planner.verify.verdict import Code, Effort, Findings, Refused
-from memstow.records import record
+from memstow.records import record, replace
 
 
 def structure_errors(graph: Graph) -> Iterator[str]:

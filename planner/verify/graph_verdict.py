@@ -7,7 +7,6 @@ are judged in that order. Nothing is shared with `planner.graph`, which made the
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -45,7 +44,7 @@ from memstow.planner.verify.verdict import (
     Verdict,
     Violation,
 )
-from memstow.records import record
+from memstow.records import record, replace
 
 MOST_STEPS: Final = 10_000_000
 """What is looked at of rows, strips, readers and versions: some ten seconds."""

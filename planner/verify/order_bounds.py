@@ -7,7 +7,6 @@ order or schedule alone proves nothing about others (`check_bounds`).
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from memstow.planner.model.graph import Graph
@@ -33,7 +32,7 @@ from memstow.planner.verify.untimed_graph import (
     touched,
 )
 from memstow.planner.verify.verdict import Code, Effort, Findings
-from memstow.records import record
+from memstow.records import record, replace
 
 _MOST_CHOICES: Final = 4096
 

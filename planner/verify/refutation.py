@@ -8,7 +8,6 @@ buffer is counted (`Effort`). Where no layout contradicts a claim, the claim sta
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from memstow.planner.model import PLANNED
@@ -24,12 +23,13 @@ from memstow.planner.verify.layout import (
 )
 from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.verdict import Claims, Code, Effort, Findings, Subject, TooMuch
+from memstow.records import record
 
 Prefer = Callable[[int, int], int]
 """Ranks a pool for a body that would end there at that offset: the lowest rank is taken."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Body:
     """Buffers that are placed by one offset: a single buffer, or a rigid group at fixed distances."""
 
@@ -41,10 +41,12 @@ class Body:
     bytes: int
 
 
-@dataclass(slots=True)
 class _Pool:
-    top: int = 0
-    placed: list[int] = field(default_factory=list)
+    __slots__ = ("placed", "top")
+
+    def __init__(self) -> None:
+        self.top = 0
+        self.placed: list[int] = []
 
 
 def bodies(index: ProblemIndex, chosen: Iterable[int]) -> list[Body]:

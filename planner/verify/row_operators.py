@@ -6,7 +6,6 @@ there. What an operator costs is what the graph says, else multiplications of we
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Final, NamedTuple
 
@@ -33,7 +32,7 @@ from memstow.planner.model.operator_kinds import (
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.verify.untimed_graph import in_order
 from memstow.planner.verify.verdict import Refused
-from memstow.records import record
+from memstow.records import record, replace
 
 Part = tuple[int, int]
 """Rows or columns, the last not included."""

@@ -6,7 +6,7 @@ A stripe has parts (`parts_of`) and is made strip by strip. `rows_of` makes each
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lcm
 from typing import Final
 
@@ -34,7 +34,7 @@ from memstow.planner.verify.row_operators import (
 )
 from memstow.planner.verify.untimed_graph import members
 from memstow.planner.verify.verdict import Effort, Refused
-from memstow.records import record
+from memstow.records import record, replace
 
 
 @record

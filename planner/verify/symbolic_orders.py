@@ -20,7 +20,6 @@ buffers at a time.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from math import lcm
@@ -40,6 +39,7 @@ from memstow.planner.verify.layout import (
 )
 from memstow.planner.verify.symbolic_sizes import Units
 from memstow.planner.verify.verdict import Code, Findings
+from memstow.records import record
 
 _SHOWN = 6
 
@@ -224,7 +224,7 @@ class Stack:
         self._findings.add(Code.ABOVE, text, len(circle), shown, buffers=tuple(circle[:_SHOWN]))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Broken:
     """Something that does not hold at some sizes."""
 

@@ -10,7 +10,6 @@ columns (`PlainColumns`), which say that offsets hold, and not what is wrong wit
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from heapq import nlargest
 from operator import attrgetter
@@ -43,6 +42,7 @@ from memstow.planner.verify.formula_trees import (
 from memstow.planner.verify.layout import ProblemIndex, Ties
 from memstow.planner.verify.peak_bounds import proven
 from memstow.planner.verify.verdict import Code, Findings
+from memstow.records import replace
 
 _WIDEST: Final = 1 << 61
 """Symbols are between minus this and this in native code."""
