@@ -107,7 +107,7 @@ def test_a_plan_of_a_graph_is_drawn_in_its_order_and_says_of_which_orders_it_spe
         assert point["rest"] == "No layout for this value can be smaller, in any order of the operators."
     assert view["worst"] == "The least possible in this order of the operators at all 2 points."
     # Without the bounds nothing is said of other orders.
-    alone = replace(plan, status=Status.FEASIBLE, points=[replace(it, bound=None) for it in plan.points])
+    alone = replace(plan, status=Status.FEASIBLE, points=tuple(replace(it, bound=None) for it in plan.points))
     view = SymbolicView(graph, alone, "file").data()
     for point in view["points"]:
         assert point["rest"] == "No layout for this value can be smaller in this order of the operators."
@@ -115,7 +115,7 @@ def test_a_plan_of_a_graph_is_drawn_in_its_order_and_says_of_which_orders_it_spe
 
 def test_why_nothing_fits_in_one_order_is_told() -> None:
     pools = (Pool(id="memory", capacity=4000),)
-    small = replace(TWO_BRANCHES, order="free", points=[Point(at={"s": 8})], pools=pools)
+    small = replace(TWO_BRANCHES, order="free", points=(Point(at={"s": 8}),), pools=pools)
     view = SymbolicView(small, plan_symbolic(small, Options(deterministic=True)), "file")
     sentence = view.sentence()
     assert sentence is not None
