@@ -1,8 +1,6 @@
 """docs/shapes.md: its examples work as they stand, and no field of the schema is missing from it."""
 
-import contextlib
 import dataclasses
-import io
 import re
 from pathlib import Path
 
@@ -45,17 +43,6 @@ def test_what_is_refused_is_refused_with_these_words() -> None:
     assert f"```text\n{raised.value}\n```" in PAGE
 
 
-def test_the_examples_of_the_library_print_what_the_page_says() -> None:
-    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert len(examples) == 1
-    names: dict[str, object] = {}
-    for code, printed in examples:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            exec(code, names)
-        assert said.getvalue() == printed
-
-
 def test_the_example_in_c_compiles_and_the_names_are_those_of_the_page(tmp_path: Path) -> None:
     (code,) = re.findall(r"```c\n(.*?)```", PAGE, flags=re.DOTALL)
     problem = memstow.SymbolicProblem(
@@ -78,8 +65,10 @@ def test_the_commands_about_plans_do_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("attention.json").write_bytes(_document("symbolic"))
-    (console,) = re.findall(r"## Plans\n\n```console\n(.*?)```", PAGE, flags=re.DOTALL)
-    for line in console.splitlines():
+    Path("block.json").write_bytes(_document("symbolic graph"))
+    consoles = re.findall(r"## (?:Plans|The order)\n\n```console\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(consoles) == 2
+    for line in "".join(consoles).splitlines():
         assert main(line.removeprefix("$ memstow ").split()) == 0, line
 
 

@@ -283,7 +283,7 @@ A_SYMBOLIC: Any = memstow.SymbolicProblem(
         ),
         (
             lambda entry: entry.plan_symbolic(A_PROBLEM),
-            "plan_symbolic takes a SymbolicProblem (of a graph: lower_symbolic), not Problem",
+            "plan_symbolic takes a SymbolicProblem or a SymbolicGraph, not Problem",
         ),
         (lambda entry: entry.lower_graph(A_PROBLEM), "lower_graph takes a Graph, not Problem"),
         (lambda entry: entry.buffer_labels(A_PROBLEM), "buffer_labels takes a Graph, not Problem"),

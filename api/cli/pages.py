@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memstow.api.cli.output_files import replace_file, write_out
 from memstow.api.cli.problem_input import (
     STDIN,
+    in_operator_order,
     naming_file,
     naming_option,
     read_bytes_of,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.options import Event
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
     from memstow.planner.proofs.check import CheckedProof
     from memstow.planner.proofs.walk import Walk
     from memstow.planner.show.view_document import SearchStep
@@ -183,21 +184,25 @@ def symbolic_page_of(args: argparse.Namespace) -> bytes | None:
     files = _files_among(args)
     if files is None:
         return None
-    source, problem, path = files
+    from memstow.planner.graph.symbolic_graph import problem_of_plan
+
+    source, read, path = files
     refuse_for_symbolic(args)
+    document = in_operator_order(read, source, args)
     plan = read_symbolic_plan_of(path)
-    _require_same_problem(problem, plan, path)
+    with naming_file(path):
+        problem = problem_of_plan(document, plan)
     at = values_of(args)
     if at:
         from memstow.planner.formulas.sizes import require_values
 
         with naming_option("at", "--at"):
             require_values(problem, at)
-    return symbolic_page(problem, plan, source, at)
+    return symbolic_page(document, plan, source, at)
 
 
 def symbolic_page(
-    problem: "SymbolicProblem", plan: "SymbolicPlan", source: str, at: Mapping[str, int]
+    document: "SymbolicDocument", plan: "SymbolicPlan", source: str, at: Mapping[str, int]
 ) -> bytes:
     """The page; it begins at these values, or at the first point of the problem."""
     from pathlib import Path
@@ -205,12 +210,12 @@ def symbolic_page(
     from memstow.api.page.offline import page_alone
     from memstow.planner.show.symbolic_view import symbolic_document
 
-    title = plain(problem.name or Path(source).name, most=200)
-    return page_alone(symbolic_document(problem, plan, title, at), title, "symbols")
+    title = plain(document.name or Path(source).name, most=200)
+    return page_alone(symbolic_document(document, plan, title, at), title, "symbols")
 
 
-def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] | None":
-    """The file of a problem with symbols, the problem, and the file of its plan; None: there is none.
+def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicDocument, str] | None":
+    """The file of a problem or graph with symbols, what is in it, the file of its plan; None: there is none.
 
     With --at, a plan that is not one of formulas is for the problem at that value, and nothing new.
     """
@@ -218,8 +223,8 @@ def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] 
         return None
     paths = [args.plan, args.other or args.problem]
     for source, path in (paths, paths[::-1]):
-        problem = None if source in (None, STDIN) else symbolic_in(read_bytes_of(source), source)
-        if problem is None:
+        document = None if source in (None, STDIN) else symbolic_in(read_bytes_of(source), source)
+        if document is None:
             continue
         if path is None:
             raise _input_error("no_plan", "PLAN", "this is a problem with symbols; give its plan as well")
@@ -228,7 +233,7 @@ def _files_among(args: argparse.Namespace) -> "tuple[str, SymbolicProblem, str] 
                 return None
             message = "this is a plan for one value of the symbols; say which, such as --at s=128"
             raise _input_error("no_value", "--at", message)
-        return source, problem, path
+        return source, document, path
     return None
 
 
@@ -242,15 +247,6 @@ def _is_formed(data: bytes) -> bool:
         return is_symbolic_plan(parse_json(data))
     except InputError:
         return False
-
-
-def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan", path: str) -> None:
-    from memstow.planner.model.symbolic import digest_symbolic
-
-    if plan.digest is not None and plan.digest != digest_symbolic(problem):
-        with naming_file(path):
-            message = "the plan is for another problem, as its digest says; give that one"
-            raise _input_error("other_problem", "digest", message)
 
 
 def _input_error(code: str, path: str, message: str) -> "InputError":

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem, Target
     from memstow.planner.model.programs import Programs
-    from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument, SymbolicGraph, SymbolicPlan
     from memstow.planner.plain._columns import Columns
     from memstow.planner.recorded.recording import Recording
 
@@ -478,7 +478,6 @@ _NOT_OF_SYMBOLS: Final = (
     options.THEN,
     options.KEEP,
     *options.CHANGES,
-    options.ORDER,
     options.DIM,
     options.IN_PLACE,
     options.NO_IN_PLACE,
@@ -489,31 +488,29 @@ _NOT_OF_SYMBOLS: Final = (
 )
 
 
-def _may_have_symbols(data: bytes) -> bool:
-    """Whether this may be a document with symbols; if not, a large file need not be parsed to know."""
-    return b'"symbols"' in data and data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-
-
-def symbolic_in(data: bytes, path: str) -> "SymbolicProblem | None":
-    """The symbolic problem in the bytes of this file; None if they are something else."""
-    if not _may_have_symbols(data):
+def symbolic_in(data: bytes, path: str) -> "SymbolicDocument | None":
+    """The problem or the graph with symbols in the bytes of this file; None if they are something else."""
+    # A large file of something else need not be parsed to know.
+    if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
-    from memstow.planner.formats.native import is_symbolic, parse_symbolic
+    from memstow.planner.formats.native import is_symbolic, parse_symbolic_document
 
     with naming_file(path):
         raw = parse_json(data)
-        return parse_symbolic(raw) if is_symbolic(raw) else None
+        return parse_symbolic_document(raw) if is_symbolic(raw) else None
 
 
-def symbolic_graph_in(data: bytes, path: str) -> "SymbolicGraph | None":
-    """The graph with symbols in the bytes of this file; None if they are something else."""
-    if not _may_have_symbols(data):
-        return None
-    from memstow.planner.formats.native import is_symbolic_graph, parse_symbolic_graph
+def in_operator_order(
+    document: "SymbolicDocument", path: str, args: argparse.Namespace
+) -> "SymbolicDocument":
+    """The document of this file, a graph with the order of its operators that is asked for."""
+    from memstow.planner.graph.symbolic_graph import with_operator_order
 
-    with naming_file(path):
-        raw = parse_json(data)
-        return parse_symbolic_graph(raw) if is_symbolic_graph(raw) else None
+    def of_option(issue: Issue) -> Issue:
+        return replace(issue, path=options.ORDER.spelling) if issue.path.endswith(": order") else issue
+
+    with changing_issues(of_option), naming_file(path):
+        return with_operator_order(document, args.order)
 
 
 def read_symbolic_plan_of(path: str) -> "SymbolicPlan":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.problem import Problem
-    from memstow.planner.model.symbolic import SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument
 
 # As a service takes it.
 _LONGEST_JOB_NAME: Final = 200
@@ -68,7 +68,7 @@ def options_without_hint(args: argparse.Namespace) -> "Options":
     return options
 
 
-def job_name(document: "Problem | Graph | SymbolicProblem", path: str) -> str | None:
+def job_name(document: "Problem | Graph | SymbolicDocument", path: str) -> str | None:
     """What the job of a file is called at a service; None: as the problem is, or standard input."""
     if document.name is not None or path == STDIN:
         return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
-    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import Shapes, SymbolicDocument, SymbolicPlan
 
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _LONGEST_PAUSE: Final = 10.0
@@ -211,22 +211,22 @@ class Exchange:
 
     def plan_symbolic(
         self,
-        problem: "SymbolicProblem",
+        problem: "SymbolicDocument",
         options: Options | None = None,
         *,
         shapes: "Shapes" = "order",
         pieces: int | None = None,
     ) -> "Flow[SymbolicPlan]":
-        """The plan of a problem with symbols, in one request or when its job is done."""
-        from memstow.planner.formats.native import read_symbolic_plan, write_symbolic
+        """The plan of a problem or graph with symbols, in one request or when its job is done."""
+        from memstow.planner.formats.native import read_symbolic_plan, write_document
 
         members = _shapes_members(shapes, pieces)
-        request = _request_about("/v1/plan", "problem", write_symbolic(problem), options, members, None)
+        request = _request_about("/v1/plan", "problem", write_document(problem), options, members, None)
         return read_symbolic_plan((yield from self._planned(request)).content)
 
     def submit_symbolic(
         self,
-        problem: "SymbolicProblem",
+        problem: "SymbolicDocument",
         options: Options | None = None,
         *,
         shapes: "Shapes" = "order",
@@ -236,12 +236,12 @@ class Exchange:
         name: str | None = None,
         callback: str | None = None,
     ) -> "Flow[str]":
-        """The id of a new job for a problem with symbols."""
-        from memstow.planner.formats.native import write_symbolic
+        """The id of a new job for a problem or graph with symbols."""
+        from memstow.planner.formats.native import write_document
 
         path = _with_query("/v1/jobs", name=name, callback=callback)
         members = {**_shapes_members(shapes, pieces), "priority": priority}
-        request = _request_about(path, "problem", write_symbolic(problem), options, members, idempotency_key)
+        request = _request_about(path, "problem", write_document(problem), options, members, idempotency_key)
         return (yield from self._submitted(request))
 
     def symbolic_result(self, job: str) -> "Flow[SymbolicPlan]":
@@ -252,15 +252,15 @@ class Exchange:
         return read_symbolic_plan(answer.content)
 
     def evaluate(
-        self, problem: "SymbolicProblem", plan: "SymbolicPlan", at: Mapping[str, int]
+        self, problem: "SymbolicDocument", plan: "SymbolicPlan", at: Mapping[str, int]
     ) -> "Flow[Plan]":
         """The ordinary plan of a symbolic plan, at a value of every symbol."""
-        from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
+        from memstow.planner.formats.native import write_document, write_symbolic_plan
         from memstow.planner.reading.json_text import parse_json
         from memstow.planner.reading.parse import parse_plan
 
         members = (
-            (b'{"problem": ', write_symbolic(problem)),
+            (b'{"problem": ', write_document(problem)),
             (b', "plan": ', write_symbolic_plan(plan)),
             (b', "at": ', json.dumps(dict(at)).encode()),
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import Front, FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem, Target
-    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import Shapes, SymbolicDocument, SymbolicPlan
 
 T = TypeVar("T")
 # What a server says of a job that was cancelled before it had one; earlier ones said that it has none yet.
@@ -81,7 +81,7 @@ def find_front(
 
 def solve_symbolic(
     client: Client,
-    problem: "SymbolicProblem",
+    problem: "SymbolicDocument",
     options: Options,
     shapes: "Shapes",
     pieces: int | None,

@@ -15,7 +15,13 @@ from memstow.planner.model.graph import ORDERS, Graph
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem, Target
-from memstow.planner.model.symbolic import MOST_ORDERS, SHAPES, SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic import (
+    MOST_ORDERS,
+    SHAPES,
+    SymbolicGraph,
+    SymbolicPlan,
+    SymbolicProblem,
+)
 from memstow.planner.show.view_document import VERSION as VIEW_VERSION
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.targets import MOST_TARGETS
@@ -204,6 +210,7 @@ _MODELS: Final[JsonObject] = {
     "Front": Front,
     "FrontOptions": FrontOptions,
     "SymbolicProblem": SymbolicProblem,
+    "SymbolicGraph": SymbolicGraph,
     "SymbolicPlan": SymbolicPlan,
 }
 
@@ -286,6 +293,9 @@ def ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+_OF_SYMBOLS: Final = [ref("SymbolicProblem"), ref("SymbolicGraph")]
+
+
 def list_of(member: str, element: JsonObject | None = None) -> JsonObject:
     """The schema of an object with one member, which is a list."""
     listed = {"type": "array", "items": element or {"type": "object"}}
@@ -322,7 +332,12 @@ def plan() -> JsonObject:
 
 def any_problem() -> JsonObject:
     """The schema of a member `problem` whose sizes may be formulas."""
-    return {"anyOf": [*problem()["anyOf"], ref("SymbolicProblem")]}
+    return {"anyOf": [*problem()["anyOf"], *_OF_SYMBOLS]}
+
+
+def any_document() -> JsonObject:
+    """The schema of a problem or a graph, whose sizes may be formulas."""
+    return {"anyOf": [ref("Problem"), ref("Graph"), *_OF_SYMBOLS]}
 
 
 def any_plan() -> JsonObject:
@@ -407,7 +422,7 @@ def enveloped(
         # Told apart by what they hold: only an envelope has a member `problem` without a version beside it.
         schemas += [ref("Problem"), ref("Graph")]
         if "shapes" in members:
-            schemas.append(ref("SymbolicProblem"))
+            schemas += _OF_SYMBOLS
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     content: JsonObject = {"application/json": {"schema": schema, "example": example}}
     if alone:
@@ -446,7 +461,7 @@ def of_model() -> JsonObject:
 def of_symbols(problem: JsonObject, plan: JsonObject, at: JsonObject) -> JsonObject:
     """The request body of an operation about a symbolic plan at values, with these examples."""
     values = {"type": "object", "additionalProperties": {"type": "integer"}}
-    members = {"problem": ref("SymbolicProblem"), "plan": ref("SymbolicPlan"), "at": values}
+    members = {"problem": {"anyOf": _OF_SYMBOLS}, "plan": ref("SymbolicPlan"), "at": values}
     example = {"problem": problem, "plan": plan, "at": at}
     content = {"application/json": {"schema": _envelope(members, list(members)), "example": example}}
     return {"requestBody": {"required": True, "content": content}}
@@ -464,7 +479,9 @@ def _envelope(members: JsonObject, required: list[str]) -> JsonObject:
 def _graph_envelope(members: JsonObject, required: list[str]) -> JsonObject:
     """The same with a graph in the place of the problem, and what changes it."""
     of_graph: JsonObject = {
-        "graph": ref("Graph"),
+        "graph": {"anyOf": [ref("Graph"), ref("SymbolicGraph")]}
+        if members["problem"] == any_problem()
+        else ref("Graph"),
         "order": {"enum": list(ORDERS), "description": "Instead of the order that the graph asks for."},
         "in_place": {"type": "boolean", "default": True, "description": "false: nobody overwrites an input."},
     }

@@ -18,6 +18,7 @@ from memstow.api.operations.body_documents import (
     document_alone,
     document_of,
     document_on_target,
+    in_operator_order,
     is_symbolic,
     planned_within,
     read_document,
@@ -38,6 +39,7 @@ from memstow.api.operations.encoding import (
     hint_key,
     options_to_text,
     parse_shapes,
+    symbolic_digest,
     with_front,
     with_shapes,
 )
@@ -55,6 +57,7 @@ from memstow.api.operations.envelope import (
 from memstow.api.operations.plan_forms import require_symbolic, require_writable
 from memstow.api.operations.request_types import BodyForm, Limits, QueryValue, ValidatedRequest
 from memstow.planner import formats
+from memstow.planner.formats.native import write_document
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.errors import InputError, Issue, changing_issues, closest_match
 from memstow.planner.model.options import Options, require_followed
@@ -71,7 +74,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
-    from memstow.planner.model.symbolic import SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,8 @@ def _placed(issue: Issue, place: str, subject: str) -> Issue:
 _JSON_DOCUMENTS: Final = ("json", "graph")
 NOT_FOR_SYMBOLS: Final = "it is not for problems with symbols; leave it out"
 _HINT_JOB: Final = "hint_job"
+# Changes of documents whose sizes are numbers.
+_CHANGES_OF_NUMBERS: Final = tuple(name for name in CHANGES if name != "order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,21 +219,20 @@ class ParsedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolicRequest:
-    """A problem with symbols to plan, with its options."""
+    """A problem or graph with symbols to plan, with its options."""
 
-    problem: "SymbolicProblem"
+    document: "SymbolicDocument"
     options: Options
     shapes: ShapesAsked
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
 
     def validated(self) -> ValidatedRequest:
         """In the form that the store keeps."""
-        # Requests about other problems do not wait for these imports.
-        from memstow.planner.formats.native import write_symbolic
-        from memstow.planner.model.symbolic import digest_symbolic
+        # Requests about other problems do not wait for this import.
+        from memstow.planner.graph.symbolic_graph import symbolic_problem_of
 
-        problem = self.problem
-        written, digest = write_symbolic(problem), digest_symbolic(problem)
+        document = self.document
+        written, digest = write_document(document), symbolic_digest(document)
         text = with_shapes(options_to_text(self.options), self.shapes)
         # A deterministic run may depend on the order in which the problem is written.
         key = f"{digest} {sha256(written).hexdigest()}" if self.options.deterministic else digest
@@ -238,9 +242,9 @@ class SymbolicRequest:
             hint=None,
             digest=digest,
             cache_key=cache_key_of_parts(key, text, hint_key(None)),
-            buffers=len(problem.buffers),
-            name=None if problem.name is None else printable(problem.name, LONGEST_NAME),
-            term=printable(problem.objective[0], LONGEST_NAME),
+            buffers=len(symbolic_problem_of(document).buffers),
+            name=None if document.name is None else printable(document.name, LONGEST_NAME),
+            term=printable(document.objective[0], LONGEST_NAME),
             priority=checked_priority(self.members.get("priority", 0)),
         )
 
@@ -314,13 +318,18 @@ def _parse_symbolic(content: Any, problem: object, form: BodyForm, limits: Limit
         format_alone(content)
     else:
         subject = subject_of(content)
-        refused = (*CHANGES, *(name for name in form.members if name == _HINT_JOB))
+        refused = (*_CHANGES_OF_NUMBERS, *(name for name in form.members if name == _HINT_JOB))
         members = (name for name in form.members if name != _HINT_JOB)
         own = {name: value for name, value in content.items() if name not in refused}
-        raw = envelope(issues, own, (subject, *SHAPES_MEMBERS, "options", *members), (subject,))
+        raw = envelope(issues, own, (subject, "order", *SHAPES_MEMBERS, "options", *members), (subject,))
         _refuse_for_symbols(issues, "", (name for name in refused if name in content))
-    _refuse_for_symbols(issues, "query", (*form.changes, *([PROOF] if form.proof else ())))
+    of_query = (name for name in form.changes if name in _CHANGES_OF_NUMBERS)
+    _refuse_for_symbols(issues, "query", (*of_query, *([PROOF] if form.proof else ())))
     planned = collect(issues, subject, lambda: planned_within(symbolic_within(problem, limits)))
+    if planned is not None:
+        # What the envelope says comes before the query.
+        asked, place = (raw, "$") if raw is not None and "order" in raw else (form.changes, "$.query")
+        planned = in_operator_order(issues, planned, subject, asked.get("order"), f"{place}.order")
     options = _options_in(issues, raw, form, limits, _refuse_options_of_numbers)
     of_envelope = raw or {}
     of_shapes = {name: of_envelope[name] for name in SHAPES_MEMBERS if name in of_envelope}
@@ -331,7 +340,7 @@ def _parse_symbolic(content: Any, problem: object, form: BodyForm, limits: Limit
     collect(issues, "", lambda: require_symbolic(form.plan_form))
     if issues or planned is None or options is None or shapes is None:
         raise InputError(issues)
-    return SymbolicRequest(problem=planned, options=options, shapes=shapes, members=others)
+    return SymbolicRequest(document=planned, options=options, shapes=shapes, members=others)
 
 
 def _options_in(

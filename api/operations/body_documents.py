@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.envelope import (
+    at_place,
     collect,
     envelope,
     format_alone,
@@ -32,7 +33,7 @@ from memstow.planner.targets import shipped_target
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph, Order
     from memstow.planner.model.programs import Programs
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
     from memstow.planner.recorded.recording import Recording, Usage
 
 GRAPH_MEMBERS: Final = ("order", "in_place")
@@ -311,8 +312,8 @@ _MOST_ROWS: Final = 2_000_000
 _LISTS: Final = ("buffers", "tensors", "operators")
 
 
-def symbolic_within(raw: object, limits: Limits) -> "SymbolicProblem":
-    """The problem with symbols that a JSON value describes; what is too much is told before it is read."""
+def symbolic_within(raw: object, limits: Limits) -> "SymbolicDocument":
+    """The problem or graph with symbols that a JSON value describes; what is too much is told before."""
     for name in _LISTS:
         count = sum(1 for _ in _listed(raw, name))
         if count > limits.max_buffers:
@@ -325,22 +326,23 @@ def symbolic_within(raw: object, limits: Limits) -> "SymbolicProblem":
         )
         raise InputError.single("too_large", "$.buffers", message)
     # Requests about other problems do not wait for this import.
-    from memstow.planner.formats.native import parse_symbolic
+    from memstow.planner.formats.native import parse_symbolic_document
 
-    return parse_symbolic(raw)
+    return parse_symbolic_document(raw)
 
 
-def planned_within(problem: "SymbolicProblem") -> "SymbolicProblem":
-    """The problem, if planning it at each of its points is not too much."""
+def planned_within(document: "SymbolicDocument") -> "SymbolicDocument":
+    """The document, if planning it at each of its points is not too much."""
+    from memstow.planner.graph.symbolic_graph import symbolic_problem_of
     from memstow.planner.model.symbolic import points_of
 
-    rows = len(problem.buffers) * len(points_of(problem))
+    rows = len(symbolic_problem_of(document).buffers) * len(points_of(document))
     if rows > _MOST_ROWS:
         message = (
             f"the buffers at all points are {rows:,}, and at most {_MOST_ROWS:,} are taken; give fewer points"
         )
         raise InputError.single("too_large", "$.points", message)
-    return problem
+    return document
 
 
 def _listed(raw: object, name: str) -> Iterator[object]:
@@ -361,35 +363,47 @@ def _formulas(raw: object) -> Iterator[str]:
                 yield from (entry for entry in shape if isinstance(entry, str))
 
 
-_TO_JUDGE: Final = ("problem", "plan")
-
-
 def has_symbols(content: object) -> bool:
-    """Whether it is an envelope around a problem whose sizes are formulas."""
-    problem = content.get("problem") if isinstance(content, dict) else None
-    if not isinstance(problem, dict) or "symbols" not in problem:
-        return False
-    # Requests about other problems do not wait for this import.
-    from memstow.planner.formats.native import is_symbolic
-
-    return is_symbolic(problem)
+    """Whether it is an envelope around a problem or a graph whose sizes are formulas."""
+    return isinstance(content, dict) and is_symbolic(content.get(subject_of(content)))
 
 
-def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicProblem, SymbolicPlan]":
-    """The problem and the plan of such an envelope; InputError with everything that is wrong."""
+def symbolic_to_judge(content: object, limits: Limits) -> "tuple[SymbolicDocument, SymbolicPlan]":
+    """The document and the plan of such an envelope; InputError with everything that is wrong."""
     from memstow.planner.formats.native import parse_symbolic_plan
 
-    raw = content if isinstance(content, dict) else {}
+    raw, subject = content if isinstance(content, dict) else {}, subject_of(content)
+    allowed = (subject, "order", "plan")
     issues = [
-        Issue("unknown_field", f"$[{shown(name)}]", unknown_field(name, _TO_JUDGE))
+        Issue("unknown_field", f"$[{shown(name)}]", unknown_field(name, allowed))
         for name in raw
-        if name not in _TO_JUDGE
+        if name not in allowed
     ]
     if "plan" not in raw:
         issues.append(Issue("missing_field", "$.plan", missing_field("plan")))
         raise InputError(issues)
-    problem = collect(issues, "problem", lambda: symbolic_within(raw["problem"], limits))
+    read = collect(issues, subject, lambda: symbolic_within(raw[subject], limits))
+    document = None if read is None else in_operator_order(issues, read, subject, raw.get("order"), "$.order")
     plan = collect(issues, "plan", lambda: parse_symbolic_plan(raw["plan"]))
-    if issues or problem is None or plan is None:
+    if issues or document is None or plan is None:
         raise InputError(issues)
-    return problem, plan
+    return document, plan
+
+
+def in_operator_order(
+    issues: list[Issue], document: "SymbolicDocument", subject: str, order: object, place: str
+) -> "SymbolicDocument | None":
+    """The document, which is at `subject`, with the order of operators that is asked for at `place`."""
+    if order is None:
+        return document
+    # Requests about other problems do not wait for this import.
+    from memstow.planner.graph.symbolic_graph import with_operator_order
+
+    def placed(issue: Issue) -> Issue:
+        return replace(issue, path=place) if issue.path == "order" else at_place(issue, subject)
+
+    try:
+        return with_operator_order(document, order if isinstance(order, str) else shown(order))
+    except InputError as error:
+        issues.extend(map(placed, error.issues))
+        return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import memstow
 from memstow.planner import formats
-from memstow.planner.formats.native import plain
+from memstow.planner.formats.native import plain, write_document
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError, Issue
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Target
-    from memstow.planner.model.symbolic import Shapes
+    from memstow.planner.model.symbolic import Shapes, SymbolicDocument
 
 
 def document_from(body: bytes) -> "Problem | Graph":
@@ -46,6 +46,24 @@ def digest_of(document: "Problem | Graph") -> str:
     from memstow.planner.graph.graph_document import graph_digest
 
     return graph_digest(document)
+
+
+def symbolic_from(body: bytes) -> "SymbolicDocument":
+    """The problem or graph with symbols as the store keeps it."""
+    # Requests about other problems do not wait for this import.
+    from memstow.planner.formats.native import parse_symbolic_document
+
+    return parse_symbolic_document(parse_json(body))
+
+
+def symbolic_digest(document: "SymbolicDocument") -> str:
+    """The identity of a problem or graph with symbols: of a graph as it is written, but for its name."""
+    from memstow.planner.model.symbolic import SymbolicProblem, digest_symbolic
+
+    if isinstance(document, SymbolicProblem):
+        return digest_symbolic(document)
+    written = write_document(replace(document, name=None))
+    return hashlib.sha256(b"memstow-symbolic-graph 1\n" + written).hexdigest()
 
 
 def buffer_ids(document: "Problem | Graph") -> list[str]:

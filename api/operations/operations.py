@@ -18,7 +18,7 @@ from memstow.api.operations.body_documents import (
     programs_within,
     symbolic_to_judge,
 )
-from memstow.api.operations.encoding import document_from, plan_from_bytes
+from memstow.api.operations.encoding import document_from, plan_from_bytes, symbolic_from
 from memstow.api.operations.envelope import collect, envelope, json_value, subject_of
 from memstow.api.operations.plan_forms import model_with_plan, plan_in_model
 from memstow.api.operations.request_types import (
@@ -139,7 +139,7 @@ def _prove(request: ProveRequest, _on_update: OnUpdate, cancel: threading.Event)
 
 
 def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | None) -> Document:
-    from memstow.planner.formats.native import read_symbolic, read_symbolic_plan
+    from memstow.planner.formats.native import read_symbolic_plan
 
     plan_forms.require_symbolic(request.to)
     # The formulas are examined again.
@@ -148,11 +148,11 @@ def _write_symbolic_plan(request: WriteSymbolicPlanRequest, most_choices: int | 
     if request.to == plan_forms.PAGE:
         from memstow.planner.show.symbolic_view import symbolic_verdict_document
 
-        document = symbolic_verdict_document(read_symbolic(request.problem), plan, "service")
+        document = symbolic_verdict_document(symbolic_from(request.problem), plan, "service")
         return Document(document, plan_forms.PAGE)
     if plan.status not in PLANNED:
         return Document(request.plan, "json")
-    return Document(plan_forms.write_symbolic(read_symbolic(request.problem), plan, request.to), request.to)
+    return Document(plan_forms.write_symbolic(symbolic_from(request.problem), plan, request.to), request.to)
 
 
 def _write_front(request: WriteFrontRequest, most_choices: int | None) -> Document:

@@ -21,7 +21,7 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.reading.sections import wrong_type
 
 if TYPE_CHECKING:
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
 
 
 FLAGS: Final = ("order_only", "replan")
@@ -174,7 +174,7 @@ def require_symbolic(form: str) -> None:
             raise InputError.single("unused_parameter", f"query.{parameter}", message)
 
 
-def write_symbolic(problem: "SymbolicProblem", plan: "SymbolicPlan", form: str) -> bytes:
+def write_symbolic(document: "SymbolicDocument", plan: "SymbolicPlan", form: str) -> bytes:
     """The plan of a problem with symbols in a form."""
     from memstow.planner.formats.native import write_symbolic_plan
     from memstow.planner.shapes.symbolic_c import write_symbolic_c
@@ -184,7 +184,7 @@ def write_symbolic(problem: "SymbolicProblem", plan: "SymbolicPlan", form: str) 
     if name == "json":
         return write_symbolic_plan(plan)
     parameters = parse_qs(query, errors="surrogatepass")
-    return write_symbolic_c(problem, plan, parameters.get(_PREFIX, [DEFAULT_PREFIX])[0])
+    return write_symbolic_c(document, plan, parameters.get(_PREFIX, [DEFAULT_PREFIX])[0])
 
 
 def takes_long(problem: Problem, form: str) -> bool:

@@ -5,18 +5,18 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstow.api.operations.encoding import options_from_text, shapes_in
+from memstow.api.operations.encoding import options_from_text, shapes_in, symbolic_from
 from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveResult, SolveSymbolicRequest
-from memstow.planner.formats.native import read_symbolic, read_symbolic_plan, write_symbolic_plan
+from memstow.planner.formats.native import read_symbolic_plan, write_symbolic_plan
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.printable import printable
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic import PointPeak, SymbolicDocument, SymbolicPlan
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import better
-from memstow.planner.verify.symbolic_verdict import judge_symbolic
+from memstow.planner.verify import judge
 
 if TYPE_CHECKING:
     from memstow.api.operations.solve import OnUpdate
@@ -31,7 +31,7 @@ def solve_symbolic(
     request: SolveSymbolicRequest, on_update: "OnUpdate", cancel: threading.Event
 ) -> SolveResult:
     """Plan with the whole time limit; never worse than the plan of an earlier attempt at the same job."""
-    problem = read_symbolic(request.problem)
+    problem = symbolic_from(request.problem)
     options = options_from_text(request.options, None)
     shapes = shapes_in(request.options)
     # A deterministic run must not depend on how far an earlier one came.
@@ -80,10 +80,15 @@ def result_of(plan: SymbolicPlan) -> SolveResult:
         plan=write_symbolic_plan(plan),
         status=plan.status.value,
         value=None if first is None else first.peak,
-        bound=None if first is None else first.least,
+        bound=None if first is None else _bound(plan, first),
         peak=None,
         solver=None if plan.solver is None else printable(plan.solver, LONGEST_NAME),
     )
+
+
+def _bound(plan: SymbolicPlan, point: PointPeak) -> int | None:
+    """What no plan is below: where operators may run in another order, what holds for all."""
+    return point.least if plan.status is Status.OPTIMAL else point.bound or point.least
 
 
 def result_in(body: bytes) -> SolveResult:
@@ -91,7 +96,7 @@ def result_in(body: bytes) -> SolveResult:
     return result_of(read_symbolic_plan(body))
 
 
-def _known(problem: SymbolicProblem, body: bytes | None) -> SymbolicPlan | None:
+def _known(document: SymbolicDocument, body: bytes | None) -> SymbolicPlan | None:
     """The plan of an earlier attempt, if the judge accepts it."""
     if body is None:
         return None
@@ -99,4 +104,4 @@ def _known(problem: SymbolicProblem, body: bytes | None) -> SymbolicPlan | None:
         plan = read_symbolic_plan(body)
     except InputError:
         return None
-    return None if judge_symbolic(problem, plan).violations else plan
+    return None if judge(document, plan).violations else plan

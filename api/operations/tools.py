@@ -22,12 +22,13 @@ from memstow.api.operations.request_types import (
 )
 from memstow.planner.formats import write_plan
 from memstow.planner.formats.native import is_symbolic, is_symbolic_plan, parse_symbolic_plan
+from memstow.planner.graph.symbolic_graph import problem_of_plan
 from memstow.planner.model.errors import InputError, Issue, changing_issues
 from memstow.planner.model.front import Generator
 from memstow.planner.model.options import Options
 from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem, digest_symbolic
+from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
 from memstow.planner.model.tiling import TilingOptions
 from memstow.planner.reading.sections import wrong_type
 from memstow.planner.tiling.tile import tile, tile_all
@@ -57,18 +58,16 @@ def plan_at_values(request: EvaluateRequest) -> Document:
     at = collect(issues, "at", lambda: _values(raw["at"]))
     if issues or problem is None or plan is None or at is None:
         raise InputError(issues)
-    if plan.digest is not None and plan.digest != digest_symbolic(problem):
-        message = "the plan is for another problem, which its digest says; solve this one"
-        raise InputError.single("other_problem", "$.plan.digest", message)
-    # What is wrong is told without waiting for these imports.
-    from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
-
     with changing_issues(_placed):
-        ordinary, plan_there = plan_of_layout(Layout(problem, plan), at)
+        of_plan = problem_of_plan(problem, plan)
+        # What is wrong is told without waiting for this import.
+        from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
+
+        ordinary, plan_there = plan_of_layout(Layout(of_plan, plan), at)
     return Document(write_plan(ordinary, plan_there, "json"), "json")
 
 
-def _problem(raw: object, limits: Limits) -> SymbolicProblem:
+def _problem(raw: object, limits: Limits) -> SymbolicDocument:
     if not isinstance(raw, dict):
         raise InputError.single("not_an_object", "$", wrong_type("an object", raw))
     if not is_symbolic(raw):

@@ -165,14 +165,18 @@ def parse_symbolic_graph(raw: object) -> "SymbolicGraph":
     return graph
 
 
-def parse_symbolic(raw: object) -> "SymbolicProblem":
-    """The symbolic problem that a JSON value describes; a symbolic graph is that of its given order."""
-    from memstow.planner.graph.symbolic_graph import lower_symbolic
+def parse_symbolic_document(raw: object) -> "SymbolicProblem | SymbolicGraph":
+    """The symbolic problem or graph that a JSON value describes."""
     from memstow.planner.model.symbolic import SymbolicProblem
 
-    if is_symbolic_graph(raw):
-        return lower_symbolic(parse_symbolic_graph(raw))
-    return parse_problem(raw, SymbolicProblem)
+    return parse_symbolic_graph(raw) if is_symbolic_graph(raw) else parse_problem(raw, SymbolicProblem)
+
+
+def parse_symbolic(raw: object) -> "SymbolicProblem":
+    """The symbolic problem that a JSON value describes; a symbolic graph is that of its listed order."""
+    from memstow.planner.graph.symbolic_graph import symbolic_problem_of
+
+    return symbolic_problem_of(parse_symbolic_document(raw))
 
 
 def parse_symbolic_plan(raw: object) -> "SymbolicPlan":

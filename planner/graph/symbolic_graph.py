@@ -5,8 +5,9 @@ which each size is at its largest. The problem is that of the order in which the
 lifetimes by that order, sizes as the formulas say.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from memstow.planner.check import MOST_ISSUES, find_issues
 from memstow.planner.check.symbolic_issues import (
@@ -18,47 +19,28 @@ from memstow.planner.check.symbolic_issues import (
     point_issues,
     symbol_issues,
 )
-from memstow.planner.formulas.formula import Call, Chain, FormulaError, Formulas, Node, Number, text_of
 from memstow.planner.graph.check import find_issues as find_graph_issues
-from memstow.planner.graph.lowering import Places, listed_problem
-from memstow.planner.model.errors import InputError, Issue
-from memstow.planner.model.graph import Graph, element_bits
-from memstow.planner.model.problem import LIMIT
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.lowering import Places, listed_problem, lower
+from memstow.planner.graph.schedules import allowed_order, only_orders, refused
+from memstow.planner.model.errors import InputError, Issue, changing_issues
+from memstow.planner.model.graph import Graph
+from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import (
+    OperatorOrder,
     SymbolicBuffer,
+    SymbolicDocument,
     SymbolicGraph,
+    SymbolicPlan,
     SymbolicProblem,
     SymbolicTemporary,
     SymbolicTensor,
+    digest_symbolic,
     graph_with_sizes,
+    shape_size,
+    size_formula,
 )
-
-
-def size_from_shape(tensor: SymbolicTensor, symbols: Iterable[str]) -> int | str | None:
-    """The bytes of the tensor's elements, packed; None where shape or type is missing.
-
-    FormulaError if a dimension is no formula.
-    """
-    if tensor.shape is None or tensor.type is None:
-        return None
-    among = Formulas(symbols)
-    bits = element_bits(tensor.type)
-    number, packed = (bits // 8, False) if bits % 8 == 0 else (bits, True)
-    factors: list[Node] = []
-    for extent in tensor.shape:
-        node = among.read(extent).tree if isinstance(extent, str) else Number(extent)
-        if isinstance(node, Number):
-            number *= node.value
-        else:
-            factors.append(node)
-    if not factors:
-        return -(-number // 8) if packed else number
-    if number != 1:
-        factors.insert(0, Number(number))
-    first, *others = factors
-    product = Chain(first, tuple(("*", factor) for factor in others)) if others else first
-    return text_of(Call("ceil_div", (product, Number(8))) if packed else product)
-
+from memstow.records import Remembered
 
 Size = int | str
 """Bytes, or a formula."""
@@ -75,6 +57,7 @@ class CheckedGraph:
     """Of each tensor and temporary, by id."""
 
 
+@Remembered
 def checked_graph(graph: SymbolicGraph) -> CheckedGraph:
     """The graph with all of its issues, up to a thousand."""
     issues = list(_graph_symbol_issues(graph))
@@ -105,7 +88,6 @@ class _GraphSizes:
     def __init__(self, graph: SymbolicGraph, *, examines: bool) -> None:
         self._graph = graph
         self._formulas = CheckedFormulas(graph.symbols, examines=examines)
-        self._names = [symbol.id for symbol in graph.symbols]
         self.issues: list[Issue] = []
         self.by_id: dict[str, Size] = {}
         self.largest: dict[str, int] = {}
@@ -149,7 +131,7 @@ class _GraphSizes:
             if sound:
                 self._compare(tensor, tensor.size, f"{path}.size")
             return tensor.size
-        size = size_from_shape(tensor, self._names) if sound else 0
+        size = size_formula(tensor) if sound else 0
         if size is None:
             self._add(
                 path, FormulaIssue("no_size", f"{tensor.id!r} needs a `size`, or a `shape` and a `type`")
@@ -167,10 +149,7 @@ class _GraphSizes:
 
     def _compare(self, tensor: SymbolicTensor, size: Size, path: str) -> None:
         """The size must be enough for the shape at every value."""
-        try:
-            needed = size_from_shape(tensor, self._names)
-        except FormulaError:
-            return
+        needed = shape_size(tensor)
         if needed is None or (isinstance(size, str) and self._formulas.checked(size)[1] is not None):
             return
         _, wrong = self._formulas.checked(f"({size}) - ({needed})")
@@ -187,22 +166,27 @@ def _without_advice(wrong: FormulaIssue) -> str:
     return wrong.message.partition(";")[0]
 
 
-def lower_symbolic(graph: SymbolicGraph) -> SymbolicProblem:
-    """The symbolic problem of a graph whose operators run as they are listed; InputError with all issues."""
+def lower_symbolic(graph: SymbolicGraph, order: Sequence[str] | None = None) -> SymbolicProblem:
+    """The symbolic problem of a graph whose operators run in the order of these ids, at every value.
+
+    By default they run as they are listed, or as near to that as they can. Raises InputError for a graph
+    that contradicts itself, with all issues, and for an order that it does not allow.
+    """
     checked = checked_graph(graph)
     if checked.issues:
         raise InputError(checked.issues)
-    problem = _lowered(graph, checked)
+    # Lifetimes, groups and pairs in place do not depend on sizes.
+    largest = checked.largest
+    ordinary = listed_problem(largest) if order is None else lower(largest, allowed_order(largest, order))
+    problem = _lowered(graph, checked.sizes, ordinary)
     issues = find_issues(problem)
     if issues:
-        places = Places(checked.largest)
+        places = Places(largest)
         raise InputError([Issue(issue.code, places.of_issue(issue.path), issue.message) for issue in issues])
     return problem
 
 
-def _lowered(graph: SymbolicGraph, checked: CheckedGraph) -> SymbolicProblem:
-    # Lifetimes, groups and pairs in place do not depend on sizes.
-    ordinary = listed_problem(checked.largest)
+def _lowered(graph: SymbolicGraph, sizes: Mapping[str, Size], ordinary: Problem) -> SymbolicProblem:
     return SymbolicProblem(
         name=graph.name,
         symbols=graph.symbols,
@@ -212,7 +196,7 @@ def _lowered(graph: SymbolicGraph, checked: CheckedGraph) -> SymbolicProblem:
         buffers=[
             SymbolicBuffer(
                 id=buffer.id,
-                size=checked.sizes[buffer.id],
+                size=sizes[buffer.id],
                 lifetime=buffer.lifetime,
                 alignment=buffer.alignment,
                 pools=buffer.pools,
@@ -224,3 +208,60 @@ def _lowered(graph: SymbolicGraph, checked: CheckedGraph) -> SymbolicProblem:
         in_place=ordinary.in_place,
         objective=graph.objective,
     )
+
+
+def with_operator_order(document: SymbolicDocument, order: str | None) -> SymbolicDocument:
+    """The document, a graph with this order of its operators; InputError where there is no such order.
+
+    `None` is the order that the document asks for.
+    """
+    if order is None:
+        return document
+    if isinstance(document, SymbolicProblem):
+        message = "it is for graphs, and this is a problem: its lifetimes have an order already; leave it out"
+        raise InputError.single("not_a_graph", "order", message)
+    known = next((entry for entry in get_args(OperatorOrder) if entry == order), None)
+    if known is None:
+        message = "operators of graphs with symbols run in the order that is `given`, or in a `free` one"
+        raise InputError.single("not_for_symbols", "order", message)
+    changed = replace(document, order=known)
+    issues = checked_graph(changed).issues
+    if issues:
+        raise InputError(issues)
+    return changed
+
+
+def problem_of_plan(document: SymbolicDocument, plan: SymbolicPlan) -> SymbolicProblem:
+    """The problem that this is a plan of; InputError where its digest or its schedule says another."""
+    problem = symbolic_problem_of(document, plan)
+    if plan.digest is not None and plan.digest != digest_symbolic(problem):
+        message = "the plan is for another problem, as its digest says; solve this one, or give the other"
+        raise InputError.single("other_problem", "digest", message)
+    return problem
+
+
+def order_as_listed(graph: SymbolicGraph) -> tuple[str, ...]:
+    """The ids of the operators of a valid graph as they are listed, or as near to that as they can run."""
+    largest = checked_graph(graph).largest
+    return tuple(graph.operators[number].id for number in listed_order(largest))
+
+
+def symbolic_problem_of(document: SymbolicDocument, plan: SymbolicPlan | None = None) -> SymbolicProblem:
+    """The problem itself, or that of a graph in the order of the plan; without a schedule, as it is listed.
+
+    Raises InputError where the graph does not allow the schedule.
+    """
+    if isinstance(document, SymbolicProblem):
+        return document
+    schedule = None if plan is None else plan.schedule
+    if schedule is None:
+        return lower_symbolic(document)
+    if not only_orders(schedule):
+        message = (
+            "of a graph with symbols, each operator runs once by itself: give the order of all, by their ids"
+        )
+        raise refused("schedule", message)
+    with changing_issues(
+        lambda issue: replace(issue, path="schedule.order") if issue.path == "order" else issue
+    ):
+        return lower_symbolic(document, schedule.order)

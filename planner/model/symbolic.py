@@ -1,8 +1,7 @@
 """Problems and graphs whose sizes are formulas of symbols, and plans, which lay out every value of them.
 
 The fields have the meaning of those of `Problem`, `Plan` and `Graph`; what is new is said here.
-docs/shapes.md explains how a plan of orders becomes offsets. The operators of a symbolic graph run as
-they are listed.
+docs/shapes.md explains how a plan of orders becomes offsets.
 
 The identity of a symbolic problem is the SHA-256, in lower-case hex, of its canonical form, which is made
 of lines like that of an ordinary problem (planner/model/digest.py):
@@ -16,6 +15,7 @@ of lines like that of an ordinary problem (planner/model/digest.py):
 6. The canonical form of the ordinary problem in which each formula is 0.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -38,9 +38,10 @@ from memstow.planner.model.graph import (
     Tensor,
     TensorKind,
     View,
+    element_bits,
 )
 from memstow.planner.model.model_class import NAME, Field, fields_of, model_class, shared_fields
-from memstow.planner.model.plan import Explanation, Placement
+from memstow.planner.model.plan import Cut, Explanation, Placement, RefutedOrders, Schedule
 from memstow.planner.model.problem import (
     LIMIT,
     ONE_MEMORY,
@@ -74,6 +75,7 @@ Value = Annotated[int, Field(strict=True, ge=-LIMIT, le=LIMIT)]
 Weight = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Shapes = Literal["fixed", "order", "pieces"]
 Aim = Literal["worst", "sum", "first"]
+OperatorOrder = Literal["given", "free"]
 
 SHAPES: Final[tuple[Shapes, ...]] = ("fixed", "order", "pieces")
 
@@ -228,10 +230,26 @@ class PointPeak:
     at: dict[SymbolName, Value]
     peak: Annotated[int, Field(strict=True, ge=0)] = Field(description="The objective at this value.")
     least: Annotated[int, Field(strict=True, ge=0)] = Field(
-        description="No layout made for this value alone has less."
+        description="No layout made for this value alone has less; of a graph, in the order of the plan."
+    )
+    bound: Annotated[int, Field(strict=True, ge=0)] | None = Field(
+        default=None,
+        description="Of a graph: no layout made for this value alone has less, in whatever order the "
+        "operators run.",
+    )
+    certificate: Annotated[Cut | RefutedOrders, Field(discriminator="kind")] | None = Field(
+        default=None, description="Why each order needs as much as `bound` says."
     )
 
-    def __init__(self, *, at: "Mapping[str, int]", peak: "SupportsIndex", least: "SupportsIndex") -> None: ...
+    def __init__(
+        self,
+        *,
+        at: "Mapping[str, int]",
+        peak: "SupportsIndex",
+        least: "SupportsIndex",
+        bound: "SupportsIndex | None" = None,
+        certificate: "Cut | RefutedOrders | None" = None,
+    ) -> None: ...
 
 
 @model_class
@@ -254,6 +272,9 @@ class SymbolicPlan:
         default=None, description="No plan of this kind has a smaller largest ratio to these least peaks."
     )
     explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
+    schedule: Schedule | None = Field(
+        default=None, description="Of a graph: the order in which its operators run, at every value."
+    )
     solver: str | None = Field(default=None, description="Who found the plan.")
     prover: str | None = Field(default=None, description="Who proved the bound.")
     seconds: Annotated[float, Field(strict=True, ge=0)] = 0.0
@@ -272,6 +293,7 @@ class SymbolicPlan:
         worst: "float | None" = None,
         bound: "float | None" = None,
         explanation: "Explanation | None" = None,
+        schedule: "Schedule | None" = None,
         solver: "str | None" = None,
         prover: "str | None" = None,
         seconds: "float" = 0.0,
@@ -296,12 +318,12 @@ def takes(symbol: Symbol, value: int) -> bool:
     return symbol.min <= value <= symbol.max and (value - symbol.min) % symbol.step == 0
 
 
-def combination_count(problem: SymbolicProblem) -> int:
+def combination_count(problem: Symbols) -> int:
     """How many combinations the symbols' values have."""
     return prod(len(values_of(symbol)) for symbol in problem.symbols)
 
 
-def points_of(problem: SymbolicProblem) -> tuple[Point, ...]:
+def points_of(problem: Symbols) -> tuple[Point, ...]:
     """The points of the problem, or the combinations of its symbols' values; it has to be valid."""
     if problem.points:
         return problem.points
@@ -476,13 +498,18 @@ class SymbolicOperator(AnyOperator):
 
 
 @model_class
-class SymbolicGraph(AnyGraph, Symbols, Document):
-    """A program whose sizes are formulas: operators in the order in which they run, and their tensors."""
+class SymbolicGraph(Referable, AnyGraph, Symbols, Document):
+    """A program whose sizes are formulas: operators, and the tensors between them."""
 
     version: Version = 1
     tensors: tuple[SymbolicTensor, ...]
     operators: tuple[SymbolicOperator, ...]
     views: tuple[View, ...] = ()
+    order: OperatorOrder = Field(
+        default="given",
+        description="given: operators run as listed; free: in any order that the graph allows, one for all "
+        "values, and the best is looked for.",
+    )
     objective: Annotated[tuple[str, ...], Field(min_length=1, max_length=1)] = Field(
         default=("peak",), description="What is the peak: peak, peak:POOL or max_peak."
     )
@@ -500,6 +527,41 @@ class SymbolicGraph(AnyGraph, Symbols, Document):
         name: "str | None" = None,
         pools: "Iterable[Pool]" = (),
         views: "Iterable[View]" = (),
+        order: "OperatorOrder" = "given",
         objective: "list[str] | tuple[str, ...]" = ("peak",),
         version: "SupportsIndex" = 1,
     ) -> None: ...
+
+
+SymbolicDocument = SymbolicProblem | SymbolicGraph
+"""What a symbolic plan is of."""
+
+
+# A dimension that is a number, and one that needs no parentheses among factors: a name.
+_NUMBER: Final = re.compile(r"\s*[0-9]+\s*")
+_NAME: Final = re.compile(NAME)
+
+
+def shape_size(tensor: SymbolicTensor) -> int | str | None:
+    """The bytes of the tensor's elements, packed; None where shape or type is missing."""
+    if tensor.shape is None or tensor.type is None:
+        return None
+    bits = element_bits(tensor.type)
+    number, is_packed = (bits // 8, False) if bits % 8 == 0 else (bits, True)
+    factors: list[str] = []
+    for extent in tensor.shape:
+        if isinstance(extent, int) or _NUMBER.fullmatch(extent):
+            number *= int(extent)
+        else:
+            factors.append(extent if _NAME.fullmatch(extent) else f"({extent})")
+    if not factors:
+        return -(-number // 8) if is_packed else number
+    product_text = "*".join([str(number), *factors] if number != 1 else factors)
+    if is_packed:
+        return f"ceil_div({product_text}, 8)"
+    return factors[0][1:-1] if [product_text] == factors and factors[0][0] == "(" else product_text
+
+
+def size_formula(tensor: SymbolicTensor) -> int | str | None:
+    """The bytes of the tensor: its size, else those of its elements; None where neither is known."""
+    return tensor.size if tensor.size is not None else shape_size(tensor)

@@ -16,16 +16,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memstow.planner.formulas.sizes import sizes_of
-from memstow.planner.graph.links import links_of
+from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import order_instance, start_height, steps
 from memstow.planner.graph.symbolic_graph import lower_symbolic
 from memstow.planner.model.errors import require_kind
 from memstow.planner.model.graph import Graph, Temporary, Tensor
 from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Cut, RefutedOrders
 from memstow.planner.model.problem import Kind, parse_term
 from memstow.planner.model.symbolic import SymbolicGraph, graph_with_sizes, points_of
 from memstow.planner.shapes.point_plans import Scale
+from memstow.planner.solve.free_orders import bound_of_orders
 from memstow.planner.solve.portfolio import Allowance, cancelling
+from memstow.planner.solve.schedules import OrderBound
 from memstow.solvers.orders import (
     MOST_BYTES,
     LeastPeak,
@@ -57,8 +60,12 @@ class OrderedGraph:
     graph: SymbolicGraph
     least: tuple[int, ...]
     """Of each point: no order has a smaller objective there, whatever the places. 0: nothing is known."""
+    certificates: tuple[Cut | RefutedOrders | None, ...]
+    """Of each point: why every order needs so many bytes; None: it is a claim, or nothing is known."""
     live: tuple[int, ...]
     """Of each point: the most bytes that are live at once in this order."""
+    live_as_listed: tuple[int, ...]
+    """The same of the order in which the operators were listed."""
     work: int
 
 
@@ -84,6 +91,8 @@ class _Search:
         self._allowance = Allowance(options)
         # Reports all that is wrong with the graph.
         problem = lower_symbolic(graph)
+        self._term = parse_term(graph.objective[0])
+        self._pools = len(problem.pools)
         self._points = points_of(problem)
         names = [buffer.id for buffer in problem.buffers]
         sizes = (sizes_of(problem).at(point.at) for point in self._points)
@@ -93,13 +102,16 @@ class _Search:
 
     def run(self) -> OrderedGraph:
         """The graph in the best order."""
-        listed: _Sequence = tuple(range(len(self._symbolic.operators)))
+        listed: _Sequence = tuple(listed_order(self._graphs[0]))
         if not listed:
             heights = tuple(map(start_height, self._graphs))
-            return OrderedGraph(self._symbolic, tuple(map(self._objective, heights)), heights, 0)
-        candidates, bounds = self._of_points()
-        best: _Sequence = listed
-        live = self._live_bytes(listed)
+            return self._result(
+                listed, [bound_of_orders(graph, None, 0) for graph in self._graphs], heights, heights
+            )
+        candidates, proven = self._of_points()
+        bounds = [bound.value for bound in proven]
+        live_as_listed = self._live_bytes(listed)
+        best, live = listed, live_as_listed
         # Where nothing is known of all orders, that of the list is the measure.
         measure = tuple(bound or of_listed for bound, of_listed in zip(bounds, live, strict=True))
         scale = Scale(measure, tuple(point.weight for point in self._points), self._symbolic.aim)
@@ -111,21 +123,42 @@ class _Search:
             if scale.score(of_order) < scale.score(live):
                 best, live = order, of_order
         best, live = self._moved(best, live, scale)
-        operators = tuple(self._symbolic.operators[number] for number in best)
-        ordered = replace(self._symbolic, operators=operators)
-        return OrderedGraph(ordered, tuple(map(self._objective, bounds)), live, self._allowance.work)
+        return self._result(best, proven, live, live_as_listed)
 
-    def _of_points(self) -> tuple[list[_Sequence], list[int]]:
+    def _result(
+        self,
+        order: _Sequence,
+        bounds: Sequence[OrderBound],
+        live: tuple[int, ...],
+        live_as_listed: tuple[int, ...],
+    ) -> OrderedGraph:
+        operators = tuple(self._symbolic.operators[number] for number in order)
+        return OrderedGraph(
+            replace(self._symbolic, operators=operators, order="given"),
+            tuple(self._objective(bound.value) for bound in bounds),
+            tuple(map(self._certificate, bounds)),
+            live,
+            live_as_listed,
+            self._allowance.work,
+        )
+
+    def _certificate(self, bound: OrderBound) -> Cut | RefutedOrders | None:
+        """That of what one pool holds, which is the objective."""
+        certificate = bound.certificate
+        return certificate if self._pools == 1 and isinstance(certificate, Cut | RefutedOrders) else None
+
+    def _of_points(self) -> tuple[list[_Sequence], list[OrderBound]]:
         """Of each point an order, and the bytes that no order can do without."""
         orders: list[_Sequence] = []
-        bounds: list[int] = []
+        bounds: list[OrderBound] = []
         # The same part of the whole for each.
         for number, (graph, instance) in enumerate(zip(self._graphs, self._instances, strict=True)):
             left = len(self._graphs) - number
             share = _POINTS_SHARE / (left * _POINTS_SHARE + len(self._graphs) * (1 - _POINTS_SHARE))
+            before = self._allowance.work
             outcome = self._searched(instance, share)
             orders += [] if outcome is None else [tuple(outcome.order)]
-            bounds.append(max(start_height(graph), 0 if outcome is None else outcome.bound))
+            bounds.append(bound_of_orders(graph, outcome, self._allowance.work - before))
         return orders, bounds
 
     def _of_mean(self, measure: Sequence[int]) -> list[_Sequence]:
@@ -188,11 +221,10 @@ class _Search:
 
     def _objective(self, live: int) -> int:
         """The least that the objective can be, by the bytes that are live."""
-        term = parse_term(self._symbolic.objective[0])
-        pools = max(len(self._symbolic.pools), 1)
-        if pools == 1 or (term is not None and term.kind is Kind.PEAK):
+        kind = None if self._term is None else self._term.kind
+        if self._pools == 1 or kind is Kind.PEAK:
             return live
-        return -(-live // pools) if term is not None and term.kind is Kind.MAX_PEAK else 0
+        return -(-live // self._pools) if kind is Kind.MAX_PEAK else 0
 
     @property
     def _over(self) -> bool:

@@ -44,6 +44,8 @@ from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
     Point,
+    PointPeak,
+    SymbolicGraph,
     SymbolicPlan,
     SymbolicProblem,
     points_of,
@@ -56,7 +58,7 @@ from memstow.solvers.instance import Instance
 from memstow.solvers.shapes import LiveEvents, PeakMeasure, Shaped, shape
 
 
-def better(problem: SymbolicProblem, plan: SymbolicPlan, other: SymbolicPlan) -> bool:
+def better(problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan, other: SymbolicPlan) -> bool:
     """Whether the plan is better than the other; of equals the one that is proven."""
     planned, other_planned = plan.status in PLANNED, other.status in PLANNED
     if not planned or not other_planned:
@@ -67,7 +69,7 @@ def better(problem: SymbolicProblem, plan: SymbolicPlan, other: SymbolicPlan) ->
     # Of two bounds of the same point, which runs of different lengths have found, the larger one counts.
     pairs = zip(plan.points, other.points, strict=True)
     scale = Scale(
-        tuple(max(one.least, two.least) for one, two in pairs),
+        tuple(max(_measure(one), _measure(two)) for one, two in pairs),
         tuple(point.weight for point in points_of(problem)),
         problem.aim,
     )
@@ -75,6 +77,11 @@ def better(problem: SymbolicProblem, plan: SymbolicPlan, other: SymbolicPlan) ->
     if mine != others:
         return mine < others
     return plan.status is Status.OPTIMAL and other.status is not Status.OPTIMAL
+
+
+def _measure(point: PointPeak) -> int:
+    """By what a peak is measured: plans in different orders of a graph by what holds for all."""
+    return point.bound or point.least
 
 
 Score = tuple[Fraction, ...]

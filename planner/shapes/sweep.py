@@ -11,7 +11,7 @@ from memstow.planner.model.errors import InputError, closest_match
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem, terms_of
-from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem, count_of, points_of
+from memstow.planner.model.symbolic import Symbol, SymbolicDocument, SymbolicPlan, count_of, points_of
 from memstow.planner.reduce import reduce
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.bounds import Bounds
@@ -76,10 +76,10 @@ def sweep_points(layout: Layout) -> Sweep:
     return _sweep(layout, None, {}, [point.at for point in points_of(layout.problem)])
 
 
-def said_points(problem: SymbolicProblem, plan: SymbolicPlan) -> Sweep:
+def said_points(document: SymbolicDocument, plan: SymbolicPlan) -> Sweep:
     """The points as a plan that is judged says them; nothing is computed again."""
     points = tuple(SweepPoint(point.at, point.peak, point.least, None) for point in plan.points)
-    return Sweep(problem.name, problem.objective[0], None, {}, points)
+    return Sweep(document.name, document.objective[0], None, {}, points)
 
 
 def spread(symbol: Symbol, points: int) -> list[int]:

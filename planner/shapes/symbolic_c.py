@@ -41,10 +41,11 @@ from memstow.planner.formulas.formula import (
     text_of,
 )
 from memstow.planner.formulas.sizes import sizes_of
+from memstow.planner.graph.symbolic_graph import symbolic_problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import LIMIT, Kind, end_of, parse_term
-from memstow.planner.model.symbolic import Symbol, SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic import Symbol, SymbolicGraph, SymbolicPlan, SymbolicProblem
 from memstow.planner.shapes.symbolic_layout import (
     ConstantOffsets,
     StackedOffsets,
@@ -186,9 +187,12 @@ _MOST_REPORTED: Final = 20
 _NO_PIN: Final = "UINT64_MAX"
 
 
-def write_symbolic_c(problem: SymbolicProblem, plan: SymbolicPlan, prefix: str = DEFAULT_PREFIX) -> bytes:
+def write_symbolic_c(
+    document: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan, prefix: str = DEFAULT_PREFIX
+) -> bytes:
     """The header; its names begin with the prefix. An InputError if the plan is not valid at every value."""
     check_words(Naming(prefix))
+    problem = symbolic_problem_of(document, plan)
     if not problem.buffers:
         raise InputError.single("no_buffers", "buffers", "the problem has no buffers, so there is no layout")
     if plan.status in PLANNED:

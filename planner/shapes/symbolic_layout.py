@@ -19,6 +19,7 @@ from typing import NoReturn, Protocol
 
 from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import sizes_at, values_text
+from memstow.planner.graph.symbolic_graph import symbolic_problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
@@ -37,7 +38,14 @@ from memstow.planner.model.problem import (
     parse_term,
     terms_of,
 )
-from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicPlan, SymbolicProblem, with_sizes
+from memstow.planner.model.symbolic import (
+    Order,
+    SymbolicBuffer,
+    SymbolicGraph,
+    SymbolicPlan,
+    SymbolicProblem,
+    with_sizes,
+)
 from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.one_run import prover_of
@@ -414,12 +422,15 @@ class LayoutAt:
 class Layout:
     """A plan that is ready to be evaluated, again and again."""
 
-    def __init__(self, problem: SymbolicProblem, plan: SymbolicPlan) -> None:
-        """An InputError if the plan does not say for every buffer of the problem where it is."""
-        self.problem = problem
+    def __init__(self, problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan) -> None:
+        """An InputError if the plan does not say for every buffer of the problem where it is.
+
+        The problem of a graph is that of the plan's schedule, which the graph must allow.
+        """
+        self.problem = symbolic_problem_of(problem, plan)
         self.plan = plan
-        self.placers = placers_of(problem, plan)
-        self._objective = _Objective(problem)
+        self.placers = placers_of(self.problem, plan)
+        self._objective = _Objective(self.problem)
 
     def at(self, /, **values: int) -> LayoutAt:
         """Where everything is at these values of the symbols: `layout.at(s=128)`."""
@@ -506,7 +517,7 @@ class _Objective:
 _MOST_REPORTED = 20
 
 
-def plan_at(problem: SymbolicProblem, plan: SymbolicPlan, at: Mapping[str, int]) -> Plan:
+def plan_at(problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan, at: Mapping[str, int]) -> Plan:
     """The plan for the problem at these values; an InputError where the plan is not valid there."""
     return plan_of_layout(Layout(problem, plan), at)[1]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from memstow.planner.formulas.sizes import values_text
 from memstow.planner.model import PLANNED
-from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
 from memstow.planner.shapes.sweep import Sweep, SweepPoint, said_points, sweep_points
 from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.show import svg
@@ -53,15 +53,15 @@ def ratio_text(ratio: float) -> str:
     return ">1.000" if rounded == "1.000" and ratio > 1 else rounded
 
 
-def symbolic_report(problem: SymbolicProblem, plan: SymbolicPlan) -> str:
+def symbolic_report(document: SymbolicDocument, plan: SymbolicPlan) -> str:
     """Lines without a last line break; the plan is judged already."""
     if plan.status not in PLANNED:
         reason = "" if plan.explanation is None else f": {plain(plan.explanation.message, most=1000)}"
         return f"{plan.status.value}{reason}"
-    lines = [f"{plan.status.value}: {_what(plan)}, {_how_good(plan)}", ""]
+    lines = [f"{plan.status.value}: {_what(plan)}, {_how_good(plan)}{_of_all_orders(plan)}", ""]
     # Which of several orders is used at a point, the plan does not say.
     several = len(plan.orders) > 1 or not plan.points
-    sweep = sweep_points(Layout(problem, plan)) if several else said_points(problem, plan)
+    sweep = sweep_points(Layout(document, plan)) if several else said_points(document, plan)
     lines += [sweep_table(sweep)]
     return "\n".join(lines)
 
@@ -88,6 +88,18 @@ def _how_good(plan: SymbolicPlan) -> str:
     )
     at = "" if where is None else f" at {values_text(where)}"
     return f"largest ratio {ratio_text(plan.worst)}{at}; not proven: perhaps {ratio_text(plan.bound or 1.0)}"
+
+
+def _of_all_orders(plan: SymbolicPlan) -> str:
+    """What is known of other orders of the operators of a graph."""
+    points = plan.points
+    if not points or any(point.bound is None for point in points):
+        return ""
+    if all(point.bound == point.peak for point in points):
+        return ", in any order of the operators"
+    worst = max(points, key=lambda point: point.peak / (point.bound or 1))
+    times = ratio_text(worst.peak / (worst.bound or 1))
+    return f"; in this order of the operators, at most {times} times what any needs"
 
 
 _BYTES_TALL: Final = 260

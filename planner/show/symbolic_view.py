@@ -4,8 +4,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from memstow.planner.formats.native import write_symbolic, write_symbolic_plan
+from memstow.planner.graph.symbolic_graph import symbolic_problem_of
 from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.symbolic import PointPeak, SymbolicPlan, SymbolicProblem
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.symbolic import (
+    PointPeak,
+    SymbolicDocument,
+    SymbolicGraph,
+    SymbolicPlan,
+    SymbolicProblem,
+)
 from memstow.planner.show.formatting import plain
 from memstow.planner.show.view_document import ON_WHOSE_WORD, Author, Data, Sentence, Tone, encoded
 from memstow.planner.verify import judge
@@ -17,11 +25,12 @@ _KINDS: Final = {"fixed": "other offsets for all values", "order": "one order", 
 class SymbolicView:
     """What is said of a plan of formulas."""
 
-    def __init__(self, problem: SymbolicProblem, plan: SymbolicPlan, author: Author) -> None:
+    def __init__(self, document: SymbolicDocument, plan: SymbolicPlan, author: Author) -> None:
         self._plan = plan
         self._author = author
-        self._symbols = tuple(symbol.id for symbol in problem.symbols)
-        self.verdict = judge(problem, plan)
+        self._symbols = tuple(symbol.id for symbol in document.symbols)
+        self._here = " in this order of the operators" if _has_other_orders(document, plan) else ""
+        self.verdict = judge(document, plan)
         self._wrong = plain(self.verdict.violations[0].message, most=400) if self.verdict.violations else ""
 
     def data(self) -> Data:
@@ -50,9 +59,10 @@ class SymbolicView:
             return None
         if self._wrong:
             return Sentence("This is no valid plan.", f"The judge says: {self._wrong}.", "wrong")
-        if plan.status is Status.UNKNOWN:
-            return Sentence("No plan was found,", "and no proof that none exists.", "open")
         explanation = plan.explanation
+        if plan.status is Status.UNKNOWN:
+            why = "" if explanation is None else f"{plain(explanation.message, most=400)}."
+            return Sentence("No plan was found,", "and no proof that none exists.", "open", why)
         reason = (
             ""
             if explanation is None
@@ -106,7 +116,7 @@ class SymbolicView:
         refuted = Standing.REFUTED in (peak, least)
         said = (entry.message for entry in self.verdict.violations if entry.message.startswith(about))
         fault = plain(next(said, "the judge counts otherwise"), most=300) if refuted else ""
-        word = "" if checked else ON_WHOSE_WORD[self._author]
+        word = self._here + ("" if checked else ON_WHOSE_WORD[self._author])
         met, vouched = point.peak == point.least, checked or self._author == "service"
         if fault:
             stands = "wrong"
@@ -119,9 +129,17 @@ class SymbolicView:
             "least": point.least,
             "stands": stands,
             "fault": fault,
-            "rest": f"No layout for this value can be smaller{word}." if met else "",
+            "rest": self._no_smaller(point, word) if met else "",
             "word": word,
         }
+
+    def _no_smaller(self, point: PointPeak, word: str) -> str:
+        """What is said where a point has its least peak."""
+        if point.bound != point.peak:
+            return f"No layout for this value can be smaller{word}."
+        standing = self._standing(Subject.BOUND, self._where(point))
+        word = "" if standing is Standing.CHECKED else ON_WHOSE_WORD[self._author]
+        return f"No layout for this value can be smaller, in any order of the operators{word}."
 
     def _worst_in_words(self) -> str:
         """How close the plan is to the least, over the points."""
@@ -134,10 +152,10 @@ class SymbolicView:
         )
         word = "" if checked else f"{ON_WHOSE_WORD[self._author]} of the least"
         if self._plan.worst == 1:
-            return f"The least possible at {which}{word}."
+            return f"The least possible{self._here} at {which}{word}."
         worst = max(points, key=lambda point: point.peak / point.least if point.least else 1.0)
         times = f"×{-(-round(self._plan.worst * 1e12) // 10**9) / 1000:.3f}"
-        return f"At most {times} of the least at {which}{word}; the most at {self._where(worst)}."
+        return f"At most {times} of the least{self._here} at {which}{word}; the most at {self._where(worst)}."
 
     def _bound_in_words(self) -> str:
         """What no plan of this kind can reach."""
@@ -148,7 +166,7 @@ class SymbolicView:
         word = "" if standing is Standing.CHECKED else ON_WHOSE_WORD[self._author]
         # Rounded down: a claim is never told to be stronger than it is.
         text = "less" if plan.bound == plan.worst else f"less than ×{int(plan.bound * 1000) / 1000:.3f}"
-        return f"No {_KINDS[plan.shapes]} can do with {text}{word}."
+        return f"No {_KINDS[plan.shapes]} can do with {text}{self._here}{word}."
 
     def _where(self, point: PointPeak) -> str:
         """A point as the judge names it."""
@@ -156,19 +174,40 @@ class SymbolicView:
 
 
 def symbolic_document(
-    problem: SymbolicProblem, plan: SymbolicPlan, name: str, at: Mapping[str, int]
+    document: SymbolicDocument, plan: SymbolicPlan, name: str, at: Mapping[str, int]
 ) -> bytes:
     """The document of a plan of formulas from a file; the page begins at these values, if any are given."""
     members: dict[str, bytes | object] = {
         "name": name,
-        "symbolic": write_symbolic(problem),
+        "symbolic": write_symbolic(_drawn(document, plan)),
         "formed": write_symbolic_plan(plan),
-        "verdict": SymbolicView(problem, plan, "file").data(),
+        "verdict": SymbolicView(document, plan, "file").data(),
     }
     return encoded(members | ({"at": dict(at)} if at else {}))
 
 
-def symbolic_verdict_document(problem: SymbolicProblem, plan: SymbolicPlan, author: Author) -> bytes:
-    """The document of a plan of formulas for a page that has the problem already."""
-    verdict = SymbolicView(problem, plan, author).data()
-    return encoded({"formed": write_symbolic_plan(plan), "verdict": verdict})
+def symbolic_verdict_document(document: SymbolicDocument, plan: SymbolicPlan, author: Author) -> bytes:
+    """The document of a plan of formulas for a page that has the problem already, unless it has a graph."""
+    members: dict[str, bytes | object] = {
+        "formed": write_symbolic_plan(plan),
+        "verdict": SymbolicView(document, plan, author).data(),
+    }
+    if isinstance(document, SymbolicGraph):
+        members["symbolic"] = write_symbolic(_drawn(document, plan))
+    return encoded(members)
+
+
+def _has_other_orders(document: SymbolicDocument, plan: SymbolicPlan) -> bool:
+    """Whether operators might run in another order than that of the plan."""
+    if not isinstance(document, SymbolicGraph):
+        return False
+    listed = tuple(operator.id for operator in document.operators)
+    return document.order != "given" or (plan.schedule is not None and plan.schedule.order != listed)
+
+
+def _drawn(document: SymbolicDocument, plan: SymbolicPlan) -> SymbolicProblem:
+    """The problem in the order of the plan; as listed, where the graph does not allow that one."""
+    try:
+        return symbolic_problem_of(document, plan)
+    except InputError:
+        return symbolic_problem_of(document)

@@ -170,9 +170,8 @@ class FreeRun:
         with cancelling(budget, self._callbacks.cancel):
             outcome = self._solver.solve(task, budget, listeners)
         self._work += budget.work
-        least = max(outcome.bound, start_height(self._graph))
-        bound = _proven(self._graph, outcome, least, budget.work)
-        return _BestOrder(outcome.order, max(outcome.peak, least), bound)
+        bound = bound_of_orders(self._graph, outcome, budget.work)
+        return _BestOrder(outcome.order, max(outcome.peak, bound.value), bound)
 
     def _tell_bound(self, solver: str, bound: int) -> None:
         self._early.raise_bound(bound)
@@ -268,16 +267,17 @@ class FreeRun:
         return budget.spent or self._seconds_left() <= 0.05 * self._options.time_limit
 
 
-def _proven(graph: Graph, outcome: OrderOutcome, bound: int, nodes: int) -> OrderBound:
-    """The bound of all orders, with its proof where that is written out."""
-    if bound > outcome.bound:
+def bound_of_orders(graph: Graph, outcome: OrderOutcome | None, nodes: int) -> OrderBound:
+    """The bound of all orders, with its proof where that is written out; without a search, of the ends."""
+    least = start_height(graph)
+    if outcome is None or least > outcome.bound:
         # What is there from the start and nobody reads.
-        return OrderBound(bound, Cut(operator=None), name_with_version(LeastPeak.name))
+        return OrderBound(least, Cut(operator=None), name_with_version(LeastPeak.name))
     prover = outcome.prover or outcome.solver
     certificate = certificate_of(graph, outcome.proof)
-    if certificate is None or not bound:
-        return claimed(prover, bound, nodes)
-    return OrderBound(bound, certificate, name_with_version(prover))
+    if certificate is None or not outcome.bound:
+        return claimed(prover, outcome.bound, nodes)
+    return OrderBound(outcome.bound, certificate, name_with_version(prover))
 
 
 # Limited in work, so that a description is the same on every machine.

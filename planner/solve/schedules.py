@@ -24,7 +24,7 @@ from memstow.planner.model.plan import (
     TermValue,
     gap_of,
 )
-from memstow.planner.model.problem import PLACEMENT_COST, measure, parse_term
+from memstow.planner.model.problem import PLACEMENT_COST, Pool, measure, parse_term
 from memstow.planner.solve.problem_plans import plan_for_judge, refuse_for, unjudged
 from memstow.planner.verify.graph_verdict import judge_graph
 from memstow.records import record, replace
@@ -55,7 +55,7 @@ def claimed(solver: str, bound: int, nodes: int) -> OrderBound:
 def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
     """The plan of one order, as a plan of the graph: what was proven for this order alone is left out."""
     if plan.status not in PLANNED:
-        explanation = _no_order(graph, bound)
+        explanation = None if graph.alternatives else no_order(graph.pools, bound)
         if explanation is not None:
             prover = bound.prover
             return replace(plan, status=Status.INFEASIBLE, explanation=explanation, prover=prover)
@@ -83,11 +83,11 @@ def with_order_bound(graph: Graph, plan: Plan, bound: OrderBound) -> Plan:
     )
 
 
-def _no_order(graph: Graph, bound: OrderBound) -> Explanation | None:
-    """Why no order of the graph fits; None where the bound does not say so."""
-    if len(graph.pools) != 1 or graph.alternatives:
+def no_order(pools: Sequence[Pool], bound: OrderBound) -> Explanation | None:
+    """Why no order of a graph with these pools fits; None where the bound does not say so."""
+    if len(pools) != 1:
         return None
-    pool, capacity = graph.pools[0], graph.pools[0].capacity
+    pool, capacity = pools[0], pools[0].capacity
     if capacity is None:
         return None
     reserved = measure((entry.offset, entry.offset + entry.size) for entry in pool.reserved)

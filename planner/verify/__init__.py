@@ -16,7 +16,7 @@ from memstow.planner.verify.verdict import Claim, Code, Standing, Subject, Verdi
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
 
 __all__ = [
     "Claim",
@@ -37,9 +37,11 @@ _MOST_REPORTED: Final = 20
 @overload
 def verify(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]: ...
 @overload
-def verify(problem: "SymbolicProblem", plan: "SymbolicPlan") -> list[Violation]: ...
+def verify(problem: "SymbolicProblem | SymbolicGraph", plan: "SymbolicPlan") -> list[Violation]: ...
 def verify(
-    problem: "Problem | Graph | SymbolicProblem", plan: "Plan | SymbolicPlan", hint: Plan | None = None
+    problem: "Problem | Graph | SymbolicProblem | SymbolicGraph",
+    plan: "Plan | SymbolicPlan",
+    hint: Plan | None = None,
 ) -> list[Violation]:
     """All violations of the plan, as in the verdict of `judge`."""
     return list(_judged(problem, plan, hint, refutes=True).violations)
@@ -48,9 +50,11 @@ def verify(
 @overload
 def judge(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> Verdict: ...
 @overload
-def judge(problem: "SymbolicProblem", plan: "SymbolicPlan") -> Verdict: ...
+def judge(problem: "SymbolicProblem | SymbolicGraph", plan: "SymbolicPlan") -> Verdict: ...
 def judge(
-    problem: "Problem | Graph | SymbolicProblem", plan: "Plan | SymbolicPlan", hint: Plan | None = None
+    problem: "Problem | Graph | SymbolicProblem | SymbolicGraph",
+    plan: "Plan | SymbolicPlan",
+    hint: Plan | None = None,
 ) -> Verdict:
     """The verdict on a plan: its violations, and for each of its claims whether it was checked.
 
@@ -58,12 +62,21 @@ def judge(
     own, and stay claims where no layout contradicts them. A bare layout makes no claims: only its places are
     judged. Without the hint that `moves` were counted against, a number of moves stays a claim; a hint that
     places a buffer twice is none. A graph is replayed in the order of the plan's
-    schedule, or as it is listed. The plan of a symbolic problem is judged at every value of the symbols.
+    schedule, or as it is listed. The plan of a symbolic problem or graph is judged at every value of the
+    symbols.
     """
     return _judged(problem, plan, hint, refutes=True)
 
 
-def recount(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]:
+@overload
+def recount(problem: "Problem | Graph", plan: Plan, hint: Plan | None = None) -> list[Violation]: ...
+@overload
+def recount(problem: "SymbolicProblem | SymbolicGraph", plan: "SymbolicPlan") -> list[Violation]: ...
+def recount(
+    problem: "Problem | Graph | SymbolicProblem | SymbolicGraph",
+    plan: "Plan | SymbolicPlan",
+    hint: Plan | None = None,
+) -> list[Violation]:
     """Violations found by counting alone: for plans of a run, which has better layouts than the judge's."""
     return list(_judged(problem, plan, hint, refutes=False).violations)
 
@@ -83,7 +96,7 @@ def require_valid_plan(problem: "Problem | Graph", plan: Plan) -> None:
 
 
 def _judged(
-    problem: "Problem | Graph | SymbolicProblem",
+    problem: "Problem | Graph | SymbolicProblem | SymbolicGraph",
     plan: "Plan | SymbolicPlan",
     hint: Plan | None,
     refutes: bool,
@@ -96,8 +109,12 @@ def _judged(
         from memstow.planner.verify.graph_verdict import judge_graph
 
         return judge_graph(problem, plan, hint, refutes)
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
 
+    if isinstance(problem, SymbolicGraph) and isinstance(plan, SymbolicPlan):
+        from memstow.planner.verify.symbolic_graph_verdict import judge_symbolic_graph
+
+        return judge_symbolic_graph(problem, plan, refutes)
     if isinstance(problem, SymbolicProblem) and isinstance(plan, SymbolicPlan):
         from memstow.planner.verify.symbolic_verdict import judge_symbolic
 

@@ -315,10 +315,12 @@ class _Search:
         )
 
 
-def reason_against_orders(graph: Graph, bound: int, certificate: Cut | RefutedOrders) -> str | None:
+def reason_against_orders(
+    graph: Graph, bound: int, certificate: Cut | RefutedOrders, effort: Effort | None = None
+) -> str | None:
     """Why the certificate does not prove that every order needs this many bytes; None where it does."""
     try:
-        named = named_graph(graph)
+        named = named_graph(graph, effort)
         shown = _shown(named, certificate)
     except ProofError as broken:
         return str(broken)

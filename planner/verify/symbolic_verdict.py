@@ -1,7 +1,8 @@
 """Judges a plan of a symbolic problem: whether it lays out every value of the symbols, and what it says.
 
 In: a symbolic problem and its plan. Out: a verdict. Formulas are read and counted by the judge's own code;
-nothing is shared with `planner.shapes`, which made the plan.
+nothing is shared with `planner.shapes`, which made the plan. Of a plan of a graph the problem is that of its
+schedule (`symbolic_graph_verdict`), and `Schedules` says what other orders mean for what it claims.
 
 Capacities, reserved ranges and pins of orders are looked at with the largest sizes first: where these fit,
 everything does. Then at single points, to find one that does not fit. Then at every point there is, where
@@ -17,7 +18,7 @@ from math import prod
 from typing import Final, Protocol
 
 from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.plan import Explanation, Placement, Plan
+from memstow.planner.model.plan import Cut, Explanation, Placement, Plan, RefutedOrders
 from memstow.planner.model.problem import Kind, Pool, Term, measure, parse_term
 from memstow.planner.model.symbolic import (
     MOST_POINTS,
@@ -29,7 +30,7 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.verify.formula_trees import Space, Values
 from memstow.planner.verify.layout import Layout, ProblemIndex, check_places, pool_peaks
 from memstow.planner.verify.overlaps import check_overlaps
-from memstow.planner.verify.problem_verdict import COUNTED_AGAIN, check_explanation
+from memstow.planner.verify.problem_verdict import COUNTED_AGAIN, NO_ORDER, check_explanation
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
 from memstow.planner.verify.symbolic_sizes import (
@@ -48,9 +49,24 @@ from memstow.planner.verify.verdict import (
     Findings,
     Standing,
     Subject,
+    TooMuch,
     Verdict,
     Violation,
 )
+from memstow.records import record
+
+
+@record
+class Schedules:
+    """What is known of the graph of whose schedule a plan is."""
+
+    has_others: bool
+    """The graph allows others than that of the plan, of which counting in its problem says nothing."""
+    against: Callable[[Sequence[int], int, Cut | RefutedOrders], str | None]
+    """With these sizes, why a certificate does not prove such a bound of every order; None where it does.
+
+    Raises TooMuch where that is not looked at."""
+
 
 MOST_POINTS_LAID_OUT: Final = 4_096
 MOST_STEPS: Final = 4_000_000
@@ -274,6 +290,7 @@ def check_nothing(
     index: ProblemIndex,
     sizes: Sizes,
     space: Space,
+    schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
@@ -283,12 +300,18 @@ def check_nothing(
         if plan.status is Status.INFEASIBLE:
             findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
         return
+    if explanation.code == NO_ORDER:
+        _check_no_order(plan, explanation, index, sizes, space, schedules, findings, claims)
+        return
     where = _shown_at(explanation, sizes, space)
     if where is None:
         findings.merge(_false_everywhere(explanation, index, space))
     if plan.status is not Status.INFEASIBLE:
         return
     says = f"nothing fits at every value ({explanation.code[:64]})"
+    if schedules is not None and schedules.has_others:
+        says = f"nothing fits at every value ({explanation.code[:64]}, which is counted for this order alone)"
+        where = None
     if where is not None:
         claims.proven(Subject.NOTHING_FITS, None, says, f"counting at {where}", holds=True)
         return
@@ -297,6 +320,42 @@ def check_nothing(
     if contradicted:
         text = "the explanation does not show that nothing fits: the judge has found places for all buffers"
         findings.add(Code.EXPLANATION, text)
+
+
+def _check_no_order(
+    plan: SymbolicPlan,
+    explanation: Explanation,
+    index: ProblemIndex,
+    sizes: Sizes,
+    space: Space,
+    schedules: Schedules | None,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Judge that in each order of the operators too much is live at one of the points."""
+    if schedules is None or len(index.pools) != 1:
+        message = "the explanation is about the orders of a graph of one pool, and this is none"
+        findings.add(Code.EXPLANATION, message)
+        return
+    if explanation.needed is None or explanation.needed <= index.ends[0]:
+        text = "the explanation needs {} bytes, and the pool has {}"
+        findings.add(Code.EXPLANATION, text, explanation.needed or 0, index.ends[0])
+    says = f"nothing fits at some value ({NO_ORDER})"
+    live = (explanation.needed or 0) - measure(index.reserved[0])
+    certificate = explanation.certificate
+    reason: str | None = "it names no certificate"
+    if certificate is not None and not findings.total:
+        try:
+            for values in space.points:
+                reason = schedules.against(sizes.at(values), live, certificate)
+                if reason is None:
+                    where = f"{certificate.kind} at {space.say(values)}"
+                    claims.proven(Subject.NOTHING_FITS, None, says, where, holds=True)
+                    return
+            findings.add(Code.EXPLANATION, "the certificate shows it at none of the points: {}", reason)
+        except TooMuch:
+            pass
+    claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not findings.total)
 
 
 def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | None:
@@ -390,6 +449,7 @@ def check_points(
     peak_and_least: Callable[[Sequence[int]], tuple[int, int]],
     sizes: Sizes,
     space: Space,
+    schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
@@ -401,15 +461,17 @@ def check_points(
     points = _read(plan, space, findings)
     counted: list[tuple[PointPeak, int]] = []
     for point, values in points:
-        where = space.say(values)
-        peak, bound = peak_and_least(sizes.at(values))
+        where, laid = space.say(values), sizes.at(values)
+        peak, bound = peak_and_least(laid)
         claims.counted(Subject.PEAK_AT, where, f"the peak at {where} is {point.peak:,}", point.peak == peak)
         if point.peak != peak:
             findings.add(Code.PEAK, "the peak at {} is {}, not {}", where, peak, point.peak)
-        _check_least(plan, point, peak, bound, where, findings, claims)
+        _check_least(plan, point, peak, bound, where, schedules, findings, claims)
+        if point.bound is not None:
+            _check_of_orders(plan, point, point.bound, peak, laid, where, schedules, findings, claims)
         counted.append((point, bound))
     if findings.total == before:
-        _check_worst(plan, counted, findings, claims)
+        _check_worst(plan, counted, schedules, findings, claims)
 
 
 def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[PointPeak, Values]]:
@@ -440,6 +502,7 @@ def _check_least(
     peak: int,
     bound: int,
     where: str,
+    schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
@@ -447,15 +510,57 @@ def _check_least(
     if not holds:
         text = "the least peak at {} cannot be {}: the plan needs {}"
         findings.add(Code.LEAST, text, where, point.least, peak)
-    says = f"no layout made for {where} alone has a peak below {point.least:,}"
+    says = f"no layout made for {where} alone{_in_order(schedules)} has a peak below {point.least:,}"
     if point.least <= bound:
         claims.proven(Subject.LEAST_AT, where, says, LIVE_BYTES, holds)
     else:
         claims.claimed(Subject.LEAST_AT, where, says, plan.prover, holds)
 
 
+def _in_order(schedules: Schedules | None) -> str:
+    """What is said of a plan whose graph allows other orders."""
+    return ", in this order of the operators," if schedules is not None and schedules.has_others else ""
+
+
+def _check_of_orders(
+    plan: SymbolicPlan,
+    point: PointPeak,
+    bound: int,
+    peak: int,
+    sizes: Sequence[int],
+    where: str,
+    schedules: Schedules | None,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Judge what is said of every order of the operators."""
+    holds = bound <= peak
+    if not holds:
+        text = "the bound of all orders at {} cannot be {}: the plan needs {}"
+        findings.add(Code.BOUND, text, where, bound, peak)
+    says = f"no layout made for {where} alone has a peak below {bound:,}, in any order of the operators"
+    reason: str | None = None
+    if point.certificate is not None and schedules is not None:
+        try:
+            reason = schedules.against(sizes, bound, point.certificate)
+        except TooMuch:
+            pass
+        else:
+            if reason is not None:
+                text = "the certificate does not show the bound {} of all orders at {}: {}"
+                findings.add(Code.CERTIFICATE, text, bound, where, reason)
+            kind = point.certificate.kind
+            claims.proven(Subject.BOUND, where, says, kind, holds and reason is None)
+            return
+    claims.claimed(Subject.BOUND, where, says, plan.prover, holds)
+
+
 def _check_worst(
-    plan: SymbolicPlan, counted: Sequence[tuple[PointPeak, int]], findings: Findings, claims: Claims
+    plan: SymbolicPlan,
+    counted: Sequence[tuple[PointPeak, int]],
+    schedules: Schedules | None,
+    findings: Findings,
+    claims: Claims,
 ) -> None:
     """`counted`: each point with what the judge can prove of its least peak. All peaks are right."""
     if plan.worst is None and plan.bound is not None:
@@ -473,8 +578,14 @@ def _check_worst(
         says = f"no peak is above {plan.worst} times the least at its point"
         claims.counted(Subject.WORST, None, says, holds)
     if plan.bound is not None and worst is not None and holds:
-        _check_bound(plan, plan.bound, worst, counted, findings, claims)
-    if plan.status is Status.OPTIMAL and (plan.worst is None or plan.worst != plan.bound):
+        _check_bound(plan, plan.bound, worst, counted, schedules, findings, claims)
+    if plan.status is Status.OPTIMAL and schedules is not None and schedules.has_others:
+        if any(point.bound is None or point.bound < point.peak for point, _ in counted):
+            text = (
+                "the status is optimal, and in another order of the operators less may be needed at a point"
+            )
+            findings.add(Code.STATUS, text)
+    elif plan.status is Status.OPTIMAL and (plan.worst is None or plan.worst != plan.bound):
         text = "the status is optimal, and the bound of the largest ratio is not the ratio"
         findings.add(Code.STATUS, text)
 
@@ -491,6 +602,7 @@ def _check_bound(
     bound: float,
     worst: float,
     counted: Sequence[tuple[PointPeak, int]],
+    schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
@@ -498,7 +610,9 @@ def _check_bound(
     if not holds:
         text = "the bound {} of the largest ratio is above the ratio {}"
         findings.add(Code.BOUND, text, bound, worst)
-    says = f"no plan of this kind has a largest ratio below {bound} to these least peaks"
+    says = (
+        f"no plan of this kind{_in_order(schedules)} has a largest ratio below {bound} to these least peaks"
+    )
     # What is proven of the least peak at any point is proven of each plan there.
     if bound <= max(live / point.least if point.least else 1.0 for point, live in counted):
         claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
@@ -513,20 +627,32 @@ _OF_ONE_POOL: Final = ("peak", "max_peak")
 def judge_symbolic(problem: SymbolicProblem, plan: SymbolicPlan) -> Verdict:
     """The verdict on a plan of a symbolic problem."""
     findings, claims = Findings(), Claims(plan)
+    judge_everywhere(problem, plan, None, findings, claims)
+    return Verdict(tuple(findings.violations()), claims.settled())
+
+
+def judge_everywhere(
+    problem: SymbolicProblem,
+    plan: SymbolicPlan,
+    schedules: Schedules | None,
+    findings: Findings,
+    claims: Claims,
+) -> None:
+    """Note what is wrong with a plan, and its claims; `schedules`: of its graph, if it is of one."""
     space = Space(problem, findings)
     sizes = Sizes(problem, space, findings) if not findings.total else None
-    if sizes is not None and not findings.total:
-        says = "every size is from 0 to 2^62 at every value of the symbols"
-        claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
-        plain = columns_of(problem) if problem.objective[0] in _OF_ONE_POOL else None
-        fixed = None
-        if plain is not None and plan.shapes == "fixed" and plan.status in PLANNED:
-            fixed = plain_fixed(plain, plan.placements, sizes.largest())
-        if plain is not None and fixed is not None:
-            _judge_plain(problem, plan, fixed, sizes, space, findings, claims)
-        else:
-            _judge_all(problem, plan, plain, sizes, space, findings, claims)
-    return Verdict(tuple(findings.violations()), claims.settled())
+    if sizes is None or findings.total:
+        return
+    says = "every size is from 0 to 2^62 at every value of the symbols"
+    claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
+    plain = columns_of(problem) if problem.objective[0] in _OF_ONE_POOL else None
+    fixed = None
+    if plain is not None and plan.shapes == "fixed" and plan.status in PLANNED:
+        fixed = plain_fixed(plain, plan.placements, sizes.largest())
+    if plain is not None and fixed is not None:
+        _judge_plain(problem, plan, fixed, sizes, space, schedules, findings, claims)
+    else:
+        _judge_all(problem, plan, plain, sizes, space, schedules, findings, claims)
 
 
 def _judge_plain(
@@ -535,16 +661,17 @@ def _judge_plain(
     fixed: PlainFixed,
     sizes: Sizes,
     space: Space,
+    schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
     """Offsets that hold are judged without objects for each buffer."""
-    _check_whole(problem, plan, findings)
+    _check_whole(problem, plan, schedules, findings)
     if findings.total:
         return
     claim_fixed(problem.pools, [fixed.peak], sizes, claims)
     if not is_bare(plan):
-        check_points(plan, fixed.peak_and_least, sizes, space, findings, claims)
+        check_points(plan, fixed.peak_and_least, sizes, space, schedules, findings, claims)
 
 
 def _judge_all(
@@ -553,6 +680,7 @@ def _judge_all(
     plain: PlainColumns | None,
     sizes: Sizes,
     space: Space,
+    schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
@@ -562,16 +690,23 @@ def _judge_all(
         text = "the problem is not valid: {!r} is no objective of a symbolic problem"
         findings.add(Code.INVALID_PROBLEM, text, problem.objective[0])
     elif not findings.total:
-        _judge(problem, plan, _Subject(index, sizes, space, term, plain), findings, claims)
+        _judge(problem, plan, _Subject(index, sizes, space, term, plain, schedules), findings, claims)
 
 
 class _Subject:
     """The problem as the judge reads it: `index` is the ordinary problem with all sizes at their largest."""
 
     def __init__(
-        self, index: ProblemIndex, sizes: Sizes, space: Space, term: Term, plain: PlainColumns | None
+        self,
+        index: ProblemIndex,
+        sizes: Sizes,
+        space: Space,
+        term: Term,
+        plain: PlainColumns | None,
+        schedules: Schedules | None,
     ) -> None:
         self.index = index
+        self.schedules = schedules
         self.plain = plain
         self.sizes = sizes
         self.space = space
@@ -581,11 +716,11 @@ class _Subject:
 def _judge(
     problem: SymbolicProblem, plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims
 ) -> None:
-    _check_whole(problem, plan, findings)
+    _check_whole(problem, plan, subject.schedules, findings)
     if findings.total:
         return
     if plan.status not in PLANNED:
-        check_nothing(plan, subject.index, subject.sizes, subject.space, findings, claims)
+        check_nothing(plan, subject.index, subject.sizes, subject.space, subject.schedules, findings, claims)
         return
     laid = _fixed(plan, subject, findings, claims) if plan.shapes == "fixed" else None
     if laid is None and plan.shapes != "fixed":
@@ -593,13 +728,29 @@ def _judge(
     if laid is not None and not is_bare(plan):
         live = LiveBound(subject.index, subject.term) if subject.plain is None else subject.plain
         value, least = laid.value, live.at
-        check_points(plan, lambda at: (value(at), least(at)), subject.sizes, subject.space, findings, claims)
+        check_points(
+            plan,
+            lambda at: (value(at), least(at)),
+            subject.sizes,
+            subject.space,
+            subject.schedules,
+            findings,
+            claims,
+        )
 
 
-def _check_whole(problem: SymbolicProblem, plan: SymbolicPlan, findings: Findings) -> None:
+def _check_whole(
+    problem: SymbolicProblem, plan: SymbolicPlan, schedules: Schedules | None, findings: Findings
+) -> None:
     """It is a plan of this problem, with the parts of its kind."""
     if plan.digest is not None and plan.digest != digest_symbolic(problem):
-        findings.add(Code.DIGEST, "the plan is for another problem: its digest is {}", plan.digest[:64])
+        text = "the plan is for another problem: its digest is {}"
+        if schedules is not None:
+            text = (
+                "the plan is for another graph, or for another order of the operators than its schedule "
+                "says: its digest is {}; plan the graph again"
+            )
+        findings.add(Code.DIGEST, text, plan.digest[:64])
     _check_parts(plan, bool(problem.buffers), findings)
     if plan.status in PLANNED and plan.explanation is not None and not findings.total:
         findings.add(Code.EXPLANATION, "the status is {}, and there is an explanation", plan.status.value)

@@ -373,17 +373,17 @@ class NamedGraph:
     storages: dict[StorageName, int]
 
 
-def named_graph(graph: Graph) -> NamedGraph:
+def named_graph(graph: Graph, effort: Effort | None = None) -> NamedGraph:
     """The graph without times. Raises ProofError for views that the judge cannot follow."""
     if len(graph.operators) > _MOST_OPERATORS:
         raise TooMuch
-    return _Reading(graph).result()
+    return _Reading(graph, effort or Effort()).result()
 
 
 class _Reading:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, effort: Effort) -> None:
         self.graph = graph
-        self.effort = Effort()
+        self.effort = effort
         self.operators = {operator.id: number for number, operator in enumerate(graph.operators)}
         self.tensors = index_of(graph).tensors
         self.views = {view.tensor: view for view in graph.views}

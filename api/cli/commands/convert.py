@@ -1,7 +1,7 @@
 """`memstow convert`: convert a problem to another format."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memstow.api import options
 from memstow.api.cli.output_files import format_of, refuse_unwritable, write_out
@@ -11,11 +11,12 @@ from memstow.api.cli.problem_input import (
     add_problem,
     add_symbols,
     document_in,
+    in_operator_order,
     naming_file,
     read_bytes_of,
     read_symbolic_model,
     refuse_two_stdins,
-    symbolic_graph_in,
+    symbolic_in,
     warn_if_terminal,
 )
 from memstow.api.cli.terminal import Exit
@@ -26,9 +27,10 @@ from memstow.planner.model.options import Options
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.problem import Problem
-    from memstow.planner.model.symbolic import SymbolicGraph
+    from memstow.planner.model.symbolic import SymbolicDocument
 
 
+_NO_OPERATORS: Final = "the format 'graph' is for graphs, and this is a problem: its operators are not known"
 # A search that is not over by then takes about ten seconds.
 _ORDER_WORK = 100_000_000
 
@@ -84,9 +86,9 @@ def run(args: argparse.Namespace) -> int:
         write_out(_symbolic_bytes(source, args, form), args.out)
         return Exit.DONE
     data = read_bytes_of(source)
-    symbolic = None if args.at or form != "graph" else symbolic_graph_in(data, source)
+    symbolic = None if args.at or form != "graph" else symbolic_in(data, source)
     if symbolic is not None:
-        write_out(_ordered_bytes(symbolic, args), args.out)
+        write_out(_ordered_bytes(symbolic, source, args), args.out)
         return Exit.DONE
     document = document_in(data, source, args)
     with naming_file(source):
@@ -102,20 +104,19 @@ def run(args: argparse.Namespace) -> int:
     return Exit.DONE
 
 
-def _ordered_bytes(graph: "SymbolicGraph", args: argparse.Namespace) -> bytes:
+def _ordered_bytes(document: "SymbolicDocument", source: str, args: argparse.Namespace) -> bytes:
     """A graph with symbols, with its operators listed in the order that is asked for."""
     from memstow.planner.formats.native import write_symbolic_graph
+    from memstow.planner.model.symbolic import SymbolicProblem
     from memstow.planner.shapes.operator_order import order_symbolic
 
     option = first_named(args, (*options.CHANGES, options.NO_IN_PLACE, options.CHANNELS, options.DEVICE))
     if option is not None:
         message = "it is not for graphs with symbols; leave it out, or write it into the document"
         raise InputError.single("unused_option", option.spelling, message)
-    if args.order not in (None, "given", "free"):
-        message = (
-            "operators of graphs with symbols are listed in the order that is `given` or in a `free` one"
-        )
-        raise InputError.single("unused_option", options.ORDER.spelling, message)
+    graph = in_operator_order(document, source, args)
+    if isinstance(graph, SymbolicProblem):
+        raise InputError.single("not_a_graph", "--output-format", _NO_OPERATORS)
     if args.order == "free":
         # The same file on every machine.
         graph = order_symbolic(graph, Options(deterministic=True, work_limit=_ORDER_WORK)).graph
@@ -149,6 +150,5 @@ def _graph_bytes(document: "Problem | Graph", channels: bool) -> bytes:
     from memstow.planner.model.problem import Problem
 
     if isinstance(document, Problem):
-        message = "the format 'graph' is for graphs, and this is a problem: its operators are not known"
-        raise InputError.single("not_a_graph", "--output-format", message)
+        raise InputError.single("not_a_graph", "--output-format", _NO_OPERATORS)
     return formats.write_graph(with_channels(document) if channels else document)

@@ -170,7 +170,8 @@ def _encoded(text: str) -> bytes:
 
 def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
     from memstow.planner.formats import looks_like_json
-    from memstow.planner.formats.native import is_symbolic, parse_symbolic
+    from memstow.planner.formats.native import is_symbolic, parse_symbolic_document
+    from memstow.planner.graph.symbolic_graph import problem_of_plan
 
     data = read_bytes_of(args.problem)
     with naming_file(args.problem):
@@ -181,19 +182,10 @@ def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
                 "this has no `symbols`: its sizes are numbers, and there is one plan, which is made already"
             )
             raise InputError.single("not_symbolic", "$", message)
-        problem = parse_symbolic(raw)
+        document = parse_symbolic_document(raw)
     plan = read_symbolic_plan_of(args.plan)
     with naming_file(args.plan):
-        _require_same_problem(problem, plan)
-    return problem, plan
-
-
-def _require_same_problem(problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
-    from memstow.planner.model.symbolic import digest_symbolic
-
-    if plan.digest is not None and plan.digest != digest_symbolic(problem):
-        message = "the plan is for another problem, which its digest says; solve this one"
-        raise InputError.single("other_problem", "digest", message)
+        return problem_of_plan(document, plan), plan
 
 
 def _check_outputs(args: argparse.Namespace) -> None:

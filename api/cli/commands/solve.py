@@ -25,6 +25,7 @@ from memstow.api.cli.problem_input import (
     add_problem,
     columns_in,
     document_in,
+    in_operator_order,
     naming_file,
     programs_in,
     read_bytes_of,
@@ -73,18 +74,18 @@ if TYPE_CHECKING:
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
     from memstow.planner.model.programs import Programs
-    from memstow.planner.model.symbolic import Shapes, SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import Shapes, SymbolicDocument, SymbolicPlan
     from memstow.planner.plain._columns import Columns
     from memstow.planner.recorded.recording import Recording
 
-_OF_GRAPHS: Final = (options.ORDER, options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
+_OF_NUMBERS: Final = (options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
 _PROOFS: Final = (options.PROOF, options.OPB, options.PBP)
 # Options that are written into a problem with symbols instead.
-_IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_GRAPHS)
+_IN_PROBLEM: Final = (options.TARGET, options.CAPACITY, *_OF_NUMBERS)
 # Options of `solve` that are not for problems with symbols.
 _NOT_FOR_SYMBOLS: Final = (
     *options.CHANGES,
-    *_OF_GRAPHS,
+    *_OF_NUMBERS,
     options.DEVICE,
     options.HINT,
     options.GAP,
@@ -214,6 +215,7 @@ memstow solve model.tflite --order free --scratch measure --output planned.tflit
 memstow solve model.json --json | memstow verify model.json -
 memstow solve - --format csv --output-format csv < model.csv
 memstow solve attention.json --shapes pieces:2 --output plan.json --output offsets.h
+memstow solve block.json --order free --output plan.json
 memstow solve model.json --server http://localhost:8080
 """,
     )
@@ -405,9 +407,10 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns", size: int, bega
     return _told(plan.status, interrupted)
 
 
-def _solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", size: int, began: float) -> int:
-    """The same for a problem whose sizes are formulas."""
+def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: int, began: float) -> int:
+    """The same for a problem or a graph whose sizes are formulas."""
     _check_symbolic(args)
+    document = in_operator_order(read, args.file, args)
     chosen: tuple[Shapes, int | None] | None = args.shapes
     kind, pieces = chosen or ("order", None)
     options, server = less_reading(args, options_without_hint(args), size, began), server_of(args)
@@ -417,19 +420,19 @@ def _solve_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", size: 
             with client_of(server, args.key) as client:
                 from memstow.api.client.runs import solve_symbolic
 
-                name = job_name(problem, args.file)
-                return solve_symbolic(client, problem, options, kind, pieces, cancel.is_set, name)
+                name = job_name(document, args.file)
+                return solve_symbolic(client, document, options, kind, pieces, cancel.is_set, name)
         from memstow.planner.shapes.plan_symbolic import plan_symbolic
 
-        return plan_symbolic(problem, options, shapes=kind, pieces=pieces, cancel=cancel)
+        return plan_symbolic(document, options, shapes=kind, pieces=pieces, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(None)
-    _write_symbolic(args, problem, plan)
+    _write_symbolic(args, document, plan)
     if args.open:
         from memstow.api.cli.pages import symbolic_page
 
-        show_page(symbolic_page(problem, plan, args.file, {}), None)
+        show_page(symbolic_page(document, plan, args.file, {}), None)
     return _told(plan.status, call.interrupted)
 
 
@@ -438,11 +441,6 @@ def _check_symbolic(args: argparse.Namespace) -> None:
     option = first_named(args, _NOT_FOR_SYMBOLS)
     if option is not None:
         instead = ", or write it into the problem" if option in _IN_PROBLEM else ""
-        if option is options.ORDER:
-            instead = (
-                ", or list the operators of a graph in a free order first: "
-                "memstow convert GRAPH ORDERED --output-format graph --order free"
-            )
         message = f"it is not for problems with symbols; leave it out{instead}"
         raise InputError.single("not_for_symbols", option.spelling, message)
     if args.format not in (None, "json"):
@@ -458,7 +456,7 @@ def _check_symbolic(args: argparse.Namespace) -> None:
         )
 
 
-def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> None:
+def _write_symbolic(args: argparse.Namespace, document: "SymbolicDocument", plan: "SymbolicPlan") -> None:
     from memstow.planner.formats.native import write_symbolic_plan
 
     outputs: list[tuple[bytes, str]] = []
@@ -469,7 +467,7 @@ def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: 
             from memstow.planner.exports.naming import DEFAULT_PREFIX
             from memstow.planner.shapes.symbolic_c import write_symbolic_c
 
-            outputs.append((write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX), path))
+            outputs.append((write_symbolic_c(document, plan, args.prefix or DEFAULT_PREFIX), path))
         else:
             print_error(f"{path} is not written: there is no plan")
     for content, path in outputs:
@@ -479,7 +477,7 @@ def _write_symbolic(args: argparse.Namespace, problem: "SymbolicProblem", plan: 
     elif not args.quiet and STDOUT not in (args.output or ()):
         from memstow.planner.show.symbolic_report import symbolic_report
 
-        text = symbolic_report(problem, plan)
+        text = symbolic_report(document, plan)
         to_stdout(f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
 
 

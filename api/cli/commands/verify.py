@@ -28,6 +28,7 @@ from memstow.api.cli.problem_input import (
     add_problem,
     columns_in,
     document_in,
+    in_operator_order,
     programs_in,
     read_bytes_of,
     read_plan,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
     from memstow.planner.model.tiling import Tiling, Tilings
     from memstow.planner.proofs.check import CheckedProof
     from memstow.planner.verify import Verdict
@@ -304,9 +305,10 @@ def _write(args: argparse.Namespace, form: str, chosen: ChosenPlan) -> None:
         )
 
 
-def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
-    """Check the plan of a problem whose sizes are formulas."""
+def _run_symbolic(args: argparse.Namespace, read: "SymbolicDocument") -> int:
+    """Check the plan of a problem or a graph whose sizes are formulas."""
     refuse_for_symbolic(args)
+    document = in_operator_order(read, args.problem, args)
     if args.output is not None:
         message = "it is not for problems with symbols; leave it out"
         raise InputError.single("unused_option", "--output", message)
@@ -316,7 +318,7 @@ def _run_symbolic(args: argparse.Namespace, problem: "SymbolicProblem") -> int:
 
     from memstow.planner.verify import judge
 
-    return _tell(args, judge(problem, plan), lambda: print(f"valid: {_symbolic_plan_in_words(plan)}"))
+    return _tell(args, judge(document, plan), lambda: print(f"valid: {_symbolic_plan_in_words(plan)}"))
 
 
 def _symbolic_plan_in_words(plan: "SymbolicPlan") -> str:

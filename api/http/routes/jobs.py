@@ -322,7 +322,7 @@ def _place_of(cursor: str) -> tuple[float, str]:
     schemas.answers(
         "The problem, or the graph.",
         samples.PROBLEM,
-        {"anyOf": [schemas.ref("Problem"), schemas.ref("Graph"), schemas.ref("SymbolicProblem")]},
+        schemas.any_document(),
         404,
     ),
     role=Role.READ,

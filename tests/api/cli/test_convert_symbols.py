@@ -1,5 +1,6 @@
-"""`memstow convert --symbol`: what is asked wrongly is told by the option."""
+"""Models and graphs with symbols at the command line: ranges of dimensions, and orders of operators."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli
 from tests.onnx_models import model, node, value
 from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
+
+FREE = replace(TWO_BRANCHES, order="free")
 
 
 @pytest.fixture
@@ -78,7 +81,7 @@ def test_a_graph_with_symbols_stays_as_listed_by_default(cli: Cli, branches: Pat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--order", "lpmf"), "--order: operators of graphs with symbols are listed in the order"),
+        (("--order", "lpmf"), "--order: operators of graphs with symbols run in the order"),
         (("--channels",), "--channels: it is not for graphs with symbols"),
         (("--capacity", "4KiB"), "--capacity: it is not for graphs with symbols"),
     ],
@@ -91,7 +94,51 @@ def test_other_changes_of_graphs_with_symbols_are_refused(
     assert said in ran.err
 
 
-def test_solve_says_how_to_get_a_free_order(cli: Cli, branches: Path) -> None:
-    ran = cli("solve", str(branches), "--order", "free")
+def test_solve_verify_evaluate_and_view_follow_the_order_of_the_plan(
+    cli: Cli, branches: Path, tmp_path: Path
+) -> None:
+    plan, other = tmp_path / "plan.json", tmp_path / "other.json"
+    ran = cli("solve", str(branches), "--order", "free", "--deterministic", "--output", str(plan))
+    assert ran.code == Exit.DONE
+    assert "largest ratio 1.000, proven least, in any order of the operators" in ran.out
+    planned = memstow.read_symbolic_plan(plan.read_bytes())
+    assert planned == memstow.plan_symbolic(FREE, memstow.Options(deterministic=True))
+    assert cli("verify", str(branches), str(plan), "--strict").code == Exit.DONE
+    assert "4,117" in cli("evaluate", str(branches), str(plan), "--at", "s=64").out
+    page = tmp_path / "plan.html"
+    assert cli("view", str(branches), str(plan), "--output", str(page)).code == Exit.DONE
+    wrong = replace(planned, schedule=memstow.Schedule(order=("D", "A", "C", "Y")))
+    other.write_bytes(memstow.write_symbolic_plan(wrong))
+    ran = cli("verify", str(branches), str(other))
+    assert ran.code == Exit.INVALID
+    assert "plan the graph again [digest]" in ran.out
+    for command in (("evaluate",), ("view", "--output", str(page))):
+        ran = cli(command[0], str(branches), str(other), *command[1:])
+        assert ran.code == Exit.USAGE
+        assert "the plan is for another problem, as its digest says" in ran.err
+
+
+def test_the_order_that_a_file_asks_for_can_be_changed(cli: Cli, tmp_path: Path) -> None:
+    graph, plan = tmp_path / "free.json", tmp_path / "plan.json"
+    graph.write_bytes(memstow.write_symbolic_graph(FREE))
+    assert cli("solve", str(graph), "--order", "given", "--output", str(plan)).code == Exit.DONE
+    assert memstow.read_symbolic_plan(plan.read_bytes()).schedule == memstow.Schedule(
+        order=("D", "A", "C", "Y")
+    )
+    # Optimal in the order that was asked for, and not in all.
+    assert cli("verify", str(graph), str(plan), "--order", "given").code == Exit.DONE
+    ran = cli("verify", str(graph), str(plan))
+    assert ran.code == Exit.INVALID
+    assert "in another order of the operators less may be needed at a point" in ran.out
+    ran = cli("solve", str(graph), "--order", "dfs")
     assert ran.code == Exit.USAGE
-    assert "memstow convert GRAPH ORDERED --output-format graph --order free" in ran.err
+    assert "--order: operators of graphs with symbols run in the order that is `given`" in ran.err
+
+
+def test_what_fits_in_no_order_that_was_tried_is_told(cli: Cli, tmp_path: Path) -> None:
+    small = replace(FREE, pools=(memstow.Pool(id="memory", capacity=4116),))
+    graph = tmp_path / "small.json"
+    graph.write_bytes(memstow.write_symbolic_graph(small))
+    ran = cli("solve", str(graph))
+    assert ran.code == Exit.INFEASIBLE
+    assert ran.out.startswith("infeasible: at s=64, in each order of the operators, at least 4,117 bytes")

@@ -132,7 +132,11 @@ def test_what_is_not_followed_is_refused(cli: Cli, command: str, words: tuple[st
         (("symbolic.json", "plan.json"), ("--recheck",), "--recheck: it is not for problems with symbols"),
         (("symbolic.json", "plan.json"), ("--proof", "p"), "--proof: it is not for problems with symbols"),
         (("rows.csv", "plan.json"), ("--proof", "p"), "--proof: a proof is about a problem in JSON"),
-        (("symbolic.json", "plan.json"), ("--order", "free"), "--order: it is not for problems with symbols"),
+        (
+            ("symbolic.json", "plan.json"),
+            ("--order", "free"),
+            "--order: it is for graphs, and this is a problem",
+        ),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,13 +12,24 @@ from httpx2 import Response
 
 from memstow.api.http.app import create_app
 from memstow.api.http.settings import Settings
-from memstow.planner.formats.native import parse_symbolic, read_symbolic, read_symbolic_plan, write_symbolic
+from memstow.planner.formats.native import (
+    parse_symbolic,
+    parse_symbolic_graph,
+    read_symbolic,
+    read_symbolic_plan,
+    write_symbolic,
+    write_symbolic_graph,
+)
 from memstow.planner.generate.symbolic import symbolic
+from memstow.planner.model.options import Options
 from memstow.planner.model.symbolic import SymbolicPlan
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
+from memstow.planner.verify import judge
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api.http.conftest import problem_document
 from tests.api.symbolic_problems import hard
 from tests.campaign import gate_first
+from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
 from tests.waiting import PATIENCE
 
 ATTENTION: dict[str, Any] = {
@@ -120,13 +132,73 @@ def test_a_graph_with_symbols_is_planned_in_its_order(client: TestClient) -> Non
         "outputs": ["y"],
     }
     plan = plan_of(client.post("/v1/plan", json=graph))
-    assert not judge_symbolic(parse_symbolic(graph), plan).violations
+    assert not judge(parse_symbolic_graph(graph), plan).violations
     assert plan_of(client.post("/v1/plan", json={"graph": graph, "shapes": "fixed"})).placements
     by_type = {"content-type": "application/vnd.memstow.graph+json"}
     native = client.post("/v1/plan", content=json.dumps(graph), headers=by_type)
     assert plan_of(native).digest == plan.digest
-    refused = client.post("/v1/plan", json={"graph": graph, "order": "free"})
-    problem_document(refused, 422, "not_for_symbols")
+
+
+FREE: dict[str, Any] = json.loads(write_symbolic_graph(replace(TWO_BRANCHES, order="free")))
+LISTED: dict[str, Any] = json.loads(write_symbolic_graph(TWO_BRANCHES))
+DETERMINISTIC = {"deterministic": True}
+
+
+def test_each_way_to_ask_for_a_free_order_gives_the_plan_of_the_library(client: TestClient) -> None:
+    expected = plan_symbolic(replace(TWO_BRANCHES, order="free"), Options(deterministic=True))
+    for query, body in (
+        ("", {"graph": LISTED, "order": "free", "options": DETERMINISTIC}),
+        ("", {"problem": LISTED, "order": "free", "options": DETERMINISTIC}),
+        ("", {"graph": FREE, "options": DETERMINISTIC}),
+        ("?deterministic=true", FREE),
+        ("?deterministic=true&order=free", LISTED),
+    ):
+        response = client.post(f"/v1/plan{query}", json=body)
+        assert plan_of(response) == expected, query
+        plan = response.json()
+        assert plan["schedule"] == {"order": ["A", "C", "D", "Y"]}
+        job = client.get(response.headers["location"]).json()
+        assert (job["status"], job["value"], job["bound"]) == ("optimal", 101, 101)
+    for document in ({"graph": FREE}, {"problem": LISTED}, {"graph": LISTED, "order": "free"}):
+        verdict = client.post("/v1/verify", json={**document, "plan": plan}).json()
+        assert (verdict["valid"], verdict["checked"]) == (True, True)
+        page = client.post("/v1/verify?output_format=page", json={**document, "plan": plan}).json()
+        assert [buffer["id"] for buffer in page["symbolic"]["buffers"]] == list("xacdy")
+    there = client.post("/v1/evaluate", json={"problem": LISTED, "plan": plan, "at": {"s": 8}}).json()
+    assert there["objective"][0]["value"] == 101
+    listed = plan_of(client.post("/v1/plan?order=given", json=FREE))
+    assert listed.schedule is not None
+    assert listed.schedule.order == ("D", "A", "C", "Y")
+
+
+def test_a_job_of_a_graph_keeps_the_graph_and_draws_its_plan(client: TestClient) -> None:
+    response = client.post("/v1/jobs", json={"graph": LISTED, "order": "free", "options": OPTIONS})
+    job = ended(client, response.json()["id"])["id"]
+    assert client.get(f"/v1/jobs/{job}/problem").json() == FREE
+    plan = plan_of(client.get(f"/v1/jobs/{job}/plan"))
+    assert not judge(replace(TWO_BRANCHES, order="free"), plan).violations
+    page = client.get(f"/v1/jobs/{job}/plan?output_format=page").json()
+    assert page["symbolic"]["buffers"][1] == {"id": "a", "size": "s*s", "lifetime": [1, 3], "group": "A"}
+    assert b"plan_offsets" in client.get(f"/v1/jobs/{job}/plan?output_format=c-header").content
+
+
+@pytest.mark.parametrize("order", ["lpmf", "backwards", 7])
+def test_orders_that_graphs_with_symbols_do_not_have_are_refused(client: TestClient, order: Any) -> None:
+    for path, more in (("/v1/plan", {}), ("/v1/verify", {"plan": {"status": "unknown", "shapes": "order"}})):
+        response = client.post(path, json={"graph": LISTED, "order": order, **more})
+        document = problem_document(response, 422, "not_for_symbols")
+        assert [error["path"] for error in document["errors"]] == ["$.order"]
+
+
+def test_a_schedule_that_the_graph_does_not_allow_is_refused(client: TestClient) -> None:
+    plan = client.post("/v1/plan", json={"graph": FREE, "options": OPTIONS}).json()
+    plan["schedule"]["order"].reverse()
+    verdict = client.post("/v1/verify", json={"graph": FREE, "plan": plan}).json()
+    assert not verdict["valid"]
+    assert {violation["code"] for violation in verdict["violations"]} == {"order"}
+    refused = client.post("/v1/evaluate", json={"problem": FREE, "plan": plan, "at": {"s": 8}})
+    document = problem_document(refused, 422, "not_an_order")
+    assert [error["path"] for error in document["errors"]] == ["$.plan.schedule.order"]
 
 
 def test_the_body_comes_before_the_query(client: TestClient) -> None:
@@ -254,7 +326,7 @@ def test_a_job_with_symbols_is_no_hint_for_another(client: TestClient) -> None:
         ("gap=0.5", "$.query.gap", "not_for_symbols"),
         ("solver=greedy", "$.query.solver", "not_for_symbols"),
         ("target=stm32h743", "$.query.target", "not_for_symbols"),
-        ("order=free", "$.query.order", "not_for_symbols"),
+        ("order=free", "$.query.order", "not_a_graph"),
         ("in_place=true", "$.query.in_place", "not_for_symbols"),
         ("time_limit=1e6", "$.query.time_limit", "over_limit"),
     ],
@@ -265,7 +337,7 @@ def test_what_a_problem_with_symbols_cannot_have_is_refused(
 ) -> None:
     document = problem_document(client.post(f"{route}?{query}", json=ATTENTION), 422, code)
     assert [error["path"] for error in document["errors"]] == [path]
-    in_problem = path.removeprefix("$.query.") in ("target", "order", "in_place")
+    in_problem = path.removeprefix("$.query.") in ("target", "in_place")
     assert ("or write it into the problem" in document["errors"][0]["message"]) == in_problem
 
 

@@ -35,7 +35,7 @@ TABLE: list[tuple[str, str, dict[str, Any], str]] = [
     ("/v1/plan", "graph", {"options": {"hint": STRIPED}}, "hint_schedule"),
     ("/v1/plan", "graph", {"options": {"hint": AGAIN}}, "hint_schedule"),
     ("/v1/jobs", "graph", {"options": {"hint": STRIPED}}, "hint_schedule"),
-    ("/v1/plan", "symbols", {"order": "free"}, "not_for_symbols"),
+    ("/v1/plan", "symbols", {"order": "free"}, "not_a_graph"),
     ("/v1/plan", "symbols", {"target": "stm32h743"}, "not_for_symbols"),
     ("/v1/plan", "symbols", {"options": {"hint": HINT}}, "not_for_symbols"),
     ("/v1/plan", "symbols", {"options": {"gap": 0.1}}, "not_for_symbols"),

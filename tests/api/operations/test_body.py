@@ -21,7 +21,7 @@ def test_symbols_are_seen_alone_in_an_envelope_and_in_a_text() -> None:
     for body in (SYMBOLIC, {"problem": SYMBOLIC}, {"problem": json.dumps(SYMBOLIC)}):
         parsed = parse_request(json.dumps(body).encode(), BodyForm(shapes={}), LIMITS)
         assert isinstance(parsed, SymbolicRequest)
-        assert parsed.problem.symbols[0].id == "s"
+        assert parsed.document.symbols[0].id == "s"
 
 
 def test_a_body_in_a_format_is_no_envelope() -> None:

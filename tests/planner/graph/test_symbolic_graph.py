@@ -122,7 +122,7 @@ def test_at_each_value_it_is_the_problem_of_the_graph_there(family: str, seed: i
         ({"points": [{"at": {"s": 0}}]}, "value_out_of_range", "$.points[0].at.s"),
         ({"objective": ["moves"]}, "unknown_term", "$.objective[0]"),
         ({"outputs": ["z"]}, "unknown_tensor", "$.outputs[0]"),
-        ({"order": "free"}, "unknown_field", "$.order"),
+        ({"order": "lpmf"}, "unknown_choice", "$.order"),
         ({"inputs": []}, "not_made", "$.tensors[0]"),
         ({"pools": [{"id": "a"}, {"id": "a"}]}, "duplicate_pool", "$.pools[1].id"),
     ],

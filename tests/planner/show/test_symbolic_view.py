@@ -1,10 +1,13 @@
 """A plan of formulas in the view document: what holds at every value, and on whose word the rest stands."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from memstow.planner.formats.native import write_symbolic
+from memstow.planner.graph.symbolic_graph import lower_symbolic
 from memstow.planner.model import Status
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
@@ -19,8 +22,9 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
 )
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
-from memstow.planner.show.symbolic_view import SymbolicView
+from memstow.planner.show.symbolic_view import SymbolicView, symbolic_document, symbolic_verdict_document
 from memstow.planner.show.view_document import Author
+from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
 
 PROBLEM = SymbolicProblem(
     symbols=[Symbol(id="s", min=1, max=8)],
@@ -87,3 +91,33 @@ def test_that_nothing_fits_says_how_that_was_checked() -> None:
     assert sentence is not None
     assert sentence.lead == "No plan fits at every value,"
     assert sentence.rest.startswith("checked by counting at s=")
+
+
+def test_a_plan_of_a_graph_is_drawn_in_its_order_and_says_of_which_orders_it_speaks() -> None:
+    graph = replace(TWO_BRANCHES, order="free")
+    plan = plan_symbolic(graph, Options(deterministic=True))
+    assert plan.schedule is not None
+    document = json.loads(symbolic_document(graph, plan, "branches", {}))
+    drawn = lower_symbolic(graph, plan.schedule.order)
+    assert document["symbolic"] == json.loads(write_symbolic(drawn))
+    of_service = json.loads(symbolic_verdict_document(graph, plan, "service"))
+    assert of_service["symbolic"] == document["symbolic"]
+    view: Any = SymbolicView(graph, plan, "file").data()
+    for point in view["points"]:
+        assert point["rest"] == "No layout for this value can be smaller, in any order of the operators."
+    assert view["worst"] == "The least possible in this order of the operators at all 2 points."
+    # Without the bounds nothing is said of other orders.
+    alone = replace(plan, status=Status.FEASIBLE, points=tuple(replace(it, bound=None) for it in plan.points))
+    view = SymbolicView(graph, alone, "file").data()
+    for point in view["points"]:
+        assert point["rest"] == "No layout for this value can be smaller in this order of the operators."
+
+
+def test_why_nothing_fits_in_one_order_is_told() -> None:
+    pools = (Pool(id="memory", capacity=4000),)
+    small = replace(TWO_BRANCHES, order="free", points=(Point(at={"s": 8}),), pools=pools)
+    view = SymbolicView(small, plan_symbolic(small, Options(deterministic=True)), "file")
+    sentence = view.sentence()
+    assert sentence is not None
+    assert sentence.lead == "No plan was found,"
+    assert sentence.note.startswith("in the order of the operators that was chosen, ")
