@@ -38,11 +38,6 @@ struct Range {
     std::int64_t begin, end;
 };
 
-Range common_of(const Range& a, const Range& b) {
-    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-bool is_empty(const Range& one) { return one.begin >= one.end; }
-
 constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 
 struct Pool {
@@ -239,27 +234,21 @@ class Problem {
         return a > 0 && b > 0 && by < a && -by < b;
     }
 
-    bool may_tie(Index i, Index j) const { return in_place_.contains(key(i, j)); }
+    bool may_tie(Index i, Index j) const { return is(in_place_, i, j); }
 
     // Whether the two may not share a byte, unless they tie.
     bool meet(Index i, Index j) const {
         if (buffers[i].size == 0 || buffers[j].size == 0 || one_group(i, j)) return false;
-        if (!conflicts_.empty() && conflicts_.contains(key(i, j))) return true;
-        if (!live_together(buffers[i], buffers[j])) return false;
-        return exclusive_.empty() || !exclusive_.contains(key(i, j));
+        return is(conflicts_, i, j) || (live_together(buffers[i], buffers[j]) && !is(exclusive_, i, j));
     }
 
-    // Whether the two share no byte, in a proof.
-    bool conflict(Index i, Index j) const {
-        if (!apart_.empty() && apart_.contains(key(i, j))) return true;
-        return meet(i, j) && (in_place_.empty() || !may_tie(i, j));
+    // Whether the two share no byte, in a proof, unless they tie; and whether they may.
+    bool bound(Index i, Index j) const {
+        return is(apart_, i, j) || (meet(i, j) && (ties_count_ || !may_tie(i, j)));
     }
-
-    // Whether the two share no byte unless they tie.
     bool partners(Index i, Index j) const {
-        return ties_count_ && may_tie(i, j) && meet(i, j) && !apart_.contains(key(i, j));
+        return ties_count_ && may_tie(i, j) && meet(i, j) && !is(apart_, i, j);
     }
-    bool bound(Index i, Index j) const { return conflict(i, j) || partners(i, j); }
 
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
     const Bits& bound_to(Index i) {
@@ -270,26 +259,6 @@ class Problem {
         rows_[i].resize(words);
         for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, bound(i, k));
         return rows_[i];
-    }
-
-    // Whether all pairs of these conflict. None can do anything else if all are live at one time, and
-    // nothing is exempt.
-    template <typename Conflict>
-    bool all_conflict(const std::vector<Index>& some, ProofFile& file, Conflict conflict) const {
-        Range common = kEver;
-        const bool plain = exclusive_.empty() && in_place_.empty() && std::ranges::all_of(some, [&](Index i) {
-                               const std::vector<Range>& lives = buffers[i].lives;
-                               for (const Range& life : lives) common = common_of(common, life);
-                               return alone(i) && buffers[i].size != 0 && lives.size() == 1;
-                           });
-        if (plain && !is_empty(common)) return true;
-        for (std::size_t a = 0; a < some.size(); ++a) {
-            file.work(a);
-            for (std::size_t b = 0; b < a; ++b) {
-                if (!conflict(some[a], some[b])) return false;
-            }
-        }
-        return true;
     }
 
     // The nearest offset from `from` on, upwards or downwards, at which the buffer may be and ends within the
@@ -378,14 +347,17 @@ class Problem {
         return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
     }
 
+    using Pairs = std::unordered_set<std::uint64_t>;
+    static bool is(const Pairs& some, Index i, Index j) { return !some.empty() && some.contains(key(i, j)); }
+
     static std::pair<Index, Index> two_of(std::uint64_t pair) {
         return {static_cast<Index>(pair >> 32), static_cast<Index>(pair & 0xffffffffU)};
     }
 
     static bool live_together(const Buffer& a, const Buffer& b) {
         return std::ranges::any_of(a.lives, [&](const Range& one) {
-            return std::ranges::any_of(b.lives,
-                                       [&](const Range& other) { return !is_empty(common_of(one, other)); });
+            return std::ranges::any_of(
+                b.lives, [&](const Range& other) { return one.begin < other.end && other.begin < one.end; });
         });
     }
 
@@ -622,7 +594,7 @@ class Problem {
 
     Bytes base_ = 0;
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
-    std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_, apart_;
+    Pairs conflicts_, exclusive_, in_place_, apart_;
     bool ties_count_ = false;
     std::vector<Bits> rows_;  // by buffer: all that are bound to it, or nothing
     std::size_t kept_words_ = 0;
@@ -714,17 +686,16 @@ class Context {
         : problem_(problem), ranges_(problem.buffers.size()), in_((problem.buffers.size() + 63) / 64) {}
 
     void clear() {
-        for (const Index item : items) put(in_, item, false);
-        items.clear();
-        keep();
+        for (const auto& [item, range] : stated) put(in_, item, false);
+        stated.clear();
         dead = false;
     }
 
     void add(Index item, Bytes low, Bytes high) {
-        items.push_back(item);
         put(in_, item, true);
         ranges_[item] = {-1, std::numeric_limits<Bytes>::max()};
         narrow(item, low, high);
+        stated.emplace_back(item, ranges_[item]);
     }
 
     // Where that is more than what is known.
@@ -735,18 +706,14 @@ class Context {
         const auto least = low <= one.low ? std::optional(one.low) : problem_.allowed(item, low, true);
         const auto most = high >= one.high ? std::optional(one.high) : problem_.allowed(item, high, false);
         dead = !least || !most || *least > *most;
-        if (dead) return;
-        changes_.emplace_back(item, one);
-        one = {*least, *most};
+        if (!dead) one = {*least, *most};
     }
     void raise(Index item, Bytes to) { narrow(item, to, kLimit); }
     void lower(Index item, Bytes to) { narrow(item, -1, to); }
 
-    // From here on the ranges can be restored.
-    void keep() { changes_.clear(); }
+    // As they were added.
     void restore() {
-        for (; !changes_.empty(); changes_.pop_back())
-            ranges_[changes_.back().first] = changes_.back().second;
+        for (const auto& [item, range] : stated) ranges_[item] = range;
         dead = false;
     }
 
@@ -762,14 +729,13 @@ class Context {
         }
     }
 
-    std::vector<Index> items;
+    Ranges stated;  // as they were added
     bool dead = false;
 
   private:
     const Problem& problem_;
     std::vector<Offsets> ranges_;  // by buffer
     Bits in_;
-    Ranges changes_;
 };
 
 // What is proven of layouts: those with a peak of at most `height` cost at least so much.
@@ -872,15 +838,11 @@ class Proof {
             now_.add(one, low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
-        now_.keep();
         say("lemma ", made_, ": no layout of");
-        for (const Index k : now_.items) say("  ", id(k), " in ", now_[k].low, "..", now_[k].high);
+        for (const auto& [k, range] : now_.stated) say("  ", id(k), " in ", range.low, "..", range.high);
         say('\n');
         justify();
-        now_.restore();
-        Ranges& stated = lemmas_[made_++];
-        stated.reserve(now_.items.size());
-        for (const Index k : now_.items) stated.emplace_back(k, now_[k]);
+        lemmas_[made_++] = now_.stated;
     }
 
     void forget() {
@@ -982,12 +944,12 @@ class Proof {
 
     void check_twins(Index one, Index other) const {
         const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
-        if (!problem_.conflict(one, other)) fail("twins that do not conflict");
+        if (!conflict(one, other)) fail("twins that do not conflict");
         if (!problem_.alone(one) || !problem_.alone(other)) fail("twins of a group");
         if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
             a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
             fail("twins that are not alike");
-        for (const Index third : now_.items) {
+        for (const auto& [third, range] : now_.stated) {
             if (third == one || third == other) continue;
             if (conflict(one, third) != conflict(other, third) ||
                 can_tie(one, third) != can_tie(other, third))
@@ -1057,6 +1019,16 @@ class Proof {
         }
     }
 
+    template <typename Conflict>
+    void check_pairs(const std::vector<Index>& some, const std::string& where, Conflict conflict) {
+        for (std::size_t a = 0; a < some.size(); ++a) {
+            file_.work(a);
+            for (std::size_t b = 0; b < a; ++b) {
+                if (!conflict(some[a], some[b])) fail("two that do not conflict are in one " + where);
+            }
+        }
+    }
+
     // "Overfull" of the page.
     void overfull() {
         const Bytes begin = file_.amount(), end = file_.amount();
@@ -1071,8 +1043,7 @@ class Proof {
         say('\n');
         if (now_.dead) return;
         if (begin > end) fail("a stretch that ends before it begins");
-        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return conflict(i, j); }))
-            fail("two that do not conflict are in one stretch");
+        check_pairs(some, "stretch", [&](Index i, Index j) { return conflict(i, j); });
         const Buffer& first = problem_.buffers[some[0]];
         Bytes grid = first.modulus;
         for (const Index one : some) {
@@ -1179,8 +1150,8 @@ class Proof {
             some.push_back(static_cast<Index>(one));
             grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
         });
-        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return problem_.conflict(i, j); }))
-            fail("two that do not conflict are in one row");
+        check_pairs(some, "row",
+                    [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
         const Pool& pool = problem_.pools[number];
         const Bytes end = std::min(*height_, pool.end), first = gap_to(pool.base, 0, grid);
         const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };
