@@ -22,15 +22,6 @@ using namespace checker;
 
 using Index = std::uint32_t;  // of a buffer, in the order of the problem
 
-// Some of the buffers, a bit for each.
-using Bits = std::vector<std::uint64_t>;
-
-bool has(const Bits& some, Index i) { return ((some[i / 64] >> (i % 64)) & 1) != 0; }
-void put(Bits& some, Index i, bool in) {
-    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    some[i / 64] = in ? some[i / 64] | bit : some[i / 64] & ~bit;
-}
-
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
@@ -249,13 +240,11 @@ class Problem {
     }
 
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
-    const Bits& bound_to(Index i) {
+    const std::vector<bool>& bound_to(Index i) {
         if (!rows_[i].empty()) return rows_[i];
-        const std::size_t words = (buffers.size() + 63) / 64;
-        if (kept_words_ > std::size_t{8} << 20) forget_conflicts();
-        kept_words_ += words;
-        rows_[i].resize(words);
-        for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, bound(i, k));
+        if (kept_ > std::size_t{1} << 29) forget_conflicts();
+        kept_ += buffers.size();
+        for (Index k = 0; k < buffers.size(); ++k) rows_[i].push_back(bound(i, k));
         return rows_[i];
     }
 
@@ -289,7 +278,7 @@ class Problem {
   private:
     void forget_conflicts() {
         rows_.assign(buffers.size(), {});
-        kept_words_ = 0;
+        kept_ = 0;
     }
 
     static Bytes sum(Bytes a, Bytes b) {
@@ -581,9 +570,9 @@ class Problem {
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
     Pairs conflicts_, exclusive_, in_place_, apart_;
     bool ties_count_ = false;
-    std::vector<Bits> rows_;  // by buffer: all that are bound to it, or nothing
-    std::size_t kept_words_ = 0;
-    Costs dearest_{};  // of all buffers
+    std::vector<std::vector<bool>> rows_;  // by buffer: whether others are bound to it, or nothing
+    std::size_t kept_ = 0;                 // of these
+    Costs dearest_{};                      // of all buffers
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -665,16 +654,16 @@ using Ranges = std::vector<std::pair<Index, Offsets>>;
 class Context {
   public:
     explicit Context(const Problem& problem)
-        : problem_(problem), ranges_(problem.buffers.size()), in_((problem.buffers.size() + 63) / 64) {}
+        : problem_(problem), ranges_(problem.buffers.size()), in_(problem.buffers.size()) {}
 
     void clear() {
-        for (const auto& [item, range] : stated) put(in_, item, false);
+        for (const auto& [item, range] : stated) in_[item] = false;
         stated.clear();
         dead = false;
     }
 
     void add(Index item, Bytes low, Bytes high) {
-        put(in_, item, true);
+        in_[item] = true;
         ranges_[item] = {-1, std::numeric_limits<Bytes>::max()};
         narrow(item, low, high);
         stated.emplace_back(item, ranges_[item]);
@@ -699,17 +688,8 @@ class Context {
         dead = false;
     }
 
-    bool has(Index item) const { return ::has(in_, item); }
+    bool has(Index item) const { return in_[item]; }
     const Offsets& operator[](Index item) const { return ranges_[item]; }
-
-    // Those of the context that are among these as well.
-    template <typename Take>
-    void among(const Bits& some, Take take) const {
-        for (std::size_t word = 0; word < in_.size(); ++word) {
-            for (std::uint64_t bits = some[word] & in_[word]; bits != 0; bits &= bits - 1)
-                take(static_cast<Index>(64 * word) + static_cast<Index>(std::countr_zero(bits)));
-        }
-    }
 
     Ranges stated;  // as they were added
     bool dead = false;
@@ -717,7 +697,7 @@ class Context {
   private:
     const Problem& problem_;
     std::vector<Offsets> ranges_;  // by buffer
-    Bits in_;
+    std::vector<bool> in_;
 };
 
 // What is proven of layouts: those with a peak of at most `height` cost at least so much.
@@ -887,15 +867,17 @@ class Proof {
                 if (nearer(place + by, last) && (!nearest || nearer(first, *nearest))) nearest = first;
             };
             file_.work(problem_.buffers.size());
-            now_.among(problem_.bound_to(k), [&, k = k, by = by](Index j) {
+            const auto& bound = problem_.bound_to(k);
+            for (const auto& [j, range] : now_.stated) {
+                if (!bound[j]) continue;
                 stop(j, low ? size(j) : -size(k));
-                if (!can_tie(k, j) || problem_.one_group(one, j)) return;
+                if (!can_tie(k, j) || problem_.one_group(one, j)) continue;
                 if (!problem_.alone(j) || !may_be(j, place + by)) {
                     stop(j, 0);
                 } else if (known.emplace(j, by).second) {
                     moving.emplace_back(j, by);
                 }
-            });
+            }
             if (nearest) nearest = problem_.allowed(k, *nearest, low);
             if (nearest && (!next || nearer(*nearest - by, *next))) next = *nearest - by;
         }
@@ -944,13 +926,15 @@ class Proof {
         if (now_.dead) return;
         file_.work(problem_.buffers.size());
         const Offsets by = now_[from];
-        now_.among(problem_.bound_to(from), [&](Index k) {
+        const auto& bound = problem_.bound_to(from);
+        for (const auto& [k, range] : now_.stated) {
+            if (!bound[k]) continue;
             const bool above = now_[k].low + size(k) > by.high;  // it cannot end at or below the other
             const bool below = by.low + size(from) > now_[k].high;
             const bool ties = can_tie(from, k);
             if (above) now_.raise(k, by.low + (ties ? 0 : size(from)));
             if (below) now_.lower(k, by.high - (ties ? 0 : size(k)));
-        });
+        }
     }
 
     // Those of its group, by their distances.
