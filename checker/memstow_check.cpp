@@ -205,10 +205,7 @@ class Problem {
     Names numbers, pool_numbers;  // of buffers and of pools, by their ids
 
     Bytes alignment_in(const Buffer& one, Index pool) const {
-        const Bytes part = one.alignment / std::gcd(one.alignment, pools[pool].alignment);
-        if (pools[pool].alignment > kLimit / part)
-            not_checked("the alignment of '" + one.id + "' is beyond 2^62");
-        return pools[pool].alignment * part;
+        return least_multiple(one.alignment, pools[pool].alignment);
     }
 
     // All that keep their distances from it, itself among them.
@@ -281,9 +278,14 @@ class Problem {
         kept_ = 0;
     }
 
-    static Bytes sum(Bytes a, Bytes b) {
-        if (a > kLimit - b) not_checked("the pools have more than 2^62 addresses");
-        return a + b;
+    // One that no checker works with where it is beyond the limit.
+    static Bytes checked(Bytes amount, const std::string& what) {
+        if (amount > kLimit) not_checked(what + " beyond 2^62");
+        return amount;
+    }
+    static Bytes sum(Bytes a, Bytes b) { return checked(plus(a, b), "the addresses of the pools are"); }
+    static Bytes least_multiple(Bytes a, Bytes b) {
+        return checked(times(a, b / std::gcd(a, b)), "an alignment is");
     }
 
     // Sorted and disjoint.
@@ -307,9 +309,7 @@ class Problem {
         step = std::max(common_divisor(step), Bytes{1});
         for (const Buffer& one : buffers) {
             for (const Index k : one.size == 0 ? std::vector<Index>{} : one.in_proof) {
-                const Bytes alignment = alignment_in(one, k), part = alignment / std::gcd(step, alignment);
-                if (step > kLimit / part) not_checked("the alignments of the pools are beyond 2^62");
-                step *= part;
+                step = least_multiple(step, alignment_in(one, k));
             }
         }
         base_ = 0;
@@ -370,7 +370,7 @@ class Problem {
             for (const Json& range : value.list("reserved")) {
                 range.has_only({"offset", "size"});
                 const Bytes begin = range["offset"].bytes(), length = range["size"].bytes(1);
-                if (length > one.end || begin > one.end - length) range.fail("ends beyond the pool");
+                if (plus(begin, length) > one.end) range.fail("ends beyond the pool");
                 one.reserved.push_back({begin, begin + length});
             }
             merge(one.reserved);
@@ -427,7 +427,7 @@ class Problem {
             dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
         }
         dearest_ = plus(dearest_, dearest);
-        if (std::max(dearest_[0], dearest_[1]) > kLimit) not_checked("the costs are beyond 2^62");
+        checked(std::max(dearest_[0], dearest_[1]), "the costs are");
         if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
         if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
@@ -509,8 +509,7 @@ class Problem {
         for (const Json& one : document.list("reuse_costs")) {
             one.has_only({"buffers", "cost"});
             const Bytes cost = one["cost"].bytes();
-            if (cost > kLimit - sum) not_checked("the reuse costs are beyond 2^62");
-            sum += cost;
+            sum = checked(plus(sum, cost), "the reuse costs are");
             costs[pair_of(one["buffers"].pair())] += cost;
         }
         for (const auto& [pair, cost] : costs) {
@@ -605,7 +604,7 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         if (!offsets[i]) wrong("the plan does not place '" + one.id + "'");
         const Bytes at = *offsets[i];
         const Pool& pool = problem.pools[pools[i]];
-        if (one.size > pool.end || at > pool.end - one.size) wrong("'" + one.id + "' ends beyond the pool");
+        if (plus(at, one.size) > pool.end) wrong("'" + one.id + "' ends beyond the pool");
         if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
@@ -794,10 +793,8 @@ class Proof {
     void lemma() {
         now_.clear();
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
-            const auto one = static_cast<Index>(number);
             const Bytes low = file_.amount(), high = file_.amount();
-            if (size(one) == 0) fail("a buffer without bytes");
-            now_.add(one, low, high);
+            now_.add(sized(number), low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
         say("lemma ", made_, ": no layout of");
@@ -1020,13 +1017,12 @@ class Proof {
             grid = std::gcd(grid, std::gcd(buffer.modulus, buffer.residue - first.residue));
         }
         // Nothing begins before the first cell.
-        const Bytes up = gap_to(begin, first.residue % grid, grid);
-        if (up > end - begin) return;
-        Bytes room = end - begin - up;
+        const Bytes first_cell = begin + gap_to(begin, first.residue % grid, grid);
+        Bytes room = end - first_cell, need = 0;
         file_.work(problem_.reserved.size());
         std::size_t gaps = 1;  // stretches that end at a reserved range, or at the end
         for (const Range& range : problem_.reserved) {
-            const Bytes from = std::max(range.begin, begin + up), to = std::min(range.end, end);
+            const Bytes from = std::max(range.begin, first_cell), to = std::min(range.end, end);
             if (from >= to) continue;
             room -= to - from;
             ++gaps;
@@ -1034,16 +1030,12 @@ class Proof {
         // Whole cells; but what is last before a reserved range, or the end, may leave a cell half full.
         std::vector<Bytes> spared;
         for (const Index one : some) {
-            if (room < size(one)) return;
-            room -= size(one);
+            need = plus(need, size(one));
             if (size(one) % grid != 0) spared.push_back(grid - size(one) % grid);
         }
         std::sort(spared.begin(), spared.end());
-        for (std::size_t k = 0; k + gaps < spared.size(); ++k) {
-            if (room < spared[k]) return;
-            room -= spared[k];
-        }
-        fail("the stretch is not overfull");
+        for (std::size_t k = 0; k + gaps < spared.size(); ++k) need = plus(need, spared[k]);
+        if (need <= room) fail("the stretch is not overfull");
     }
 
     void let_tie() {
@@ -1088,12 +1080,13 @@ class Proof {
         within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
 
-    // The number of the unit of a buffer with bytes.
-    Index unit_of(Number buffer) const {
+    // A buffer with bytes, and the number of its unit.
+    Index sized(Number buffer) const {
         if (buffer >= problem_.buffers.size() || size(static_cast<Index>(buffer)) == 0)
             fail("a buffer without bytes");
-        return problem_.buffers[buffer].unit;
+        return static_cast<Index>(buffer);
     }
+    Index unit_of(Number buffer) const { return problem_.buffers[sized(buffer)].unit; }
     Index pool_of(Index unit, Number pool) const {
         if (pool >= problem_.pools.size() || !problem_.units[unit].pools.contains(static_cast<Index>(pool)))
             fail("a pool where a buffer may not be");
