@@ -22,32 +22,12 @@ using namespace checker;
 
 using Index = std::uint32_t;  // of a buffer, in the order of the problem
 
-// Some of the buffers, a bit for each.
-using Bits = std::vector<std::uint64_t>;
-
-bool has(const Bits& some, Index i) { return ((some[i / 64] >> (i % 64)) & 1) != 0; }
-void put(Bits& some, Index i, bool in) {
-    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    some[i / 64] = in ? some[i / 64] | bit : some[i / 64] & ~bit;
-}
-
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
 struct Range {
     std::int64_t begin, end;
 };
-
-Range common_of(const Range& a, const Range& b) {
-    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-bool is_empty(const Range& one) { return one.begin >= one.end; }
-
-// Which of these pools this one is, if it is one.
-std::optional<Index> place_of(const std::vector<Index>& pools, Number pool) {
-    const auto place = std::ranges::find(pools, pool);
-    return place == pools.end() ? std::nullopt : std::optional(static_cast<Index>(place - pools.begin()));
-}
 
 constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 
@@ -61,15 +41,15 @@ struct Pool {
     Bytes length(Bytes height) const { return std::min(end, height) == kLimit ? 0 : std::min(end, height); }
 };
 
-using Costs = std::array<Bytes, 2>;  // of the two sorts of placement costs
+using Costs = std::array<Bytes, 2>;    // of the two sorts of placement costs
+using Pools = std::map<Index, Costs>;  // where something may be, and what that costs
 
 struct Buffer {
     std::string id;
     Bytes size = 0;
     Bytes alignment = 1;
-    std::vector<Index> pools;         // where it may be, ascending
-    std::vector<Index> in_proof;      // the same in the space at hand
-    std::vector<Costs> costs;         // of each of the pools
+    Pools pools;
+    std::vector<Index> in_proof;      // those of the space at hand, ascending
     std::optional<Bytes> pin_offset;  // in its pool, which is the only one then
     std::vector<Range> lives;         // of one that lives always as long as there are numbers
     // Where it may be in proofs, by "The grid" of the page: addresses that leave `residue` when divided by
@@ -78,9 +58,8 @@ struct Buffer {
     std::optional<Bytes> pin;
     Bytes modulus = 1, residue = 0;
     const std::vector<Range>* barred = nullptr;
-    // Those with bytes that keep their distances from it, itself among them; 0: none.
-    Index group = 0;
-    Bytes place = 0;  // in the group: the distance from a to b is the difference of their places
+    Index unit = 0;
+    Bytes place = 0;  // in the unit: the distance from a to b is the difference of their places
 };
 
 // What the objective may begin with: costs, and the (largest) peak.
@@ -103,23 +82,20 @@ constexpr Bytes times(Bytes a, Bytes b) { return b != 0 && a > kLimit / b ? kOve
 class Problem {
   public:
     explicit Problem(const Json& document) {
-        known_fields(document, "the problem",
-                     {"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative", "in_place",
-                      "reuse_costs", "objective"});
-        if (bytes_or(1, document.find("version"), "the version") != 1) not_checked("the version is not 1");
-        read_pools(given(document, "pools", false));
-        read_objective(given(document, "objective", true));
-        for (const Json& one : list_of(needed(document, "buffers", "the problem"), "buffers"))
-            read_buffer(one);
-        for (const Json& one : list_in(document, "conflicts"))
-            conflicts_.insert(pair_of(list_of(one, "conflicts"), "conflicts"));
-        for (const Json& one : list_in(document, "exclusive"))
-            exclusive_.insert(pair_of(list_of(one, "exclusive"), "exclusive"));
-        for (const Json& one : list_in(document, "in_place"))
-            in_place_.insert(pair_of(all_fields(one, "in_place", {"input", "output"}), "in_place"));
+        document.has_only({"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative",
+                           "in_place", "reuse_costs", "objective"});
+        if (bytes_or(1, document.find("version")) != 1) not_checked("the version is not 1");
+        read_pools(document);
+        read_objective(document);
+        for (const Json& one : document["buffers"].list()) read_buffer(one);
+        for (const Json& one : document.list("conflicts")) conflicts_.insert(pair_of(one.pair()));
+        for (const Json& one : document.list("exclusive")) exclusive_.insert(pair_of(one.pair()));
+        for (const Json& one : document.list("in_place")) {
+            one.has_only({"input", "output"});
+            in_place_.insert(pair_of({one["input"], one["output"]}));
+        }
         read_relative(document);
         read_costs(document);
-        find_units();
         if (pools.size() == 1) lay_space(kLimit);
         forget_conflicts();
     }
@@ -131,25 +107,25 @@ class Problem {
     std::vector<Range> reserved;  // of all addresses, sorted and disjoint
     Bytes end = 0;                // of all addresses
 
-    // A group, or a buffer with bytes that is in none: all of it is in one pool.
+    // A group, or a buffer that is in none: all of it is in one pool.
     struct Unit {
-        std::vector<Index> members, pools;
-        std::vector<Costs> costs;  // of each of the pools
+        std::vector<Index> members;  // ascending
+        Pools pools;                 // which all of them may be in
     };
     std::vector<Unit> units;
-    std::vector<Index> unit_of;  // by buffer
 
+    static Bytes cheapest(const Unit& one, std::size_t sort) {
+        Bytes least = kOver;
+        for (const auto& [k, costs] : one.pools) least = std::min(least, costs[sort]);
+        return least;
+    }
     // What all units cost at least, and what divides the differences of their costs.
     std::pair<Bytes, Bytes> floor_and_step(std::size_t sort) const {
         Bytes least = 0, step = 0;
         for (const Unit& one : units) {
-            if (one.costs.empty()) continue;
-            Bytes cheapest = kOver;
-            for (const Costs& costs : one.costs) {
-                cheapest = std::min(cheapest, costs[sort]);
-                step = std::gcd(step, costs[sort] - one.costs[0][sort]);
-            }
-            least += cheapest;
+            if (one.pools.empty()) continue;
+            least += cheapest(one, sort);
+            for (const auto& [k, costs] : one.pools) step = std::gcd(step, costs[sort] - cheapest(one, sort));
         }
         return {least, step};
     }
@@ -187,10 +163,11 @@ class Problem {
     // these pools alone.
     void lay_space(Bytes height, const std::map<Index, std::vector<Index>>& within = {}) {
         barred_.clear();
-        for (Buffer& one : buffers) one.in_proof = one.pools;
-        for (const auto& [unit, places] : within) {
-            std::vector<Index> allowed;
-            for (const Index place : places) allowed.push_back(units[unit].pools[place]);
+        for (Buffer& one : buffers) {
+            one.in_proof.clear();
+            for (const auto& [k, costs] : one.pools) one.in_proof.push_back(k);
+        }
+        for (const auto& [unit, allowed] : within) {
             for (const Index i : units[unit].members) buffers[i].in_proof = allowed;
         }
         base_ = pools[0].base;
@@ -212,7 +189,7 @@ class Problem {
             ranges = reserved;
             for (Index k = 0; k < pools.size() && one.in_proof.size() < pools.size(); ++k) {
                 const Pool& pool = pools[k];
-                if (!place_of(one.in_proof, k))
+                if (!std::ranges::binary_search(one.in_proof, k))
                     ranges.push_back({pool.start, pool.start + pool.length(height)});
             }
             merge(ranges);
@@ -228,17 +205,13 @@ class Problem {
     Names numbers, pool_numbers;  // of buffers and of pools, by their ids
 
     Bytes alignment_in(const Buffer& one, Index pool) const {
-        const Bytes part = one.alignment / std::gcd(one.alignment, pools[pool].alignment);
-        if (pools[pool].alignment > kLimit / part)
-            not_checked("the alignment of '" + one.id + "' is beyond 2^62");
-        return pools[pool].alignment * part;
+        return least_multiple(one.alignment, pools[pool].alignment);
     }
 
-    // The group of a buffer that is in one, itself included; else nothing.
-    const std::vector<Index>& group_of(Index i) const { return groups_[buffers[i].group]; }
-    bool one_group(Index i, Index j) const {
-        return buffers[i].group != 0 && buffers[i].group == buffers[j].group;
-    }
+    // All that keep their distances from it, itself among them.
+    const std::vector<Index>& group_of(Index i) const { return units[buffers[i].unit].members; }
+    bool alone(Index i) const { return group_of(i).size() == 1; }
+    bool one_group(Index i, Index j) const { return buffers[i].unit == buffers[j].unit; }
     Bytes distance(Index from, Index to) const { return buffers[to].place - buffers[from].place; }
 
     // Whether they share a byte at this distance.
@@ -247,58 +220,29 @@ class Problem {
         return a > 0 && b > 0 && by < a && -by < b;
     }
 
-    bool may_tie(Index i, Index j) const { return in_place_.contains(key(i, j)); }
+    bool may_tie(Index i, Index j) const { return is(in_place_, i, j); }
 
     // Whether the two may not share a byte, unless they tie.
     bool meet(Index i, Index j) const {
-        if (i == j || buffers[i].size == 0 || buffers[j].size == 0 || one_group(i, j)) return false;
-        if (!conflicts_.empty() && conflicts_.contains(key(i, j))) return true;
-        if (!live_together(buffers[i], buffers[j])) return false;
-        return exclusive_.empty() || !exclusive_.contains(key(i, j));
+        if (buffers[i].size == 0 || buffers[j].size == 0 || one_group(i, j)) return false;
+        return is(conflicts_, i, j) || (live_together(buffers[i], buffers[j]) && !is(exclusive_, i, j));
     }
 
-    // Whether the two share no byte, in a proof.
-    bool conflict(Index i, Index j) const {
-        if (!apart_.empty() && apart_.contains(key(i, j))) return true;
-        return meet(i, j) && (in_place_.empty() || !may_tie(i, j));
+    // Whether the two share no byte, in a proof, unless they tie; and whether they may.
+    bool bound(Index i, Index j) const {
+        return is(apart_, i, j) || (meet(i, j) && (ties_count_ || !may_tie(i, j)));
     }
-
-    // Whether the two share no byte unless they tie.
     bool partners(Index i, Index j) const {
-        return ties_count_ && may_tie(i, j) && meet(i, j) && !apart_.contains(key(i, j));
+        return ties_count_ && may_tie(i, j) && meet(i, j) && !is(apart_, i, j);
     }
-    bool bound(Index i, Index j) const { return conflict(i, j) || partners(i, j); }
 
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
-    const Bits& bound_to(Index i) {
+    const std::vector<bool>& bound_to(Index i) {
         if (!rows_[i].empty()) return rows_[i];
-        const std::size_t words = (buffers.size() + 63) / 64;
-        if (kept_words_ > std::size_t{8} << 20) forget_conflicts();
-        kept_words_ += words;
-        rows_[i].resize(words);
-        for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, bound(i, k));
+        if (kept_ > std::size_t{1} << 29) forget_conflicts();
+        kept_ += buffers.size();
+        for (Index k = 0; k < buffers.size(); ++k) rows_[i].push_back(bound(i, k));
         return rows_[i];
-    }
-
-    // Whether all pairs of these conflict. None can do anything else if all are live at one time, and
-    // nothing is exempt.
-    template <typename Conflict>
-    bool all_conflict(const std::vector<Index>& some, ProofFile& file, Conflict conflict) const {
-        Range common = kEver;
-        const bool plain = exclusive_.empty() && in_place_.empty() && groups_.size() == 1 &&
-                           std::ranges::all_of(some, [&](Index i) {
-                               const std::vector<Range>& lives = buffers[i].lives;
-                               for (const Range& life : lives) common = common_of(common, life);
-                               return buffers[i].size != 0 && lives.size() == 1;
-                           });
-        if (plain && !is_empty(common)) return true;
-        for (std::size_t a = 0; a < some.size(); ++a) {
-            file.work(a);
-            for (std::size_t b = 0; b < a; ++b) {
-                if (!conflict(some[a], some[b])) return false;
-            }
-        }
-        return true;
     }
 
     // The nearest offset from `from` on, upwards or downwards, at which the buffer may be and ends within the
@@ -331,12 +275,17 @@ class Problem {
   private:
     void forget_conflicts() {
         rows_.assign(buffers.size(), {});
-        kept_words_ = 0;
+        kept_ = 0;
     }
 
-    static Bytes sum(Bytes a, Bytes b) {
-        if (a > kLimit - b) not_checked("the pools have more than 2^62 addresses");
-        return a + b;
+    // One that no checker works with where it is beyond the limit.
+    static Bytes checked(Bytes amount, const std::string& what) {
+        if (amount > kLimit) not_checked(what + " beyond 2^62");
+        return amount;
+    }
+    static Bytes sum(Bytes a, Bytes b) { return checked(plus(a, b), "the addresses of the pools are"); }
+    static Bytes least_multiple(Bytes a, Bytes b) {
+        return checked(times(a, b / std::gcd(a, b)), "an alignment is");
     }
 
     // Sorted and disjoint.
@@ -360,9 +309,7 @@ class Problem {
         step = std::max(common_divisor(step), Bytes{1});
         for (const Buffer& one : buffers) {
             for (const Index k : one.size == 0 ? std::vector<Index>{} : one.in_proof) {
-                const Bytes alignment = alignment_in(one, k), part = alignment / std::gcd(step, alignment);
-                if (step > kLimit / part) not_checked("the alignments of the pools are beyond 2^62");
-                step *= part;
+                step = least_multiple(step, alignment_in(one, k));
             }
         }
         base_ = 0;
@@ -387,14 +334,17 @@ class Problem {
         return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
     }
 
+    using Pairs = std::unordered_set<std::uint64_t>;
+    static bool is(const Pairs& some, Index i, Index j) { return !some.empty() && some.contains(key(i, j)); }
+
     static std::pair<Index, Index> two_of(std::uint64_t pair) {
         return {static_cast<Index>(pair >> 32), static_cast<Index>(pair & 0xffffffffU)};
     }
 
     static bool live_together(const Buffer& a, const Buffer& b) {
         return std::ranges::any_of(a.lives, [&](const Range& one) {
-            return std::ranges::any_of(b.lives,
-                                       [&](const Range& other) { return !is_empty(common_of(one, other)); });
+            return std::ranges::any_of(
+                b.lives, [&](const Range& other) { return one.begin < other.end && other.begin < one.end; });
         });
     }
 
@@ -403,26 +353,24 @@ class Problem {
                !within(*one.barred, one, *one.pin);
     }
 
-    void read_pools(const Json* list) {
+    void read_pools(const Json& document) {
+        const Json* list = document.find("pools");
         if (list == nullptr) return pool_numbers.emplace(pools.emplace_back().id, 0), void();
-        const std::size_t count = list_of(*list, "pools").size();
-        if (count == 0 || count > 1'000) not_checked("the problem has no pool, or too many");
+        if (list->list().empty() || list->items.size() > 1'000) list->fail("are none, or too many");
         for (const Json& value : list->items) {
-            known_fields(value, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
+            value.has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
             Pool one;
-            one.id = text_of(needed(value, "id", "the pool"), "the id of the pool");
+            one.id = value["id"].string();
             if (!pool_numbers.emplace(one.id, static_cast<Index>(pools.size())).second)
-                not_checked("two pools are called '" + one.id + "'");
-            one.end = bytes_or(kLimit, given(value, "capacity", true), "the capacity");
-            one.alignment = bytes_or(1, given(value, "alignment", false), "the alignment", 1);
-            one.base = bytes_or(0, given(value, "base", true), "the base");
-            one.cost = bytes_or(0, given(value, "cost", false), "the cost");
-            for (const Json& range : list_in(value, "reserved")) {
-                const auto values = all_fields(range, "a reserved range", {"offset", "size"});
-                const Bytes begin = bytes(values[0], "a reserved offset");
-                const Bytes length = bytes(values[1], "a reserved size", 1);
-                if (length > one.end || begin > one.end - length)
-                    not_checked("a reserved range ends beyond the pool");
+                value.fail("has an id twice");
+            one.end = bytes_or(kLimit, value.find("capacity", true));
+            one.alignment = bytes_or(1, value.find("alignment"), 1);
+            one.base = bytes_or(0, value.find("base", true));
+            one.cost = bytes_or(0, value.find("cost"));
+            for (const Json& range : value.list("reserved")) {
+                range.has_only({"offset", "size"});
+                const Bytes begin = range["offset"].bytes(), length = range["size"].bytes(1);
+                if (plus(begin, length) > one.end) range.fail("ends beyond the pool");
                 one.reserved.push_back({begin, begin + length});
             }
             merge(one.reserved);
@@ -431,111 +379,105 @@ class Problem {
     }
 
     void read_buffer(const Json& one) {
-        known_fields(one, "a buffer",
-                     {"id", "size", "lifetime", "lifetimes", "alignment", "pools", "accesses", "pool",
+        one.has_only({"id", "size", "lifetime", "lifetimes", "alignment", "pools", "accesses", "pool",
                       "offset", "group"});
         Buffer buffer;
-        buffer.id = text_of(needed(one, "id", "a buffer"), "the id of a buffer");
-        const std::string of = " of '" + buffer.id + "'";
-        buffer.size = bytes(needed(one, "size", "a buffer"), "the size" + of);
-        const Json *life = given(one, "lifetime", true), *lives = given(one, "lifetimes", true);
-        if (life != nullptr && lives != nullptr) not_checked("'" + buffer.id + "' has its lifetime twice");
-        const bool always = life != nullptr && life->kind == Json::Kind::text && life->text == "always";
-        if (always) buffer.lives.push_back(kEver);
-        std::vector<Json> spans;
-        if (life != nullptr && !always) spans.push_back(*life);
-        if (lives != nullptr) spans = list_of(*lives, "the lifetimes" + of);
-        if (lives != nullptr && spans.empty()) not_checked("the lifetimes" + of + " are empty");
-        for (const Json& span : spans) {
-            const auto& times = list_of(span, "a lifetime" + of);
-            if (times.size() != 2) not_checked("a lifetime" + of + " has not two times");
-            buffer.lives.push_back({integer(times[0], "a time" + of), integer(times[1], "a time" + of)});
-            if (buffer.lives.back().begin >= buffer.lives.back().end)
-                not_checked("a lifetime" + of + " is empty");
+        buffer.id = one["id"].string();
+        buffer.size = one["size"].bytes();
+        const Json *life = one.find("lifetime", true), *lives = one.find("lifetimes", true);
+        if (life != nullptr && lives != nullptr) one.fail("has its lifetime twice");
+        const auto live = [&](const Json& span) {
+            const auto& times = span.pair();
+            buffer.lives.push_back({times[0].integer(), times[1].integer()});
+            if (buffer.lives.back().begin >= buffer.lives.back().end) span.fail("is empty");
+        };
+        if (life != nullptr && life->kind == Json::Kind::text && life->text == "always") {
+            buffer.lives.push_back(kEver);
+        } else if (life != nullptr) {
+            live(*life);
+        } else if (lives != nullptr) {
+            for (const Json& span : lives->list()) live(span);
+            if (buffer.lives.empty()) lives->fail("are none");
         }
-        buffer.alignment = bytes_or(1, given(one, "alignment", false), "the alignment" + of, 1);
-        const Json *allowed = given(one, "pools", true), *pin = given(one, "pool", true);
-        const Json* offset = given(one, "offset", true);
+        buffer.alignment = bytes_or(1, one.find("alignment"), 1);
+        const Json *allowed = one.find("pools", true), *pin = one.find("pool", true);
+        const Json* offset = one.find("offset", true);
         std::map<Index, Bytes> may;  // by pool that it may be in: how many are preferred
         for (Index k = 0; k < pools.size() && allowed == nullptr; ++k) may.emplace(k, k);
-        for (const Json& value : allowed == nullptr ? none : list_of(*allowed, "the pools" + of)) {
-            const Index pool = named(value, "the pools" + of, pool_numbers);
-            if (!may.emplace(pool, static_cast<Bytes>(may.size())).second)
-                not_checked("one of the pools" + of + " is named twice");
+        for (const Json& value : one.list("pools", true)) {
+            if (!may.emplace(named(value, pool_numbers), static_cast<Bytes>(may.size())).second)
+                value.fail("has a pool twice");
         }
         if (pin != nullptr) {
-            const Index pool = named(*pin, "the pool" + of, pool_numbers);
+            const Index pool = named(*pin, pool_numbers);
             std::erase_if(may, [&](const auto& other) { return other.first != pool; });
         }
-        if (may.empty()) not_checked("the pools" + of + " are none, or others");
-        if (offset != nullptr && pin == nullptr)
-            not_checked("'" + buffer.id + "' has an offset without a pool");
-        if (offset != nullptr) buffer.pin_offset = bytes(*offset, "the offset" + of);
-        const Bytes accesses = bytes_or(buffer.size, given(one, "accesses", true), "the accesses" + of);
+        if (may.empty()) one.fail("has no pools, or others");
+        if (offset != nullptr && pin == nullptr) one.fail("has an offset without a pool");
+        if (offset != nullptr) buffer.pin_offset = offset->bytes();
+        const Bytes accesses = bytes_or(buffer.size, one.find("accesses", true));
         const bool pays = counts(kPlacement) && buffer.size > 0;
         const bool prefers = counts(kPreference) && pin == nullptr;
+        Costs dearest{};
         for (const auto& [k, before] : may) {
             alignment_in(buffer, k);
-            buffer.pools.push_back(k);
-            buffer.costs.push_back(
-                {pays ? times(accesses, pools[k].cost) : 0, prefers ? times(buffer.size, before) : 0});
+            const Costs costs{pays ? times(accesses, pools[k].cost) : 0,
+                              prefers ? times(buffer.size, before) : 0};
+            buffer.pools.emplace(k, costs);
+            dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
         }
+        dearest_ = plus(dearest_, dearest);
+        checked(std::max(dearest_[0], dearest_[1]), "the costs are");
         if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
         if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
         buffers.push_back(std::move(buffer));
     }
 
-    static Index named(const Json& value, const std::string& where, const Names& names) {
-        const auto known = number_of(text_of(value, where), names);
-        if (!known) not_checked(where + " names '" + value.text + "', which is unknown");
+    static Index named(const Json& value, const Names& names) {
+        const auto known = number_of(value.string(), names);
+        if (!known) value.fail("names '" + value.text + "', which is unknown");
         return *known;
     }
 
-    inline static const std::vector<Json> none;
-    static const std::vector<Json>& list_in(const Json& document, const std::string& name) {
-        const Json* list = document.find(name);
-        return list == nullptr ? none : list_of(*list, name);
-    }
-
-    std::uint64_t pair_of(const std::vector<Json>& names, const std::string& where) const {
-        if (names.size() != 2) not_checked(where + " has something that is no pair");
-        const Index i = named(names[0], where, numbers), j = named(names[1], where, numbers);
-        if (i == j) not_checked(where + " has a buffer paired with itself");
+    std::uint64_t pair_of(const std::vector<Json>& names) const {
+        const Index i = named(names[0], numbers), j = named(names[1], numbers);
+        if (i == j) names[0].fail("has a buffer paired with itself");
         return key(i, j);
     }
 
-    // Groups, through buffers without bytes as well, though these are in none themselves.
+    // Units are what entries connect, through buffers without bytes as well, though these are in none.
     void read_relative(const Json& document) {
-        const auto check = [](Bytes by) {
-            if (by > kLimit / 2 || by < -kLimit / 2) not_checked("a distance is beyond 2^61");
-            return by;
-        };
-        std::vector<std::vector<Index>> tied;  // by one of them, their home, which is at 0
-        std::vector<Index> home;
-        for (Index i = 0; i < buffers.size(); ++i) tied.push_back({home.emplace_back(i)});
-        for (const Json& one : list_in(document, "relative")) {
-            const auto values = all_fields(one, "relative", {"buffer", "base", "offset"});
-            Index i = named(values[0], "relative", numbers), j = named(values[1], "relative", numbers);
-            if (home[i] == home[j]) not_checked("relative has a cycle");
-            Bytes by = check(integer(values[2], "an offset in relative"));
-            if (tied[home[i]].size() > tied[home[j]].size()) std::swap(i, j), by = -by;
-            const Bytes from = buffers[i].place, to = buffers[j].place + by;
-            for (const Index k : std::exchange(tied[home[i]], {})) {
-                buffers[k].place = check(to + check(buffers[k].place - from));
-                home[k] = home[j];
-                tied[home[j]].push_back(k);
-            }
+        std::vector<std::vector<std::pair<Index, Bytes>>> tied(buffers.size());
+        for (const Json& one : document.list("relative")) {
+            one.has_only({"buffer", "base", "offset"});
+            const Index i = named(one["buffer"], numbers), j = named(one["base"], numbers);
+            const Bytes by = one["offset"].integer();
+            tied[i].emplace_back(j, -by);
+            tied[j].emplace_back(i, by);
         }
-        for (std::vector<Index>& group : tied) {
-            const auto place = [&](Index i) { return buffers[i].place; };
-            const auto [lowest, highest] = std::ranges::minmax_element(group, {}, place);
-            if (!group.empty()) check(distance(*lowest, *highest));
-            std::erase_if(group, [&](Index i) { return buffers[i].size == 0; });
-            if (group.size() < 2) continue;
-            std::sort(group.begin(), group.end());
-            for (const Index i : group) buffers[i].group = static_cast<Index>(groups_.size());
-            groups_.push_back(std::move(group));
+        std::vector<bool> known(buffers.size());
+        for (Index first = 0; first < buffers.size(); ++first) {
+            if (known[first]) continue;
+            known[first] = true;
+            std::vector<Index> group{first};
+            std::size_t entries = 0;  // each twice
+            Bytes lowest = 0, highest = 0;
+            for (std::size_t n = 0; n < group.size(); ++n) {
+                const Index i = group[n];
+                for (const auto& [j, by] : tied[i]) {
+                    ++entries;
+                    if (known[j]) continue;
+                    known[j] = true;
+                    buffers[j].place = buffers[i].place + by;
+                    lowest = std::min(lowest, buffers[j].place);
+                    highest = std::max(highest, buffers[j].place);
+                    if (highest - lowest > kLimit / 2) not_checked("a distance is beyond 2^61");
+                    group.push_back(j);
+                }
+            }
+            if (entries != 2 * (group.size() - 1)) not_checked("relative has a cycle");
+            add_units(group);
         }
         for (const std::uint64_t pair : conflicts_) {
             const auto [i, j] = two_of(pair);
@@ -544,15 +486,31 @@ class Problem {
         }
     }
 
+    // One of those that have bytes, and one of each of the others.
+    void add_units(std::vector<Index>& group) {
+        std::ranges::sort(group, {}, [&](Index i) { return std::pair(buffers[i].size > 0, i); });
+        Bytes before = 0;
+        for (const Index i : group) {
+            Buffer& one = buffers[i];
+            if (std::exchange(before, one.size) == 0) units.push_back({{}, one.pools});
+            Unit& unit = units.back();
+            one.unit = static_cast<Index>(units.size() - 1);
+            std::erase_if(unit.pools, [&](const auto& pool) { return !one.pools.contains(pool.first); });
+            for (auto& [k, costs] : unit.pools) {
+                if (!unit.members.empty()) costs = plus(costs, one.pools[k]);
+            }
+            unit.members.push_back(i);
+        }
+    }
+
     void read_costs(const Json& document) {
         Bytes sum = 0;
         std::map<std::uint64_t, Bytes> costs;
-        for (const Json& one : list_in(document, "reuse_costs")) {
-            const auto values = all_fields(one, "reuse_costs", {"buffers", "cost"});
-            const Bytes cost = bytes(values[1], "a reuse cost");
-            if (cost > kLimit - sum) not_checked("the reuse costs are beyond 2^62");
-            sum += cost;
-            costs[pair_of(list_of(values[0], "reuse_costs"), "reuse_costs")] += cost;
+        for (const Json& one : document.list("reuse_costs")) {
+            one.has_only({"buffers", "cost"});
+            const Bytes cost = one["cost"].bytes();
+            sum = checked(plus(sum, cost), "the reuse costs are");
+            costs[pair_of(one["buffers"].pair())] += cost;
         }
         for (const auto& [pair, cost] : costs) {
             const auto [i, j] = two_of(pair);
@@ -564,10 +522,10 @@ class Problem {
         }
     }
 
-    void read_objective(const Json* objective) {
-        if (objective == nullptr) terms = {pools.size() == 1 ? kPeak : kPlacement};
-        for (const Json& one : objective == nullptr ? none : list_of(*objective, "objective")) {
-            std::string name = text_of(one, "the objective");
+    void read_objective(const Json& document) {
+        if (document.find("objective", true) == nullptr) terms = {pools.size() == 1 ? kPeak : kPlacement};
+        for (const Json& one : document.list("objective", true)) {
+            std::string name = one.string();
             if (pools.size() == 1 && (name == "peak" || name == "peak:" + pools[0].id)) name = "max_peak";
             const auto known = std::ranges::find(kTerms, name);
             if (known == std::end(kTerms)) break;
@@ -578,42 +536,12 @@ class Problem {
     // Nothing costs anything for another term.
     bool counts(Term term) const { return std::ranges::find(terms, term) != terms.end(); }
 
-    // Their pools are those of all members, and they cost what these do.
-    void find_units() {
-        Costs most{};
-        unit_of.resize(buffers.size());
-        for (Index i = 0; i < buffers.size(); ++i) {
-            Costs dearest{};
-            for (const Costs& costs : buffers[i].costs)
-                dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
-            most = plus(most, dearest);
-            const auto& group = group_of(i);
-            unit_of[i] =
-                group.empty() || group[0] == i ? static_cast<Index>(units.size()) : unit_of[group[0]];
-            if (buffers[i].size == 0 || unit_of[i] < units.size()) continue;
-            Unit unit{group.empty() ? std::vector<Index>{i} : group, {}, {}};
-            for (const Index k : buffers[i].pools) {
-                Costs costs{};
-                const bool common = std::ranges::all_of(unit.members, [&](Index member) {
-                    const auto place = place_of(buffers[member].pools, k);
-                    if (place) costs = plus(costs, buffers[member].costs[*place]);
-                    return place.has_value();
-                });
-                if (!common) continue;
-                unit.pools.push_back(k);
-                unit.costs.push_back(costs);
-            }
-            units.push_back(std::move(unit));
-        }
-        if (std::max(most[0], most[1]) > kLimit) not_checked("the costs are beyond 2^62");
-    }
-
     // Of this, and of all sizes, distances and pins.
     Bytes common_divisor(Bytes of) const {
         for (Index i = 0; i < buffers.size(); ++i) {
             if (buffers[i].size == 0) continue;
             of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin.value_or(0));
-            if (buffers[i].group != 0) of = std::gcd(of, distance(group_of(i)[0], i));
+            of = std::gcd(of, distance(group_of(i)[0], i));
         }
         return of;
     }
@@ -639,11 +567,11 @@ class Problem {
 
     Bytes base_ = 0;
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
-    std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_, apart_;
+    Pairs conflicts_, exclusive_, in_place_, apart_;
     bool ties_count_ = false;
-    std::vector<Bits> rows_;  // by buffer: all that are bound to it, or nothing
-    std::size_t kept_words_ = 0;
-    std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
+    std::vector<std::vector<bool>> rows_;  // by buffer: whether others are bound to it, or nothing
+    std::size_t kept_ = 0;                 // of these
+    Costs dearest_{};                      // of all buffers
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -651,8 +579,7 @@ class Problem {
 
 // What it has of each term; nothing if it says that nothing fits.
 std::optional<Values> checked_plan(const Problem& problem, const Json& document, ProofFile& file) {
-    if (document.kind != Json::Kind::object) not_checked("the plan is no object");
-    const std::string& state = text_of(needed(document, "status", "the plan"), "the status");
+    const std::string& state = document["status"].string();
     if (state == "infeasible") return std::nullopt;
     if (state != "optimal" && state != "feasible")
         not_checked("the status is '" + state + "': there is no plan");
@@ -661,37 +588,34 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
     const std::size_t count = problem.buffers.size();
     std::vector<std::optional<Bytes>> offsets(count);
     std::vector<Index> pools(count);
-    for (const Json& one : list_of(needed(document, "placements", "the plan"), "placements")) {
-        const auto fields = all_fields(one, "a placement", {"buffer", "pool", "offset"});
-        const std::string& id = text_of(fields[0], "the buffer of a placement");
+    for (const Json& one : document["placements"].list()) {
+        one.has_only({"buffer", "pool", "offset"});
+        const std::string &id = one["buffer"].string(), &pool = one["pool"].string();
         const auto index = Problem::number_of(id, problem.numbers);
         if (!index) wrong("the plan places '" + id + "', which is no buffer");
-        const std::string& pool = text_of(fields[1], "the pool of a placement");
         const auto there = Problem::number_of(pool, problem.pool_numbers);
-        const auto& allowed = problem.buffers[*index].pools;
-        if (!there || !place_of(allowed, *there)) wrong("the plan names another pool");
+        if (!there || !problem.buffers[*index].pools.contains(*there)) wrong("the plan names another pool");
         pools[*index] = *there;
         if (offsets[*index]) wrong("the plan places '" + id + "' twice");
-        offsets[*index] = bytes(fields[2], "the offset of '" + id + "'");
+        offsets[*index] = one["offset"].bytes();
     }
     for (Index i = 0; i < count; ++i) {
         const Buffer& one = problem.buffers[i];
         if (!offsets[i]) wrong("the plan does not place '" + one.id + "'");
         const Bytes at = *offsets[i];
         const Pool& pool = problem.pools[pools[i]];
-        if (one.size > pool.end || at > pool.end - one.size) wrong("'" + one.id + "' ends beyond the pool");
+        if (plus(at, one.size) > pool.end) wrong("'" + one.id + "' ends beyond the pool");
         if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
         if (Problem::within(pool.reserved, one, at)) wrong("'" + one.id + "' is in a reserved range");
         if (one.size != 0) values[kPeak] = std::max(values[kPeak], at + one.size);
-        const Costs& costs = one.costs[*place_of(one.pools, pools[i])];
+        const Costs& costs = one.pools.at(pools[i]);
         values[kPlacement] += costs[kPlacement];
         values[kPreference] += costs[kPreference];
-        const auto& group = problem.group_of(i);
-        if (!group.empty() &&
-            (pools[i] != pools[group[0]] || at - *offsets[group[0]] != problem.distance(group[0], i)))
-            wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[group[0]].id + "'");
+        const Index first = problem.group_of(i)[0];
+        if (pools[i] != pools[first] || at - *offsets[first] != problem.distance(first, i))
+            wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[first].id + "'");
     }
     const auto share = [&](Index i, Index j) {
         return pools[i] == pools[j] && problem.overlap(i, j, *offsets[j] - *offsets[i]);
@@ -729,20 +653,19 @@ using Ranges = std::vector<std::pair<Index, Offsets>>;
 class Context {
   public:
     explicit Context(const Problem& problem)
-        : problem_(problem), ranges_(problem.buffers.size()), in_((problem.buffers.size() + 63) / 64) {}
+        : problem_(problem), ranges_(problem.buffers.size()), in_(problem.buffers.size()) {}
 
     void clear() {
-        for (const Index item : items) put(in_, item, false);
-        items.clear();
-        keep();
+        for (const auto& [item, range] : stated) in_[item] = false;
+        stated.clear();
         dead = false;
     }
 
     void add(Index item, Bytes low, Bytes high) {
-        items.push_back(item);
-        put(in_, item, true);
+        in_[item] = true;
         ranges_[item] = {-1, std::numeric_limits<Bytes>::max()};
         narrow(item, low, high);
+        stated.emplace_back(item, ranges_[item]);
     }
 
     // Where that is more than what is known.
@@ -753,41 +676,27 @@ class Context {
         const auto least = low <= one.low ? std::optional(one.low) : problem_.allowed(item, low, true);
         const auto most = high >= one.high ? std::optional(one.high) : problem_.allowed(item, high, false);
         dead = !least || !most || *least > *most;
-        if (dead) return;
-        changes_.emplace_back(item, one);
-        one = {*least, *most};
+        if (!dead) one = {*least, *most};
     }
     void raise(Index item, Bytes to) { narrow(item, to, kLimit); }
     void lower(Index item, Bytes to) { narrow(item, -1, to); }
 
-    // From here on the ranges can be restored.
-    void keep() { changes_.clear(); }
+    // As they were added.
     void restore() {
-        for (; !changes_.empty(); changes_.pop_back())
-            ranges_[changes_.back().first] = changes_.back().second;
+        for (const auto& [item, range] : stated) ranges_[item] = range;
         dead = false;
     }
 
-    bool has(Index item) const { return ::has(in_, item); }
+    bool has(Index item) const { return in_[item]; }
     const Offsets& operator[](Index item) const { return ranges_[item]; }
 
-    // Those of the context that are among these as well.
-    template <typename Take>
-    void among(const Bits& some, Take take) const {
-        for (std::size_t word = 0; word < in_.size(); ++word) {
-            for (std::uint64_t bits = some[word] & in_[word]; bits != 0; bits &= bits - 1)
-                take(static_cast<Index>(64 * word) + static_cast<Index>(std::countr_zero(bits)));
-        }
-    }
-
-    std::vector<Index> items;
+    Ranges stated;  // as they were added
     bool dead = false;
 
   private:
     const Problem& problem_;
     std::vector<Offsets> ranges_;  // by buffer
-    Bits in_;
-    Ranges changes_;
+    std::vector<bool> in_;
 };
 
 // What is proven of layouts: those with a peak of at most `height` cost at least so much.
@@ -846,7 +755,7 @@ class Proof {
     // that in all than there is room.
     struct Part {
         Index unit;
-        std::vector<Index> places;  // of its pools
+        std::vector<Index> pools;
         Bytes weight;
     };
     using Parts = std::shared_ptr<const std::vector<Part>>;  // many limits may have the same
@@ -884,21 +793,15 @@ class Proof {
     void lemma() {
         now_.clear();
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
-            const auto one = static_cast<Index>(number);
             const Bytes low = file_.amount(), high = file_.amount();
-            if (size(one) == 0) fail("a buffer without bytes");
-            now_.add(one, low, high);
+            now_.add(sized(number), low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
-        now_.keep();
         say("lemma ", made_, ": no layout of");
-        for (const Index k : now_.items) say("  ", id(k), " in ", now_[k].low, "..", now_[k].high);
+        for (const auto& [k, range] : now_.stated) say("  ", id(k), " in ", range.low, "..", range.high);
         say('\n');
         justify();
-        now_.restore();
-        Ranges& stated = lemmas_[made_++];
-        stated.reserve(now_.items.size());
-        for (const Index k : now_.items) stated.emplace_back(k, now_[k]);
+        lemmas_[made_++] = now_.stated;
     }
 
     void forget() {
@@ -934,9 +837,9 @@ class Proof {
     // From below; or the same from above.
     void split(Index one, Bytes at, bool low) {
         if (low ? at < now_[one].low : at > now_[one].high) fail("a split outside of the range");
-        std::vector<std::pair<Index, Bytes>> moving{{one, 0}};  // at these distances from it
+        std::vector<std::pair<Index, Bytes>> moving;  // at these distances from it
         for (const Index k : problem_.group_of(one)) {
-            if (k != one && now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
+            if (now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
         }
         for (const auto& [k, by] : moving) {
             if (moving.size() > 1 && !may_be(k, at + by))
@@ -961,15 +864,17 @@ class Proof {
                 if (nearer(place + by, last) && (!nearest || nearer(first, *nearest))) nearest = first;
             };
             file_.work(problem_.buffers.size());
-            now_.among(problem_.bound_to(k), [&, k = k, by = by](Index j) {
+            const auto& bound = problem_.bound_to(k);
+            for (const auto& [j, range] : now_.stated) {
+                if (!bound[j]) continue;
                 stop(j, low ? size(j) : -size(k));
-                if (!can_tie(k, j) || problem_.one_group(one, j)) return;
-                if (!problem_.group_of(j).empty() || !may_be(j, place + by)) {
+                if (!can_tie(k, j) || problem_.one_group(one, j)) continue;
+                if (!problem_.alone(j) || !may_be(j, place + by)) {
                     stop(j, 0);
                 } else if (known.emplace(j, by).second) {
                     moving.emplace_back(j, by);
                 }
-            });
+            }
             if (nearest) nearest = problem_.allowed(k, *nearest, low);
             if (nearest && (!next || nearer(*nearest - by, *next))) next = *nearest - by;
         }
@@ -1000,12 +905,12 @@ class Proof {
 
     void check_twins(Index one, Index other) const {
         const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
-        if (!problem_.conflict(one, other)) fail("twins that do not conflict");
-        if (a.group != 0 || b.group != 0) fail("twins of a group");
+        if (!conflict(one, other)) fail("twins that do not conflict");
+        if (!problem_.alone(one) || !problem_.alone(other)) fail("twins of a group");
         if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
             a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
             fail("twins that are not alike");
-        for (const Index third : now_.items) {
+        for (const auto& [third, range] : now_.stated) {
             if (third == one || third == other) continue;
             if (conflict(one, third) != conflict(other, third) ||
                 can_tie(one, third) != can_tie(other, third))
@@ -1018,18 +923,20 @@ class Proof {
         if (now_.dead) return;
         file_.work(problem_.buffers.size());
         const Offsets by = now_[from];
-        now_.among(problem_.bound_to(from), [&](Index k) {
+        const auto& bound = problem_.bound_to(from);
+        for (const auto& [k, range] : now_.stated) {
+            if (!bound[k]) continue;
             const bool above = now_[k].low + size(k) > by.high;  // it cannot end at or below the other
             const bool below = by.low + size(from) > now_[k].high;
             const bool ties = can_tie(from, k);
             if (above) now_.raise(k, by.low + (ties ? 0 : size(from)));
             if (below) now_.lower(k, by.high - (ties ? 0 : size(k)));
-        });
+        }
     }
 
     // Those of its group, by their distances.
     void follow(Index from) {
-        if (problem_.group_of(from).empty()) fail("'" + id(from) + "' is in no group");
+        if (problem_.alone(from)) fail("'" + id(from) + "' is in no group");
         if (now_.dead) return;
         const Offsets by = now_[from];
         for (const Index k : problem_.group_of(from)) {
@@ -1075,6 +982,16 @@ class Proof {
         }
     }
 
+    template <typename Conflict>
+    void check_pairs(const std::vector<Index>& some, const std::string& where, Conflict conflict) {
+        for (std::size_t a = 0; a < some.size(); ++a) {
+            file_.work(a);
+            for (std::size_t b = 0; b < a; ++b) {
+                if (!conflict(some[a], some[b])) fail("two that do not conflict are in one " + where);
+            }
+        }
+    }
+
     // "Overfull" of the page.
     void overfull() {
         const Bytes begin = file_.amount(), end = file_.amount();
@@ -1089,8 +1006,7 @@ class Proof {
         say('\n');
         if (now_.dead) return;
         if (begin > end) fail("a stretch that ends before it begins");
-        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return conflict(i, j); }))
-            fail("two that do not conflict are in one stretch");
+        check_pairs(some, "stretch", [&](Index i, Index j) { return conflict(i, j); });
         const Buffer& first = problem_.buffers[some[0]];
         Bytes grid = first.modulus;
         for (const Index one : some) {
@@ -1101,13 +1017,12 @@ class Proof {
             grid = std::gcd(grid, std::gcd(buffer.modulus, buffer.residue - first.residue));
         }
         // Nothing begins before the first cell.
-        const Bytes up = gap_to(begin, first.residue % grid, grid);
-        if (up > end - begin) return;
-        Bytes room = end - begin - up;
+        const Bytes first_cell = begin + gap_to(begin, first.residue % grid, grid);
+        Bytes room = end - first_cell, need = 0;
         file_.work(problem_.reserved.size());
         std::size_t gaps = 1;  // stretches that end at a reserved range, or at the end
         for (const Range& range : problem_.reserved) {
-            const Bytes from = std::max(range.begin, begin + up), to = std::min(range.end, end);
+            const Bytes from = std::max(range.begin, first_cell), to = std::min(range.end, end);
             if (from >= to) continue;
             room -= to - from;
             ++gaps;
@@ -1115,16 +1030,12 @@ class Proof {
         // Whole cells; but what is last before a reserved range, or the end, may leave a cell half full.
         std::vector<Bytes> spared;
         for (const Index one : some) {
-            if (room < size(one)) return;
-            room -= size(one);
+            need = plus(need, size(one));
             if (size(one) % grid != 0) spared.push_back(grid - size(one) % grid);
         }
         std::sort(spared.begin(), spared.end());
-        for (std::size_t k = 0; k + gaps < spared.size(); ++k) {
-            if (room < spared[k]) return;
-            room -= spared[k];
-        }
-        fail("the stretch is not overfull");
+        for (std::size_t k = 0; k + gaps < spared.size(); ++k) need = plus(need, spared[k]);
+        if (need <= room) fail("the stretch is not overfull");
     }
 
     void let_tie() {
@@ -1154,34 +1065,34 @@ class Proof {
         std::vector<Part> parts;
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
             const Index unit = unit_of(one);
-            std::vector<Index> places;
-            file_.ascending(problem_.pools.size(), "pool",
-                            [&](Number pool) { places.push_back(place_of(unit, pool)); });
+            std::vector<Index> pools;
             say(id(static_cast<Index>(one)), " is within");
-            for (const Index place : places) say(' ', pool_at(unit, place));
+            file_.ascending(problem_.pools.size(), "pool", [&](Number pool) {
+                pools.push_back(pool_of(unit, pool));
+                say(' ', name_of(pools.back()));
+            });
             say('\n');
-            if (!within.emplace(unit, places).second) fail("two of one group");
-            parts.push_back({unit, std::move(places), 1});
+            if (!within.emplace(unit, pools).second) fail("two of one group");
+            parts.push_back({unit, std::move(pools), 1});
         });
         file_.work(problem_.buffers.size() * problem_.pools.size());
         problem_.lay_space(*height_, within);
         within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
 
-    // The number of the unit of a buffer with bytes.
-    Index unit_of(Number buffer) const {
+    // A buffer with bytes, and the number of its unit.
+    Index sized(Number buffer) const {
         if (buffer >= problem_.buffers.size() || size(static_cast<Index>(buffer)) == 0)
             fail("a buffer without bytes");
-        return problem_.unit_of[buffer];
+        return static_cast<Index>(buffer);
     }
-    Index place_of(Index unit, Number pool) const {
-        const auto place = ::place_of(problem_.units[unit].pools, pool);
-        if (!place) fail("a pool where a buffer may not be");
-        return *place;
+    Index unit_of(Number buffer) const { return problem_.buffers[sized(buffer)].unit; }
+    Index pool_of(Index unit, Number pool) const {
+        if (pool >= problem_.pools.size() || !problem_.units[unit].pools.contains(static_cast<Index>(pool)))
+            fail("a pool where a buffer may not be");
+        return static_cast<Index>(pool);
     }
-    std::string pool_at(Index unit, Index place) const {
-        return printable(problem_.pools[problem_.units[unit].pools[place]].id);
-    }
+    std::string name_of(Index pool) const { return printable(problem_.pools[pool].id); }
 
     // What fits into the cells of a pool.
     void row() {
@@ -1194,12 +1105,12 @@ class Proof {
         Bytes grid = 0;
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
             const Index unit = unit_of(one);
-            parts.push_back({unit, {place_of(unit, number)}, 0});
+            parts.push_back({unit, {pool_of(unit, number)}, 0});
             some.push_back(static_cast<Index>(one));
             grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
         });
-        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return problem_.conflict(i, j); }))
-            fail("two that do not conflict are in one row");
+        check_pairs(some, "row",
+                    [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
         const Pool& pool = problem_.pools[number];
         const Bytes end = std::min(*height_, pool.end), first = gap_to(pool.base, 0, grid);
         const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };
@@ -1223,10 +1134,6 @@ class Proof {
         if (number > 1) fail("an unknown kind of cost");
         const auto term = static_cast<Term>(number);
         const Bytes height = file_.amount();
-        for (Index unit = static_cast<Index>(at_node_.size()); unit < problem_.units.size(); ++unit) {
-            at_node_.emplace_back(problem_.units[unit].pools.size());
-            std::iota(at_node_.back().begin(), at_node_.back().end(), Index{0});
-        }
         const auto [floor, step] = floors_[number];
         Bytes least = std::max(least_placement(number, height, floor, 1), floor);
         if (step > 0) least += (step - (least - floor) % step) % step;
@@ -1248,26 +1155,22 @@ class Proof {
         if (kind == 0) return floor;
         if (kind == 2) return weighed(sort, height, floor);
         const Number buffer = file_.number();
-        const Index unit = unit_of(buffer), place = place_of(unit, file_.number());
-        const std::vector<Index> all = at_node_[unit];
-        std::vector<Index> rest = all;
-        if (std::erase(rest, place) == 0 || rest.empty()) fail("a branch that is none");
-        floor -= cheapest(sort, unit);
+        const Index number = unit_of(buffer);
+        Problem::Unit& unit = problem_.units[number];
+        if (unit.pools.size() == 1) fail("a branch that is none");
+        const Index pool = pool_of(number, file_.number());
+        const Pools all = unit.pools;
+        floor -= Problem::cheapest(unit, sort);
         Bytes least = Shown::kNone;
         for (const bool is_in : {true, false}) {
-            at_node_[unit] = is_in ? std::vector<Index>{place} : rest;
+            unit.pools = all;  // at this node
+            std::erase_if(unit.pools, [&](const auto& other) { return (other.first == pool) != is_in; });
             say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
-            say(is_in ? "" : "not ", "in ", pool_at(unit, place), '\n');
-            least = std::min(least, least_placement(sort, height, floor + cheapest(sort, unit), depth + 1));
+            say(is_in ? "" : "not ", "in ", name_of(pool), '\n');
+            least = std::min(least,
+                             least_placement(sort, height, floor + Problem::cheapest(unit, sort), depth + 1));
         }
-        at_node_[unit] = all;
-        return least;
-    }
-
-    Bytes cheapest(std::size_t sort, Index unit) const {
-        Bytes least = kOver;
-        for (const Index place : at_node_[unit])
-            least = std::min(least, problem_.units[unit].costs[place][sort]);
+        unit.pools = all;
         return least;
     }
 
@@ -1275,7 +1178,7 @@ class Proof {
     Bytes weighed(std::size_t sort, Bytes height, Bytes floor) {
         const Bytes scale = file_.amount();
         if (scale == 0) fail("a scale of 0");
-        std::map<Index, std::vector<Bytes>> dearer;  // by unit, in each of its pools
+        std::map<Index, std::map<Index, Bytes>> dearer;  // by unit, in each of its pools
         Bytes given_back = 0, total = 0;
         file_.ascending(limits_.size(), "limit", [&](Number number) {
             const Limit& limit = limits_[number];
@@ -1285,17 +1188,14 @@ class Proof {
             given_back = plus(given_back, times(price, limit.room));
             for (const Part& part : *limit.parts) {
                 auto& by = dearer[part.unit];
-                by.resize(problem_.units[part.unit].pools.size());
-                for (const Index place : part.places) by[place] = plus(by[place], times(price, part.weight));
+                for (const Index pool : part.pools) by[pool] = plus(by[pool], times(price, part.weight));
             }
         });
-        for (const auto& [unit, by] : dearer) {
-            floor -= cheapest(sort, unit);
+        for (auto& [unit, by] : dearer) {
+            floor -= Problem::cheapest(problem_.units[unit], sort);
             Bytes least = kOver;
-            for (const Index place : at_node_[unit]) {
-                const Bytes cost = times(scale, problem_.units[unit].costs[place][sort]);
-                least = std::min(least, plus(cost, by[place]));
-            }
+            for (const auto& [pool, costs] : problem_.units[unit].pools)
+                least = std::min(least, plus(times(scale, costs[sort]), by[pool]));
             total = plus(total, least);
         }
         total = plus(total, times(scale, floor));
@@ -1419,7 +1319,6 @@ class Proof {
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
     Parts within_;
     std::vector<Limit> limits_;
-    std::vector<std::vector<Index>> at_node_;  // by unit: which of its pools it may be in; at the root, all
 };
 
 // ---------------------------------------------------------------------------------------------------------------
