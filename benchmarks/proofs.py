@@ -7,7 +7,7 @@ read what was written; they share nothing with memstow or with each other.
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -69,8 +69,7 @@ class Figures:
 
 def measure() -> str:
     """A row for each set; the problems of others are left out where they are not."""
-    subprocess.run(["make", "-s", "-C", str(_CHECKER)], check=True)
-    sets = {name: _measured(name, problems()) for name, problems in SETS.items()}
+    sets = {name: measured(name, problems()) for name, problems in SETS.items()}
     rows = [_row(name, figures) for name, figures in sets.items() if figures.problems]
     return (
         f"At most {SECONDS:g} s each, two threads; medians, and the most in brackets. A checker that takes "
@@ -113,7 +112,9 @@ def _middle(figures: Sequence[float], form: str) -> str:
     return f"{median(figures):{form}} ({max(figures):{form}})" if figures else ""
 
 
-def _measured(name: str, problems: Iterator[Named]) -> Figures:
+def measured(name: str, problems: Iterable[Named]) -> Figures:
+    """Solve and check the problems of a set."""
+    subprocess.run(["make", "-s", "-C", str(_CHECKER)], check=True)
     figures = Figures()
     for one in problems:
         with TemporaryDirectory() as folder:

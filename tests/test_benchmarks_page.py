@@ -17,6 +17,7 @@ PAGE = (Path(__file__).parents[1] / "benchmarks" / "results.md").read_text()
 PARTS = [
     *cases.PARTS,
     *sets.ALL,
+    command.PROOFS,
     *(f"hard-{name}" for name in sets.HARD),
     *(f"versions-{name}" for name in cases.PARTS),
     *(f"profiles-{name}" for name in profiles.PARTS),

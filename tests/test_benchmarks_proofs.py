@@ -1,0 +1,31 @@
+"""The figures of proofs are of what was solved, written and checked."""
+
+from benchmarks.proofs import Named, measured
+from memstow.planner.generate.graph import graph
+from memstow.planner.generate.random_problems import mixed
+from memstow.planner.model.problem import Buffer, Pool, Problem
+
+
+def test_answers_are_counted_whose_proof_both_checkers_accept() -> None:
+    too_many = Problem(
+        pools=(Pool(id="small", capacity=8),),
+        buffers=(Buffer(id="a", size=6, lifetime=(0, 2)), Buffer(id="b", size=6, lifetime=(1, 3))),
+    )
+    problems = [
+        Named("some", mixed(12, 1, features=("alignments", "in_place"))),
+        Named("nothing fits", too_many),
+        Named("an order", graph(12, 1)),
+    ]
+    figures = measured("three", problems)
+    assert (figures.problems, figures.proven, figures.shown, figures.agreed) == (3, 3, 3, 3)
+    assert all(steps > 0 and size > steps for steps, size in zip(figures.steps, figures.sizes, strict=True))
+    assert len(figures.steps) == len(figures.times) == len(figures.alone) == 3
+
+
+def test_a_term_that_no_proof_shows_is_counted_as_such() -> None:
+    buffers = [Buffer(id=name, size=4, lifetime=(0, 2)) for name in "ab"]
+    problem = Problem(
+        pools=(Pool(id="one", capacity=4), Pool(id="other")), buffers=buffers, objective=("bank_cost",)
+    )
+    figures = measured("banks", [Named("no proof is of banks", problem)])
+    assert (figures.problems, figures.proven, figures.shown, figures.sizes) == (1, 1, 0, [])
