@@ -5,10 +5,10 @@ Reading checks every offset and counts all work. Of an old flatbuffer that gets 
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from memstow.planner.model.errors import InputError
+from memstow.records import record
 
 MOST_ELEMENTS: Final = 1_000_000
 LONGEST_STRING: Final = 1 << 12
@@ -191,14 +191,14 @@ _HEAD_BYTES: Final = 8
 _TFLITE: Final = b"TFL3"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OldPart:
     """A part of the old file, at this byte."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewPart:
     """A part written before, at this byte of the new file."""
 

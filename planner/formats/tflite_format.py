@@ -6,7 +6,6 @@ operators must keep their order although no tensor says so, and convolutions and
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, pairwise
 from math import prod
 from typing import Final, Literal
@@ -30,7 +29,7 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import ElementType, Graph, Operator, Temporary, Tensor, Window, size_of
 from memstow.planner.model.problem import LIMIT
-from memstow.records import collector_at_rest
+from memstow.records import collector_at_rest, replace
 
 _SAME: Final = 0
 PADS: Final = ("PAD", "PADV2")

@@ -8,12 +8,12 @@ operator.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from memstow.planner.formats.flatbuffer import Flatbuffer, Table, damaged
 from memstow.planner.model.errors import InputError
+from memstow.records import record
 
 
 class ModelField(IntEnum):
@@ -214,7 +214,7 @@ ABSENT: Final = -1
 """The index of a tensor that is left out."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelTensor:
     """A tensor of a subgraph."""
 
@@ -230,7 +230,7 @@ class ModelTensor:
     quantization: Table | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ModelOperator:
     """An operator of a subgraph; tensors by their index there."""
 
@@ -243,7 +243,7 @@ class ModelOperator:
     """The inputs with those that are left out, which are `ABSENT`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subgraph:
     """A part of the model; the first is what runs."""
 
@@ -344,7 +344,7 @@ _CALLS: Final = {"IF": (0, 1), "WHILE": (0, 1), "CALL_ONCE": (0,)}
 _DEEPEST: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CalledTensor:
     """A tensor of a subgraph that an operator calls."""
 
@@ -353,7 +353,7 @@ class CalledTensor:
     phases: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CalledOperator:
     """An operator of a subgraph that an operator calls."""
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from hashlib import sha256
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from memstow.planner.graph.check import find_issues
 from memstow.planner.graph.links import NOBODY, links_of
+from memstow.planner.model.digest import sha256_of
 from memstow.planner.model.errors import require_kind
 from memstow.planner.model.graph import Graph, Operator, Tensor, is_planned
 from memstow.planner.model.model_class import fields_of
@@ -60,7 +60,7 @@ _WITHOUT_NAMES: Final[Any] = {"tensors": _NAMES, "alternatives": {"__all__": {"t
 
 def graph_digest(graph: Graph) -> str:
     """The digest of a graph. One that lists operators or tensors in another order has another digest."""
-    return sha256(b"memstow-graph 1\n" + (_plain_json(graph) or checked_json(graph))).hexdigest()
+    return sha256_of(b"memstow-graph 1\n" + (_plain_json(graph) or checked_json(graph))).hexdigest()
 
 
 def checked_json(graph: Graph) -> bytes:

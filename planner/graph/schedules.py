@@ -8,7 +8,6 @@ version that was made, or copied back, last (`with_runs`). Stripes become one op
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from memstow.planner.graph.check import require_valid
@@ -219,24 +218,22 @@ def _free(wanted: str, taken: set[str]) -> str:
     return name
 
 
-@dataclass
 class _Expansion:
     """Writes down what runs, in order."""
 
-    graph: Graph
-    links: Links
-    schedule: Schedule
-    order: Sequence[int]
-    operators: list[Operator] = field(default_factory=list)
-    versions: list[Tensor] = field(default_factory=list)
-    version: dict[str, str] = field(default_factory=dict)
-    """By tensor, the one that readers read now, where it is not the first."""
-    runs: dict[str, list[str]] = field(default_factory=dict)
-    """By operator, its runs."""
-    places: list[int] = field(default_factory=list)
-    """By position in the schedule, the position in `operators`."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, graph: Graph, links: Links, schedule: Schedule, order: Sequence[int]) -> None:
+        self.graph = graph
+        self.links = links
+        self.schedule = schedule
+        self.order = order
+        self.operators: list[Operator] = []
+        self.versions: list[Tensor] = []
+        self.version: dict[str, str] = {}
+        """By tensor, the one that readers read now, where it is not the first."""
+        self.runs: dict[str, list[str]] = {}
+        """By operator, its runs."""
+        self.places: list[int] = []
+        """By position in the schedule, the position in `operators`."""
         self._elements = {tensor.id for tensor in self.graph.tensors}
         self._elements.update(
             temporary.id for operator in self.graph.operators for temporary in operator.temporaries

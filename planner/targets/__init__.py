@@ -5,8 +5,8 @@ planned for many devices. Each file of a target that ships with memstow has the 
 person who asks may also want another capacity, or no objective.
 """
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from memstow.planner.check import find_issues
@@ -17,7 +17,7 @@ from memstow.planner.reading.json_text import parse_json, read_bytes
 from memstow.planner.reading.parse import parse_target
 from memstow.records import replace
 
-FOLDER: Final = Path(__file__).parent
+FOLDER: Final = os.path.dirname(__file__)
 MOST_TARGETS: Final = 64
 """As many are compared in one call."""
 
@@ -34,12 +34,12 @@ def _in_target(problem: Problem, target: Target) -> Problem:
 
 def shipped() -> tuple[str, ...]:
     """Names of the targets that come with memstow."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    return tuple(sorted(name.removesuffix(".json") for name in os.listdir(FOLDER) if name.endswith(".json")))
 
 
-def path_of(name: str) -> Path | None:
+def path_of(name: str) -> str | None:
     """The file of a target that comes with memstow; None when there is none of that name."""
-    return FOLDER / f"{name}.json" if name in shipped() else None
+    return os.path.join(FOLDER, f"{name}.json") if name in shipped() else None
 
 
 def _missing(problem: Problem, target: Target) -> Iterator[Issue]:

@@ -10,7 +10,6 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import accumulate
 from typing import Final
 
@@ -271,6 +270,8 @@ def with_chosen(graph: Graph, names: Sequence[str]) -> Graph:
 def _require_within_limits(graph: Graph, changed: Graph) -> None:
     if graph.limits is None or graph.limits.cost is None:
         return
+    from fractions import Fraction  # Few graphs have limits, and it takes a while to load.
+
     cost, most = cost_once(changed), Fraction(str(graph.limits.cost)) * cost_once(graph)
     if cost > most:
         raise Refused(

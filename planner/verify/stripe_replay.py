@@ -6,7 +6,6 @@ A stripe has parts (`parts_of`) and is made strip by strip. `rows_of` makes each
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import lcm
 from typing import Final
 
@@ -140,14 +139,16 @@ def rows_of(parts: Parts, effort: Effort) -> Rows:
     return Rows(steps, rows)
 
 
-@dataclass(slots=True)
 class Ring:
     """What is kept of the rows of one tensor."""
 
-    rows: int
-    """The most that are needed at once: one at least, which is made, though nobody may read it."""
-    phases: tuple[int, int]
-    """The first operator that runs while they are needed, and the one after the last."""
+    __slots__ = ("phases", "rows")
+
+    def __init__(self, rows: int, phases: tuple[int, int]) -> None:
+        self.rows = rows
+        """The most that are needed at once: one at least, which is made, though nobody may read it."""
+        self.phases = phases
+        """The first operator that runs while they are needed, and the one after the last."""
 
 
 class Keeping:
@@ -323,19 +324,21 @@ class Striped:
     """Rows that were followed, over all strips."""
 
 
-@dataclass(slots=True)
 class _Followed:
     """What came out of following all strips of a stripe."""
 
-    rings: dict[int, Ring]
-    """By place."""
-    heights: Sequence[int]
-    """By place, the rows that are made in each strip."""
-    columns: list[int]
-    """By place, the most columns of a strip."""
-    all_columns: list[int]
-    """By place, the columns that are made, over all strips."""
-    rows: int = 0
+    def __init__(
+        self, rings: dict[int, Ring], heights: Sequence[int], columns: list[int], all_columns: list[int]
+    ) -> None:
+        self.rings = rings
+        """By place."""
+        self.heights = heights
+        """By place, the rows that are made in each strip."""
+        self.columns = columns
+        """By place, the most columns of a strip."""
+        self.all_columns = all_columns
+        """By place, the columns that are made, over all strips."""
+        self.rows = 0
 
 
 def check_stripes(stripes: Sequence[Stripe], before: Sequence[tuple[str, str]], order: Sequence[str]) -> None:

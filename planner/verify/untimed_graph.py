@@ -6,7 +6,6 @@ ends with the last of `ends`. In a chain of storages one is live in every set of
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Final
@@ -14,16 +13,17 @@ from typing import Final
 from memstow.planner.model.graph import Graph, Operator, index_of, size_of
 from memstow.planner.model.plan import StorageName
 from memstow.planner.verify.verdict import Effort, TooMuch
-from memstow.records import record
+from memstow.records import field, record
 
 Ops = int
 """A set of operators."""
 
 
-@dataclass(frozen=True)
+@record
 class Stored:
     """Bytes that live as one."""
 
+    __slots__ = ("__dict__",)
     size: int
     begins_at: Collection[int]
     ends_at: Collection[int]
@@ -42,10 +42,11 @@ class Stored:
         return set_of(self.ends_at)
 
 
-@dataclass(frozen=True)
+@record
 class Untimed:
     """Operators, by their number, and what they begin and end."""
 
+    __slots__ = ("__dict__",)
     extra: Sequence[int]
     storages: Sequence[Stored]
     preceding: Sequence[Collection[int]]
@@ -53,9 +54,12 @@ class Untimed:
     pairs: Sequence[Sequence[tuple[int, int]]]
     """By operator, the storages of its pairs in place."""
     base: int
-    effort: Effort = field(default_factory=Effort, compare=False)
-    _reached: dict[tuple[bool, int], Ops] = field(init=False, default_factory=dict, compare=False, repr=False)
-    """The closures of single operators: by whether they come after, and the operator."""
+    effort: Effort = field(default_factory=Effort)
+
+    @cached_property
+    def _reached(self) -> dict[tuple[bool, int], Ops]:
+        """The closures of single operators: by whether they come after, and the operator."""
+        return {}
 
     @property
     def count(self) -> int:

@@ -14,6 +14,8 @@ import pytest
 from memstow.api.cli.main import main
 from memstow.api.cli.parser import COMMANDS, build_parser
 from memstow.api.cli.terminal import Exit
+from memstow.planner.formats import write_graph
+from memstow.planner.generate.graph import graph as graph_of
 from memstow.planner.model.errors import DeclinedError, InputError, Issue, RefusedPlanError
 from memstow.planner.model.problem import Problem
 from memstow.planner.processes import machine
@@ -34,6 +36,10 @@ def test_a_small_problem_is_solved_and_verified_without_what_takes_long_to_load(
     plan = tmp_path / "plan.json"
     buffers = [{"id": name, "size": 64, "lifetime": [0, 2 + at]} for at, name in enumerate("abc")]
     problem.write_text(json.dumps({"version": 1, "buffers": buffers}))
+    constrained = tmp_path / "constrained.json"
+    constrained.write_text(json.dumps({"version": 1, "buffers": buffers, "conflicts": [["a", "b"]]}))
+    graph = tmp_path / "graph.json"
+    graph.write_bytes(write_graph(graph_of(12, 0)))
     proof = ["--proof", tmp_path / "plan.proof"]
     for arguments in (
         ["solve", problem, "--output", plan],
@@ -41,6 +47,10 @@ def test_a_small_problem_is_solved_and_verified_without_what_takes_long_to_load(
         ["verify", problem, plan],
         ["solve", problem, "--output", plan, *proof],
         ["verify", problem, plan, *proof],
+        ["solve", constrained, "--output", plan],
+        ["verify", constrained, plan],
+        ["solve", graph, "--output", plan],
+        ["verify", graph, plan],
     ):
         ran = subprocess.run(
             [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
