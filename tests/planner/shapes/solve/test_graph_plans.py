@@ -359,6 +359,19 @@ def test_other_kinds_of_plans_have_an_order_as_well(shapes: Any) -> None:
     assert memstow.verify(FREE, plan) == []
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_fixed_offsets_have_the_order_that_needs_least_with_the_largest_sizes(seed: int) -> None:
+    document, graph = small_graph(seed)
+    plan = memstow.plan_symbolic(graph, OPTIONS, shapes="fixed")
+    assert memstow.verify(graph, plan) == []
+    assert plan.schedule is not None
+    # All sizes grow with the symbols.
+    largest = at(document, {"s": 9, "t": 9})
+    least = min(max(needed(largest, order)) for order in orders(document))
+    assert max(needed(largest, plan.schedule.order)) == least
+
+
 def test_every_plan_on_the_way_is_one_of_the_graph() -> None:
     told: list[SymbolicPlan] = []
     memstow.plan_symbolic(FREE, memstow.Options(time_limit=5), on_better=told.append)
