@@ -19,7 +19,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import product
+from itertools import accumulate, product
 from math import prod
 from operator import attrgetter
 from typing import Annotated, Final, Literal, SupportsIndex, TypeVar
@@ -537,9 +537,9 @@ SymbolicDocument = SymbolicProblem | SymbolicGraph
 """What a symbolic plan is of."""
 
 
-# A dimension that is a number, and one that needs no parentheses among factors: a name.
 _NUMBER: Final = re.compile(r"\s*[0-9]+\s*")
 _NAME: Final = re.compile(NAME)
+_CALLED: Final = re.compile(r"[a-z_]+\(")
 
 
 def shape_size(tensor: SymbolicTensor) -> int | str | None:
@@ -548,18 +548,31 @@ def shape_size(tensor: SymbolicTensor) -> int | str | None:
         return None
     bits = element_bits(tensor.type)
     number, is_packed = (bits // 8, False) if bits % 8 == 0 else (bits, True)
-    factors: list[str] = []
+    extents: list[str] = []
     for extent in tensor.shape:
         if isinstance(extent, int) or _NUMBER.fullmatch(extent):
             number *= int(extent)
         else:
-            factors.append(extent if _NAME.fullmatch(extent) else f"({extent})")
-    if not factors:
+            extents.append(extent)
+    if not extents:
         return -(-number // 8) if is_packed else number
-    product_text = "*".join([str(number), *factors] if number != 1 else factors)
-    if is_packed:
-        return f"ceil_div({product_text}, 8)"
-    return factors[0][1:-1] if [product_text] == factors and factors[0][0] == "(" else product_text
+    if number == 1 and len(extents) == 1:
+        (total,) = extents
+    else:
+        total = "*".join([*([str(number)] if number != 1 else []), *map(_as_factor, extents)])
+    return f"ceil_div({total}, 8)" if is_packed else total
+
+
+def _as_factor(extent: str) -> str:
+    """The formula as it may stand in a product: a name or a call needs no parentheses."""
+    if _NAME.fullmatch(extent):
+        return extent
+    if _CALLED.match(extent):
+        depth = list(accumulate((sign == "(") - (sign == ")") for sign in extent))
+        # Outside of parentheses are the name and the last of all signs.
+        if depth[-1] == 0 and depth.count(0) == extent.index("(") + 1:
+            return extent
+    return f"({extent})"
 
 
 def size_formula(tensor: SymbolicTensor) -> int | str | None:

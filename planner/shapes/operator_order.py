@@ -18,13 +18,13 @@ from typing import Final
 from memstow.planner.formulas.sizes import sizes_of
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import order_instance, start_height, steps
-from memstow.planner.graph.symbolic_graph import lower_symbolic
+from memstow.planner.graph.symbolic_graph import checked_graph, lower_symbolic
 from memstow.planner.model.errors import require_kind
 from memstow.planner.model.graph import Graph, Temporary, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Cut, RefutedOrders
 from memstow.planner.model.problem import Kind, parse_term
-from memstow.planner.model.symbolic import SymbolicGraph, graph_with_sizes, points_of
+from memstow.planner.model.symbolic import Shapes, SymbolicGraph, graph_with_sizes, points_of
 from memstow.planner.shapes.point_plans import Scale
 from memstow.planner.solve.free_orders import bound_of_orders
 from memstow.planner.solve.portfolio import Allowance, cancelling
@@ -70,22 +70,30 @@ class OrderedGraph:
 
 
 def order_symbolic(
-    graph: SymbolicGraph, options: Options | None = None, *, cancel: threading.Event | None = None
+    graph: SymbolicGraph,
+    options: Options | None = None,
+    *,
+    shapes: Shapes = "order",
+    cancel: threading.Event | None = None,
 ) -> OrderedGraph:
     """List the operators in the order that is best for the graph's `aim`, by live bytes at its points.
 
-    The order is one of those that the data and the states allow, and no worse than that of the list.
-    When `cancel` is set, it is the best so far. Raises InputError for a graph that contradicts itself.
+    For a plan of fixed offsets (`shapes`) live bytes with the largest sizes count alone. The order is one of
+    those that the data and the states allow, and no worse than that of the list. When `cancel` is set, it is
+    the best so far. Raises InputError for a graph that contradicts itself.
     """
     require_kind(graph, SymbolicGraph, "order_symbolic takes a SymbolicGraph")
-    return _Search(graph, options or Options(), cancel).run()
+    return _Search(graph, options or Options(), shapes, cancel).run()
 
 
 class _Search:
     """One call."""
 
-    def __init__(self, graph: SymbolicGraph, options: Options, cancel: threading.Event | None) -> None:
+    def __init__(
+        self, graph: SymbolicGraph, options: Options, shapes: Shapes, cancel: threading.Event | None
+    ) -> None:
         self._symbolic = graph
+        self._shapes = shapes
         self._options = options
         self._cancel = cancel
         self._allowance = Allowance(options)
@@ -109,6 +117,9 @@ class _Search:
                 listed, [bound_of_orders(graph, None, 0) for graph in self._graphs], heights, heights
             )
         candidates, proven = self._of_points()
+        if self._shapes == "fixed":
+            best = self._of_largest(listed, candidates)
+            return self._result(best, proven, self._live_bytes(best), self._live_bytes(listed))
         bounds = [bound.value for bound in proven]
         live_as_listed = self._live_bytes(listed)
         best, live = listed, live_as_listed
@@ -160,6 +171,16 @@ class _Search:
             orders += [] if outcome is None else [tuple(outcome.order)]
             bounds.append(bound_of_orders(graph, outcome, self._allowance.work - before))
         return orders, bounds
+
+    def _of_largest(self, listed: _Sequence, candidates: Sequence[_Sequence]) -> _Sequence:
+        """The best order where each size is at its largest."""
+        graph = checked_graph(self._symbolic).largest
+        instance = order_instance(graph)
+        outcome = self._searched(instance, 1.0)
+        others = [] if outcome is None else [tuple(outcome.order)]
+        every = dict.fromkeys((listed, *others, *candidates))
+        self._allowance.spend(_WORK_PER_OPERATOR * len(listed) * len(every))
+        return min(every, key=lambda order: _most_live(graph, instance, order))
 
     def _of_mean(self, measure: Sequence[int]) -> list[_Sequence]:
         """The best order where each size is the sum of its parts of the least peaks, over all points."""

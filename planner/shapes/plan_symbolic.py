@@ -85,7 +85,7 @@ class _GraphRun:
             return self._planned(listed, None, _WHOLE)
         self._phase("order")
         part = self._allowance.share(_ORDER_SHARE)
-        ordered = order_symbolic(self._graph, part, cancel=self._asked.cancel)
+        ordered = order_symbolic(self._graph, part, shapes=self._asked.shapes, cancel=self._asked.cancel)
         self._allowance.spend(ordered.work)
         chosen = tuple(operator.id for operator in ordered.graph.operators)
         both = listed != chosen and self._are_close(ordered)
@@ -158,13 +158,15 @@ class _GraphRun:
 
     def _are_close(self, ordered: OrderedGraph) -> bool:
         """Whether the order of the list is worth a part of the time, which it may take to do without gaps."""
+        if self._asked.shapes == "fixed":
+            return False
         limited = any(pool.capacity is not None for pool in self._graph.pools)
         mine, others = (self._score(ordered, live) for live in (ordered.live, ordered.live_as_listed))
         return limited or others[0] <= _CLOSE * mine[0]
 
     def _may_be_better(self, plan: SymbolicPlan, ordered: OrderedGraph) -> bool:
         """Whether a plan in the order of the list may be better than this one."""
-        if plan.status not in PLANNED:
+        if plan.status not in PLANNED or self._asked.shapes == "fixed":
             return plan.status is Status.UNKNOWN
         peaks = [point.peak for point in plan.points]
         return self._score(ordered, ordered.live_as_listed) < self._score(ordered, peaks)

@@ -49,6 +49,7 @@ class SymbolicView:
             "says": self.says(),
             "worst": self._worst_in_words(),
             "bound": self._bound_in_words(),
+            "here": self._here,
             "points": [self._point_data(point) for point in self._plan.points],
         }
 

@@ -64,8 +64,7 @@ def _judge(
     if replayed is None:
         return
     problem = _problem(graph, sizes, problem_in_order(timeless, replayed))
-    names = [buffer.id for buffer in problem.buffers]
-    against = _against_orders(graph, sizes, names, refutes)
+    against = _against_orders(graph, sizes, problem, refutes)
     judge_everywhere(problem, plan, Schedules(not is_as_given(timeless, replayed), against), findings, claims)
 
 
@@ -118,14 +117,18 @@ def _problem(graph: SymbolicGraph, sizes: dict[str, _Size], ordinary: Problem) -
 
 
 def _against_orders(
-    graph: SymbolicGraph, sizes: dict[str, _Size], names: Sequence[str], refutes: bool
+    graph: SymbolicGraph, sizes: dict[str, _Size], problem: SymbolicProblem, refutes: bool
 ) -> Callable[[Sequence[int], int, Cut | RefutedOrders], str | None]:
     """Checks certificates of all orders; all of them together take no more steps than one may."""
     effort = Effort()
+    names = [buffer.id for buffer in problem.buffers]
 
     def against(there: Sequence[int], bound: int, certificate: Cut | RefutedOrders) -> str | None:
         if isinstance(certificate, RefutedOrders) and not refutes:
             raise TooMuch
+        if len(problem.pools) != 1:
+            # Live bytes are those of all pools together, which is not what each objective counts.
+            return "it is about what one pool holds, and there are several"
         # What is not placed has no bytes.
         placed = dict(zip(names, there, strict=True))
         ordinary = graph_with_sizes(graph, {name: placed.get(name, 0) for name in sizes})

@@ -466,9 +466,12 @@ def check_points(
         claims.counted(Subject.PEAK_AT, where, f"the peak at {where} is {point.peak:,}", point.peak == peak)
         if point.peak != peak:
             findings.add(Code.PEAK, "the peak at {} is {}, not {}", where, peak, point.peak)
-        _check_least(plan, point, peak, bound, where, schedules, findings, claims)
+        by = LIVE_BYTES
         if point.bound is not None:
-            _check_of_orders(plan, point, point.bound, peak, laid, where, schedules, findings, claims)
+            shown = _check_of_orders(plan, point, point.bound, peak, laid, where, schedules, findings, claims)
+            if point.certificate is not None and shown > bound:
+                bound, by = shown, point.certificate.kind
+        _check_least(plan, point, peak, bound, by, where, schedules, findings, claims)
         counted.append((point, bound))
     if findings.total == before:
         _check_worst(plan, counted, schedules, findings, claims)
@@ -501,18 +504,20 @@ def _check_least(
     point: PointPeak,
     peak: int,
     bound: int,
+    by: str,
     where: str,
     schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
 ) -> None:
+    """Judge the least peak at a point; `bound`: what is proven of it, `by` what."""
     holds = point.least <= peak
     if not holds:
         text = "the least peak at {} cannot be {}: the plan needs {}"
         findings.add(Code.LEAST, text, where, point.least, peak)
     says = f"no layout made for {where} alone{_in_order(schedules)} has a peak below {point.least:,}"
     if point.least <= bound:
-        claims.proven(Subject.LEAST_AT, where, says, LIVE_BYTES, holds)
+        claims.proven(Subject.LEAST_AT, where, says, by, holds)
     else:
         claims.claimed(Subject.LEAST_AT, where, says, plan.prover, holds)
 
@@ -532,14 +537,13 @@ def _check_of_orders(
     schedules: Schedules | None,
     findings: Findings,
     claims: Claims,
-) -> None:
-    """Judge what is said of every order of the operators."""
+) -> int:
+    """Judge what is said of every order of the operators; what its certificate shows, if it has one."""
     holds = bound <= peak
     if not holds:
         text = "the bound of all orders at {} cannot be {}: the plan needs {}"
         findings.add(Code.BOUND, text, where, bound, peak)
     says = f"no layout made for {where} alone has a peak below {bound:,}, in any order of the operators"
-    reason: str | None = None
     if point.certificate is not None and schedules is not None:
         try:
             reason = schedules.against(sizes, bound, point.certificate)
@@ -549,10 +553,11 @@ def _check_of_orders(
             if reason is not None:
                 text = "the certificate does not show the bound {} of all orders at {}: {}"
                 findings.add(Code.CERTIFICATE, text, bound, where, reason)
-            kind = point.certificate.kind
-            claims.proven(Subject.BOUND, where, says, kind, holds and reason is None)
-            return
+            shows = holds and reason is None
+            claims.proven(Subject.BOUND, where, says, point.certificate.kind, shows)
+            return bound if shows else 0
     claims.claimed(Subject.BOUND, where, says, plan.prover, holds)
+    return 0
 
 
 def _check_worst(

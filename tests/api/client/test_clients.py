@@ -20,7 +20,7 @@ from memstow.api.cli.terminal import Exit
 from memstow.api.client import AsyncClient, Client, ServerError, exchange
 from memstow.api.client.runs import find_front, solve, solve_symbolic
 from memstow.planner import formats
-from memstow.planner.formats.native import parse_symbolic, plain
+from memstow.planner.formats.native import parse_symbolic, plain, write_symbolic_graph
 from memstow.planner.generate.planted import planted
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
@@ -39,11 +39,13 @@ from memstow.planner.model.symbolic import (
     digest_symbolic,
 )
 from memstow.planner.proofs.check import check_proof
+from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.symbolic_layout import plan_at
 from memstow.planner.verify import verify
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.api import symbolic_problems
 from tests.api.serving import ROOT, Server
+from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
 from tests.waiting import PATIENCE, wait_for
 
 # Longer than anything is waited for: what runs so long ends because it is told to.
@@ -279,6 +281,27 @@ def test_the_command_line_plans_symbols_by_a_server(running: Server, tmp_path: P
     assert (there.returncode, json.loads(there.stdout)) == (0, json.loads(here.stdout))
     ran = memstow("solve", path, "--server", "http://127.0.0.1:9")
     assert (ran.returncode, "cannot be reached" in ran.stderr) == (Exit.USAGE, True)
+
+
+def test_a_server_plans_a_graph_with_symbols_in_a_free_order(running: Server, tmp_path: Path) -> None:
+    path = tmp_path / "branches.json"
+    path.write_bytes(write_symbolic_graph(TWO_BRANCHES))
+    options = ("solve", path, "--order", "free", "--deterministic", "--json")
+    here, there = memstow(*options), memstow(*options, "--server", running.url)
+    assert (there.returncode, json.loads(there.stdout)) == (0, json.loads(here.stdout))
+    free = replace(TWO_BRANCHES, order="free")
+    deterministic = Options(deterministic=True)
+    with Client(running.url) as client:
+        plan = client.plan_symbolic(free, deterministic)
+        assert plan == plan_symbolic(free, deterministic)
+        assert client.evaluate(TWO_BRANCHES, plan, {"s": 64}).objective[0].value == 4117
+        listed = client.symbolic_result(_done(client, client.submit_symbolic(TWO_BRANCHES, deterministic)))
+    assert listed == plan_symbolic(TWO_BRANCHES, deterministic)
+
+
+def _done(client: Client, job: str) -> str:
+    wait_for(lambda: client.job(job)["state"] == "done", "the job")
+    return job
 
 
 @pytest.mark.parametrize("capacity", [None, 149], ids=["optimal", "infeasible"])

@@ -16,6 +16,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import PEAK, InPlace, Relative
 from memstow.planner.model.symbolic import (
+    OperatorOrder,
     Order,
     OrderedPlacement,
     Point,
@@ -25,10 +26,12 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
 )
 from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
+from memstow.planner.show.symbolic_view import symbolic_document
 from memstow.planner.verify.layout import ProblemIndex
 from memstow.planner.verify.symbolic_sizes import LiveBound
 from memstow.planner.verify.verdict import Findings
 from tests.api.page import modules
+from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
 from tests.planner.shapes.stacks import fixed_plan, random_formula, random_problem, stacked_plan
 
 LAY_OUT: Final = """
@@ -303,3 +306,25 @@ def test_a_file_from_anywhere_is_refused_and_not_believed(change: dict[str, obje
         "buffers": [{"id": "a", "size": "s", "lifetime": [0, 1]}],
     } | change
     assert said in modules.run(REFUSED, json.dumps(problem))
+
+
+SAID: Final = """
+import { symbolicAmong } from "./model/symbolic.ts";
+import { shownAt } from "./model/symbolic_shown.ts";
+export default ({ held, rows }) => {
+  const file = symbolicAmong([{ name: "", bytes: new TextEncoder().encode(held), trusted: true }]);
+  return rows.map((row) => shownAt(file, row.map(BigInt), []).sentence.rest);
+};
+"""
+
+
+def test_where_operators_may_run_in_another_order_the_page_speaks_of_this_one() -> None:
+    here_by_order: dict[OperatorOrder, str] = {"free": " in this order of the operators", "given": ""}
+    for order, here in here_by_order.items():
+        graph = replace(TWO_BRANCHES, order=order)
+        plan = memstow.plan_symbolic(graph, memstow.Options(deterministic=True))
+        document = symbolic_document(graph, plan, "branches", {}).decode()
+        at_point, between = modules.run(SAID, {"held": document, "rows": [[8], [32]]})
+        of_all = ", in any order of the operators" if here else ""
+        assert at_point == f"No layout for this value can be smaller{of_all}."
+        assert between == f"No layout for this value can be smaller{here}."

@@ -21,6 +21,7 @@ from memstow.planner.model.symbolic import (
     SymbolicOperator,
     SymbolicTemporary,
     SymbolicTensor,
+    shape_size,
 )
 from tests.planner.formulas.formulas import by_python
 
@@ -185,3 +186,23 @@ def test_numbers_alone_need_no_formula() -> None:
         ),
     )
     assert [buffer.size for buffer in lower_symbolic(plain).buffers] == [8, "s"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "size"),
+    [
+        (["s + b"], "int8", "s + b"),
+        (["s + b", 3], "int8", "3*(s + b)"),
+        (["s", " 2 ", "max(b, 1)"], "int32", "8*s*max(b, 1)"),
+        (["max(b, 1) + max(s, 2)", "s"], "int8", "(max(b, 1) + max(s, 2))*s"),
+        (["max(b, 1)*(s)", "s"], "int8", "(max(b, 1)*(s))*s"),
+        (["s + b"], "int4", "ceil_div(4*(s + b), 8)"),
+    ],
+)
+def test_the_size_of_a_shape_is_the_product_of_its_numbers(
+    shape: list[int | str], kind: Any, size: str
+) -> None:
+    tensor = SymbolicTensor(id="x", shape=shape, type=kind)
+    assert shape_size(tensor) == size
+    graph = SymbolicGraph(symbols=SYMBOLS, tensors=[tensor], operators=[], inputs=["x"])
+    assert lower_symbolic(graph).buffers[0].size == size

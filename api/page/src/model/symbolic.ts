@@ -62,7 +62,7 @@ export function symbolicAmong(files: readonly File0[]): Symbolic | null {
 
 function problemIn(bytes: Uint8Array): Problem {
   const json = new JsonReader(bytes);
-  if (fieldsOf(bytes).has("operators")) json.fail("a graph with symbols: `memstow view PROBLEM PLAN` makes a page of it");
+  if (fieldsOf(bytes).has("operators")) json.fail("a graph with symbols is drawn with its plan, as `memstow view GRAPH PLAN` does");
   const problem = problemFrom(json);
   json.end();
   return problem;

@@ -60,8 +60,8 @@ function sentenceAt(file: Symbolic, laid: Laid, at: bigint[]): Sentence | null {
   const { least } = pointAt(file, at);
   if (point !== undefined && point.rest !== "") return { lead: `${lead}.`, rest: point.rest, tone: point.stands === "claimed" ? "claimed" : "proven", note: "" };
   // What is live at once needs as much in any layout, and the judge has said that this one holds.
-  if (least !== null && least >= laid.objective) return { lead: `${lead}.`, rest: "No layout for this value can be smaller.", tone: "proven", note: "" };
-  return { lead: `${lead}.`, rest: least === null ? "" : `At least ${bytes(least)} are needed at this value${point?.word ?? ""}.`, tone: "open", note: "" };
+  if (least !== null && least >= laid.objective) return { lead: `${lead}.`, rest: `No layout for this value can be smaller${verdict.here}.`, tone: "proven", note: "" };
+  return { lead: `${lead}.`, rest: least === null ? "" : `At least ${bytes(least)} are needed at this value${point?.word ?? verdict.here}.`, tone: "open", note: "" };
 }
 
 /** That no plan holds at every value says little of one value: what is live there is told besides. */

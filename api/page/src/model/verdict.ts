@@ -52,6 +52,8 @@ export interface SymbolicVerdict {
   says: string;
   worst: string;
   bound: string;
+  /** What is said of a least peak where operators may run in another order. */
+  here: string;
   points: { at: Record<string, Whole>; least: Whole; stands: string; fault: string; rest: string; word: string }[];
 }
 

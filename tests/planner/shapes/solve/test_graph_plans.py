@@ -146,6 +146,12 @@ def check_bounds(seed: int) -> None:
         assert point.bound in (least, None if least == 0 else least)
     standing = {claim.standing for claim in verdict.claims if claim.says.endswith("order of the operators")}
     assert standing <= {"checked"}
+    for number, point in enumerate(plan.points):
+        # One byte more is not so in the best order.
+        more = replace(point, bound=(point.bound or 0) + 1)
+        points = (*plan.points[:number], more, *plan.points[number + 1 :])
+        if point.certificate is not None:
+            assert memstow.verify(graph, replace(plan, points=points)) != []
 
 
 @settings(max_examples=40, deadline=None)
@@ -279,6 +285,40 @@ def test_bounds_of_all_orders_are_checked_or_claimed() -> None:
     assert memstow.verify(FREE, replace(without, status=memstow.Status.FEASIBLE)) == []
 
 
+def test_certificates_are_about_one_pool() -> None:
+    pools = (memstow.Pool(id="one"), memstow.Pool(id="two"))
+    several = replace(FREE, pools=pools, objective=("max_peak",))
+    plan = memstow.plan_symbolic(several, OPTIONS)
+    assert [point.bound for point in plan.points] == [51, 2059]
+    assert all(point.certificate is None for point in plan.points)
+    verdict = memstow.judge(several, plan)
+    assert verdict.valid
+    assert len([claim for claim in verdict.unchecked if "in any order" in claim.says]) == 2
+    # What is live in both pools together is no bound of either.
+    alone = memstow.plan_symbolic(FREE, OPTIONS)
+    points = zip(plan.points, alone.points, strict=True)
+    forged = replace(plan, points=tuple(replace(it, certificate=other.certificate) for it, other in points))
+    assert {violation.code for violation in memstow.verify(several, forged)} == {"certificate"}
+
+
+def test_a_least_peak_that_every_order_has_is_checked_as_well() -> None:
+    # The pair in place hides it from the live bytes of this order.
+    graph = memstow.SymbolicGraph(
+        symbols=[memstow.Symbol(id="s", min=1, max=8, values=[8])],
+        tensors=[memstow.SymbolicTensor(id=name, size="4*s") for name in ("x", "y", "z")],
+        operators=[
+            memstow.SymbolicOperator(id="F", inputs=["x"], outputs=["y"], in_place=[("x", "y")]),
+            memstow.SymbolicOperator(id="G", inputs=["y"], outputs=["z"], in_place=[("y", "z")]),
+        ],
+        inputs=["x"],
+        outputs=["z"],
+        order="free",
+    )
+    plan = memstow.plan_symbolic(graph, OPTIONS)
+    assert [(point.peak, point.least, point.bound) for point in plan.points] == [(32, 32, 32)]
+    assert memstow.judge(graph, plan).unchecked == ()
+
+
 def test_too_small_for_every_order_is_proven_and_checked() -> None:
     graph = replace(FREE, pools=(memstow.Pool(id="memory", capacity=4116),))
     plan = memstow.plan_symbolic(graph, OPTIONS)
@@ -317,6 +357,19 @@ def test_other_kinds_of_plans_have_an_order_as_well(shapes: Any) -> None:
     plan = memstow.plan_symbolic(FREE, OPTIONS, shapes=shapes)
     assert plan.schedule == Schedule(order=("A", "C", "D", "Y"))
     assert memstow.verify(FREE, plan) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_fixed_offsets_have_the_order_that_needs_least_with_the_largest_sizes(seed: int) -> None:
+    document, graph = small_graph(seed)
+    plan = memstow.plan_symbolic(graph, OPTIONS, shapes="fixed")
+    assert memstow.verify(graph, plan) == []
+    assert plan.schedule is not None
+    # All sizes grow with the symbols.
+    largest = at(document, {"s": 9, "t": 9})
+    least = min(max(needed(largest, order)) for order in orders(document))
+    assert max(needed(largest, plan.schedule.order)) == least
 
 
 def test_every_plan_on_the_way_is_one_of_the_graph() -> None:

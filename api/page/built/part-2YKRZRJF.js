@@ -1,0 +1,1 @@
+import{o as a}from"./part-WJZ3IQCA.js";import"./part-YKKFNFGK.js";import"./part-JWL7BSKW.js";import"./part-CTH3YIFE.js";import"./part-TKFY3XHG.js";import"./part-SEBJVLB4.js";import"./part-2JZ6SROB.js";import"./part-HV447ELL.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{a as PointsSide};
