@@ -141,15 +141,16 @@ def document_in(
         return _changed_problem(problem_of(programs), args)
     data = _with_live_ranges(path, data)
     if getattr(args, "at", None):
-        return _changed_problem(_at_values(data, path, args), args)
-    with naming_file(path), naming_option("device", options.DEVICE.spelling):
-        document = formats.read_document(
-            data,
-            args.format,
-            in_place=args.in_place,
-            dims=dimensions_of(args),
-            device=getattr(args, "device", None),
-        )
+        document = _at_values(data, path, args)
+    else:
+        with naming_file(path), naming_option("device", options.DEVICE.spelling):
+            document = formats.read_document(
+                data,
+                args.format,
+                in_place=args.in_place,
+                dims=dimensions_of(args),
+                device=getattr(args, "device", None),
+            )
     if not isinstance(document, Problem):
         if args.in_place and formats.looks_like_json(data):
             message = (
@@ -221,11 +222,13 @@ def problem_of(source: "Recording | Programs") -> "Problem":
     return joint_problem(source)
 
 
-def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
-    """A problem with symbols as the ordinary one at these values."""
+def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem | Graph":
+    """A problem or a graph with symbols as the ordinary one at these values."""
     from memstow.planner import formats
-    from memstow.planner.formats.native import read_symbolic
+    from memstow.planner.formats.native import parse_symbolic_document
     from memstow.planner.formulas.sizes import problem_at
+    from memstow.planner.graph.symbolic_graph import graph_at
+    from memstow.planner.model.symbolic import SymbolicGraph
 
     if not formats.looks_like_json(data):
         message = (
@@ -235,9 +238,11 @@ def _at_values(data: bytes, path: str, args: argparse.Namespace) -> "Problem":
         )
         raise InputError.single("unused_option", "--at", message)
     with naming_file(path):
-        problem = read_symbolic(data)
+        document = parse_symbolic_document(parse_json(data))
     with naming_values():
-        return problem_at(problem, values_of(args))
+        if isinstance(document, SymbolicGraph):
+            return graph_at(document, values_of(args))
+        return problem_at(document, values_of(args))
 
 
 @contextmanager

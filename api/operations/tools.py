@@ -59,11 +59,11 @@ def plan_at_values(request: EvaluateRequest) -> Document:
     if issues or problem is None or plan is None or at is None:
         raise InputError(issues)
     with changing_issues(_placed):
-        of_plan = problem_of_plan(problem, plan)
+        problem_of_plan(problem, plan)
         # What is wrong is told without waiting for this import.
         from memstow.planner.shapes.symbolic_layout import Layout, plan_of_layout
 
-        ordinary, plan_there = plan_of_layout(Layout(of_plan, plan), at)
+        ordinary, plan_there = plan_of_layout(Layout(problem, plan), at)
     return Document(write_plan(ordinary, plan_there, "json"), "json")
 
 

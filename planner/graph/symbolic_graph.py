@@ -19,6 +19,7 @@ from memstow.planner.check.symbolic_issues import (
     point_issues,
     symbol_issues,
 )
+from memstow.planner.formulas.sizes import sizes_at
 from memstow.planner.graph.check import find_issues as find_graph_issues
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.lowering import Places, listed_problem, lower
@@ -208,6 +209,13 @@ def _lowered(graph: SymbolicGraph, sizes: Mapping[str, Size], ordinary: Problem)
         in_place=ordinary.in_place,
         objective=graph.objective,
     )
+
+
+def graph_at(graph: SymbolicGraph, at: Mapping[str, int]) -> Graph:
+    """The ordinary graph where each symbol has this value; InputError unless each has one, in its range."""
+    problem = lower_symbolic(graph)
+    sizes = zip((buffer.id for buffer in problem.buffers), sizes_at(problem, at), strict=True)
+    return graph_with_sizes(graph, dict(sizes))
 
 
 def with_operator_order(document: SymbolicDocument, order: str | None) -> SymbolicDocument:

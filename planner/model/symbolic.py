@@ -366,11 +366,12 @@ def with_sizes(problem: SymbolicProblem, sizes: Sequence[int]) -> Problem:
 
 
 def graph_with_sizes(graph: "SymbolicGraph", sizes: Mapping[str, int]) -> Graph:
-    """The ordinary graph whose tensors and temporaries have these sizes, by id."""
+    """The ordinary graph whose tensors and temporaries have these sizes, by id; others have no bytes."""
 
     def operator(symbolic: SymbolicOperator) -> Operator:
         temporaries = [
-            _plainly(Temporary, temporary, size=sizes[temporary.id]) for temporary in symbolic.temporaries
+            _plainly(Temporary, temporary, size=sizes.get(temporary.id, 0))
+            for temporary in symbolic.temporaries
         ]
         return _plainly(Operator, symbolic, temporaries=temporaries)
 
@@ -379,7 +380,8 @@ def graph_with_sizes(graph: "SymbolicGraph", sizes: Mapping[str, int]) -> Graph:
         graph,
         # A size is enough: shapes may be formulas.
         tensors=[
-            _plainly(Tensor, tensor, size=sizes[tensor.id], shape=None, type=None) for tensor in graph.tensors
+            _plainly(Tensor, tensor, size=sizes.get(tensor.id, 0), shape=None, type=None)
+            for tensor in graph.tensors
         ],
         operators=list(map(operator, graph.operators)),
     )

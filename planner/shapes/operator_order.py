@@ -11,7 +11,7 @@ improved by moving one operator at a time, all points looked at together.
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -104,7 +104,7 @@ class _Search:
         self._points = points_of(problem)
         names = [buffer.id for buffer in problem.buffers]
         sizes = (sizes_of(problem).at(point.at) for point in self._points)
-        self._graphs = [_with_sizes(graph, dict(zip(names, row, strict=True))) for row in sizes]
+        self._graphs = [graph_with_sizes(graph, dict(zip(names, row, strict=True))) for row in sizes]
         self._instances = [order_instance(ordinary) for ordinary in self._graphs]
         self._after = list(map(set, links_of(self._graphs[0]).successors()))
 
@@ -191,7 +191,7 @@ class _Search:
         for graph, least in zip(self._graphs, measure, strict=True):
             for element in _elements(graph):
                 sizes[element.id] += min(element.size or 0, least) * _WHOLE // max(least, 1)
-        outcome = self._searched(order_instance(_with_sizes(self._symbolic, sizes)), _MEAN_SHARE)
+        outcome = self._searched(order_instance(graph_with_sizes(self._symbolic, sizes)), _MEAN_SHARE)
         return [] if outcome is None else [tuple(outcome.order)]
 
     def _searched(self, instance: OrderInstance, share: float) -> OrderOutcome | None:
@@ -267,10 +267,3 @@ def _elements(graph: Graph) -> Iterator[Tensor | Temporary]:
     yield from graph.tensors
     for operator in graph.operators:
         yield from operator.temporaries
-
-
-def _with_sizes(graph: SymbolicGraph, sizes: Mapping[str, int]) -> Graph:
-    """The ordinary graph of these sizes; what has none, as constants that lie elsewhere, has no bytes."""
-    of_operators = (temporary.id for operator in graph.operators for temporary in operator.temporaries)
-    names = [*(tensor.id for tensor in graph.tensors), *of_operators]
-    return graph_with_sizes(graph, {name: sizes.get(name, 0) for name in names})

@@ -19,7 +19,7 @@ from typing import NoReturn, Protocol
 
 from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import sizes_at, values_text
-from memstow.planner.graph.symbolic_graph import symbolic_problem_of
+from memstow.planner.graph.symbolic_graph import graph_at, symbolic_problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
@@ -50,6 +50,7 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.one_run import prover_of
 from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount
+from memstow.planner.solve.schedules import judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +428,7 @@ class Layout:
 
         The problem of a graph is that of the plan's schedule, which the graph must allow.
         """
+        self.document = problem
         self.problem = symbolic_problem_of(problem, plan)
         self.plan = plan
         self.placers = placers_of(self.problem, plan)
@@ -523,7 +525,10 @@ def plan_at(problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan, at: Ma
 
 
 def plan_of_layout(layout: Layout, at: Mapping[str, int]) -> tuple[Problem, Plan]:
-    """The problem at these values and the plan for it, of a layout that is prepared."""
+    """The problem at these values and the plan for it, of a layout that is prepared.
+
+    Of a graph the plan has the schedule, and says what holds for all orders that the graph allows.
+    """
     placed = layout.lay_out(at)
     problem = with_sizes(layout.problem, placed.sizes)
     require_valid(problem)
@@ -532,6 +537,8 @@ def plan_of_layout(layout: Layout, at: Mapping[str, int]) -> tuple[Problem, Plan
     violations = [] if plan is None else recount(problem, plan, None)
     if plan is None or violations:
         raise _not_valid(at, [violation.message for violation in violations])
+    if isinstance(layout.document, SymbolicGraph) and layout.plan.schedule is not None:
+        plan = judged(graph_at(layout.document, at), plan, layout.plan.schedule)
     return problem, plan
 
 

@@ -32,7 +32,7 @@ def judge_symbolic_graph(graph: SymbolicGraph, plan: SymbolicPlan, refutes: bool
     """The verdict on a plan of a symbolic graph; without `refutes`, no search is gone through again."""
     findings, claims = Findings(), Claims(plan)
     sizes = _sizes_of(graph, findings)
-    timeless = graph_with_sizes(graph, dict.fromkeys(sizes, 0))
+    timeless = graph_with_sizes(graph, {})
     for message in structure_errors(timeless):
         findings.add(Code.INVALID_PROBLEM, "{}", message)
     if findings.total:
@@ -64,7 +64,7 @@ def _judge(
     if replayed is None:
         return
     problem = _problem(graph, sizes, problem_in_order(timeless, replayed))
-    against = _against_orders(graph, sizes, problem, refutes)
+    against = _against_orders(graph, problem, refutes)
     judge_everywhere(problem, plan, Schedules(not is_as_given(timeless, replayed), against), findings, claims)
 
 
@@ -117,7 +117,7 @@ def _problem(graph: SymbolicGraph, sizes: dict[str, _Size], ordinary: Problem) -
 
 
 def _against_orders(
-    graph: SymbolicGraph, sizes: dict[str, _Size], problem: SymbolicProblem, refutes: bool
+    graph: SymbolicGraph, problem: SymbolicProblem, refutes: bool
 ) -> Callable[[Sequence[int], int, Cut | RefutedOrders], str | None]:
     """Checks certificates of all orders; all of them together take no more steps than one may."""
     effort = Effort()
@@ -130,8 +130,7 @@ def _against_orders(
             # Live bytes are those of all pools together, which is not what each objective counts.
             return "it is about what one pool holds, and there are several"
         # What is not placed has no bytes.
-        placed = dict(zip(names, there, strict=True))
-        ordinary = graph_with_sizes(graph, {name: placed.get(name, 0) for name in sizes})
+        ordinary = graph_with_sizes(graph, dict(zip(names, there, strict=True)))
         return reason_against_orders(ordinary, bound, certificate, effort)
 
     return against

@@ -32,7 +32,7 @@ from memstow.planner.reading.json_text import parse_json
 from memstow.planner.show.formatting import plain
 
 if TYPE_CHECKING:
-    from memstow.planner.model.symbolic import SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import SymbolicDocument, SymbolicPlan
     from memstow.planner.shapes.sweep import Sweep
     from memstow.planner.shapes.symbolic_layout import Layout
 
@@ -74,14 +74,14 @@ def run(args: argparse.Namespace) -> int:
     values = values_of(args)
     for path in (args.problem, args.plan):
         warn_if_terminal(path)
-    problem, plan = _read(args)
+    document, plan = _read(args)
     from memstow.planner.shapes.symbolic_layout import Layout
 
     with naming_file(args.plan):
-        layout = Layout(problem, plan)
+        layout = Layout(document, plan)
     writers = _at_one(layout, values) if args.at and args.sweep is None else _at_many(args, layout, values)
     outputs = [(writers[suffix_of(path)](), path) for path in args.output or () if suffix_of(path) != _C]
-    outputs += [(_c(args, problem, plan), path) for path in args.output or () if suffix_of(path) == _C]
+    outputs += [(_c(args, document, plan), path) for path in args.output or () if suffix_of(path) == _C]
     only_c = args.output and all(suffix_of(path) == _C for path in args.output)
     shown = None
     if args.json or args.at or args.sweep is not None or not only_c:
@@ -157,18 +157,18 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
     }
 
 
-def _c(args: argparse.Namespace, problem: "SymbolicProblem", plan: "SymbolicPlan") -> bytes:
+def _c(args: argparse.Namespace, document: "SymbolicDocument", plan: "SymbolicPlan") -> bytes:
     from memstow.planner.exports.naming import DEFAULT_PREFIX
     from memstow.planner.shapes.symbolic_c import write_symbolic_c
 
-    return write_symbolic_c(problem, plan, args.prefix or DEFAULT_PREFIX)
+    return write_symbolic_c(document, plan, args.prefix or DEFAULT_PREFIX)
 
 
 def _encoded(text: str) -> bytes:
     return f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace")
 
 
-def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
+def _read(args: argparse.Namespace) -> "tuple[SymbolicDocument, SymbolicPlan]":
     from memstow.planner.formats import looks_like_json
     from memstow.planner.formats.native import is_symbolic, parse_symbolic_document
     from memstow.planner.graph.symbolic_graph import problem_of_plan
@@ -185,7 +185,8 @@ def _read(args: argparse.Namespace) -> "tuple[SymbolicProblem, SymbolicPlan]":
         document = parse_symbolic_document(raw)
     plan = read_symbolic_plan_of(args.plan)
     with naming_file(args.plan):
-        return problem_of_plan(document, plan), plan
+        problem_of_plan(document, plan)
+    return document, plan
 
 
 def _check_outputs(args: argparse.Namespace) -> None:

@@ -105,6 +105,13 @@ def test_solve_verify_evaluate_and_view_follow_the_order_of_the_plan(
     assert planned == memstow.plan_symbolic(FREE, memstow.Options(deterministic=True))
     assert cli("verify", str(branches), str(plan), "--strict").code == Exit.DONE
     assert "4,117" in cli("evaluate", str(branches), str(plan), "--at", "s=64").out
+    there = tmp_path / "there.json"
+    there.write_text(cli("evaluate", str(branches), str(plan), "--at", "s=32", "--json").out)
+    # Of the ordinary graph there, whose operators run as the plan says.
+    assert cli("verify", str(branches), str(there), "--at", "s=32", "--strict").code == Exit.DONE
+    ran = cli("solve", str(branches), "--at", "s=32", "--order", "free", "--output", str(other))
+    assert ran.code == Exit.DONE
+    assert cli("verify", str(branches), str(other), "--at", "s=32", "--strict").code == Exit.DONE
     page = tmp_path / "plan.html"
     assert cli("view", str(branches), str(plan), "--output", str(page)).code == Exit.DONE
     wrong = replace(planned, schedule=memstow.Schedule(order=("D", "A", "C", "Y")))

@@ -253,7 +253,7 @@ def test_fields_of_a_base_come_first_and_keep_what_a_class_does_not_say() -> Non
         (Tensor, SymbolicTensor, {"size", "shape"}),
         (Temporary, SymbolicTemporary, {"size"}),
         (Operator, SymbolicOperator, {"temporaries"}),
-        (Graph, SymbolicGraph, {"version", "tensors", "operators", "objective"}),
+        (Graph, SymbolicGraph, {"version", "tensors", "operators", "order", "objective"}),
     ],
 )
 def test_documents_with_formulas_have_the_fields_of_those_without(

@@ -123,6 +123,10 @@ def check_plan(seed: int) -> str:
     for values in [*POINTS, {"s": 9, "t": 9}]:
         live = needed(at(document, values), plan.schedule.order)
         assert layout.lay_out(values).objective >= max(live, default=0)
+        # The judge has accepted it as a plan of the ordinary graph.
+        there = memstow.plan_at(graph, plan, values)
+        assert there.schedule == plan.schedule
+        assert there.status != "optimal" or not there.objective[0].value
     return plan.status
 
 
