@@ -14,7 +14,7 @@ from memstow.planner.check import find_issues
 from memstow.planner.model import Status
 from memstow.planner.model.problem import LIMIT, end_of
 from memstow.planner.proofs.prove_places import Unit, units_of
-from memstow.planner.proofs.questions import conflicts_of, may_leave_the_capacities, pose
+from memstow.planner.proofs.questions import conflicts_of, may_leave_the_capacities, pose, up_to
 from memstow.solvers.core import Budget, ProofFile
 from tests.campaign import gate_first
 from tests.checker.checkers import SecondChecker, document_of, tiny_placements
@@ -58,7 +58,7 @@ def proof_with_limits(rng: Random, problem: Problem, height: int, document: byte
         }
         fewer = within(problem, units, pools)
         kept = [i for i in sized if height < LIMIT or not may_leave_the_capacities(fewer, fewer.buffers[i])]
-        posed = pose(fewer, height, kept) if kept else None
+        posed = pose(fewer, up_to(fewer, height), kept) if kept else None
         steps = None if posed is None else posed[0].kept_steps(posed[1], height, Budget(-1.0, 30_000))[0]
         if steps is not None:
             listed = sorted((rng.choice(units[one].members), places) for one, places in pools.items())

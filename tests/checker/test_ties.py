@@ -15,7 +15,7 @@ from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.problem import Buffer, InPlace, Problem
 from memstow.planner.proofs.prove import prove_within
-from memstow.planner.proofs.questions import pose
+from memstow.planner.proofs.questions import pose, up_to
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker import derivations
@@ -155,7 +155,7 @@ def test_a_search_proves_what_only_ties_show(checker: Batch, tmp_path: Path) -> 
         answer = plan(problem, Options(deterministic=True))
         assert answer.status is Status.OPTIMAL
         height, everything = answer.objective[0].value - 1, list(range(len(problem.buffers)))
-        posed = pose(problem, height, everything)
+        posed = pose(problem, up_to(problem, height), everything)
         assert posed is not None
         has_layout = posed[0].kept_steps(height, height, Budget(-1.0, 1_000_000))[1]
         document, path = document_of(problem), tmp_path / "plan.proof"
