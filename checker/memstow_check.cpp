@@ -38,17 +38,6 @@ struct Range {
     std::int64_t begin, end;
 };
 
-Range common_of(const Range& a, const Range& b) {
-    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-bool is_empty(const Range& one) { return one.begin >= one.end; }
-
-// Which of these pools this one is, if it is one.
-std::optional<Index> place_of(const std::vector<Index>& pools, Number pool) {
-    const auto place = std::ranges::find(pools, pool);
-    return place == pools.end() ? std::nullopt : std::optional(static_cast<Index>(place - pools.begin()));
-}
-
 constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 
 struct Pool {
@@ -74,15 +63,15 @@ struct Heights {
     }
 };
 
-using Costs = std::array<Bytes, 2>;  // of the two sorts of placement costs
+using Costs = std::array<Bytes, 2>;    // of the two sorts of placement costs
+using Pools = std::map<Index, Costs>;  // where something may be, and what that costs
 
 struct Buffer {
     std::string id;
     Bytes size = 0;
     Bytes alignment = 1;
-    std::vector<Index> pools;         // where it may be, ascending
-    std::vector<Index> in_proof;      // the same in the space at hand
-    std::vector<Costs> costs;         // of each of the pools
+    Pools pools;
+    std::vector<Index> in_proof;      // those of the space at hand, ascending
     std::optional<Bytes> pin_offset;  // in its pool, which is the only one then
     std::vector<Range> lives;         // of one that lives always as long as there are numbers
     // Where it may be in proofs, by "The grid" of the page: addresses that leave `residue` when divided by
@@ -91,9 +80,8 @@ struct Buffer {
     std::optional<Bytes> pin;
     Bytes modulus = 1, residue = 0;
     const std::vector<Range>* barred = nullptr;
-    // Those with bytes that keep their distances from it, itself among them; 0: none.
-    Index group = 0;
-    Bytes place = 0;  // in the group: the distance from a to b is the difference of their places
+    Index unit = 0;
+    Bytes place = 0;  // in the unit: the distance from a to b is the difference of their places
 };
 
 // What the objective may begin with: costs, the (largest) peak, the sum of all, and from kOwn on that of each
@@ -134,7 +122,6 @@ class Problem {
             in_place_.insert(pair_of(all_fields(one, "in_place", {"input", "output"}), "in_place"));
         read_relative(document);
         read_costs(document);
-        find_units();
         if (pools.size() == 1) lay_space({static_cast<Number>(kLimit), nullptr});
         forget_conflicts();
     }
@@ -146,26 +133,26 @@ class Problem {
     std::vector<Range> reserved;  // of all addresses, sorted and disjoint
     Bytes end = 0;                // of all addresses
 
-    // A group, or a buffer with bytes that is in none: all of it is in one pool.
+    // A group, or a buffer that is in none: all of it is in one pool.
     struct Unit {
-        std::vector<Index> members, pools;
-        std::vector<Costs> costs;  // of each of the pools
+        std::vector<Index> members;  // ascending
+        Pools pools;                 // which all of them may be in
     };
     std::vector<Unit> units;
-    std::vector<Index> unit_of;  // by buffer
-    Costs most_cost{};           // no layout costs more
+    Costs most_cost{};  // no layout costs more
 
+    static Bytes cheapest(const Unit& one, std::size_t sort) {
+        Bytes least = kOver;
+        for (const auto& [k, costs] : one.pools) least = std::min(least, costs[sort]);
+        return least;
+    }
     // What all units cost at least, and what divides the differences of their costs.
     std::pair<Bytes, Bytes> floor_and_step(std::size_t sort) const {
         Bytes least = 0, step = 0;
         for (const Unit& one : units) {
-            if (one.costs.empty()) continue;
-            Bytes cheapest = kOver;
-            for (const Costs& costs : one.costs) {
-                cheapest = std::min(cheapest, costs[sort]);
-                step = std::gcd(step, costs[sort] - one.costs[0][sort]);
-            }
-            least += cheapest;
+            if (one.pools.empty()) continue;
+            least += cheapest(one, sort);
+            for (const auto& [k, costs] : one.pools) step = std::gcd(step, costs[sort] - cheapest(one, sort));
         }
         return {least, step};
     }
@@ -219,10 +206,11 @@ class Problem {
     // these pools alone.
     void lay_space(const Heights& heights, const std::map<Index, std::vector<Index>>& within = {}) {
         barred_.clear();
-        for (Buffer& one : buffers) one.in_proof = one.pools;
-        for (const auto& [unit, places] : within) {
-            std::vector<Index> allowed;
-            for (const Index place : places) allowed.push_back(units[unit].pools[place]);
+        for (Buffer& one : buffers) {
+            one.in_proof.clear();
+            for (const auto& [k, costs] : one.pools) one.in_proof.push_back(k);
+        }
+        for (const auto& [unit, allowed] : within) {
             for (const Index i : units[unit].members) buffers[i].in_proof = allowed;
         }
         base_ = pools[0].base;
@@ -244,7 +232,7 @@ class Problem {
             ranges = reserved;
             for (Index k = 0; k < pools.size() && one.in_proof.size() < pools.size(); ++k) {
                 const Pool& pool = pools[k];
-                if (!place_of(one.in_proof, k))
+                if (!std::ranges::binary_search(one.in_proof, k))
                     ranges.push_back({pool.start, pool.start + pool.length(heights.of(k))});
             }
             merge(ranges);
@@ -266,11 +254,10 @@ class Problem {
         return pools[pool].alignment * part;
     }
 
-    // The group of a buffer that is in one, itself included; else nothing.
-    const std::vector<Index>& group_of(Index i) const { return groups_[buffers[i].group]; }
-    bool one_group(Index i, Index j) const {
-        return buffers[i].group != 0 && buffers[i].group == buffers[j].group;
-    }
+    // All that keep their distances from it, itself among them.
+    const std::vector<Index>& group_of(Index i) const { return units[buffers[i].unit].members; }
+    bool alone(Index i) const { return group_of(i).size() == 1; }
+    bool one_group(Index i, Index j) const { return buffers[i].unit == buffers[j].unit; }
     Bytes distance(Index from, Index to) const { return buffers[to].place - buffers[from].place; }
 
     // Whether they share a byte at this distance.
@@ -279,27 +266,21 @@ class Problem {
         return a > 0 && b > 0 && by < a && -by < b;
     }
 
-    bool may_tie(Index i, Index j) const { return in_place_.contains(key(i, j)); }
+    bool may_tie(Index i, Index j) const { return is(in_place_, i, j); }
 
     // Whether the two may not share a byte, unless they tie.
     bool meet(Index i, Index j) const {
-        if (i == j || buffers[i].size == 0 || buffers[j].size == 0 || one_group(i, j)) return false;
-        if (!conflicts_.empty() && conflicts_.contains(key(i, j))) return true;
-        if (!live_together(buffers[i], buffers[j])) return false;
-        return exclusive_.empty() || !exclusive_.contains(key(i, j));
+        if (buffers[i].size == 0 || buffers[j].size == 0 || one_group(i, j)) return false;
+        return is(conflicts_, i, j) || (live_together(buffers[i], buffers[j]) && !is(exclusive_, i, j));
     }
 
-    // Whether the two share no byte, in a proof.
-    bool conflict(Index i, Index j) const {
-        if (!apart_.empty() && apart_.contains(key(i, j))) return true;
-        return meet(i, j) && (in_place_.empty() || !may_tie(i, j));
+    // Whether the two share no byte, in a proof, unless they tie; and whether they may.
+    bool bound(Index i, Index j) const {
+        return is(apart_, i, j) || (meet(i, j) && (ties_count_ || !may_tie(i, j)));
     }
-
-    // Whether the two share no byte unless they tie.
     bool partners(Index i, Index j) const {
-        return ties_count_ && may_tie(i, j) && meet(i, j) && !apart_.contains(key(i, j));
+        return ties_count_ && may_tie(i, j) && meet(i, j) && !is(apart_, i, j);
     }
-    bool bound(Index i, Index j) const { return conflict(i, j) || partners(i, j); }
 
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
     const Bits& bound_to(Index i) {
@@ -310,27 +291,6 @@ class Problem {
         rows_[i].resize(words);
         for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, bound(i, k));
         return rows_[i];
-    }
-
-    // Whether all pairs of these conflict. None can do anything else if all are live at one time, and
-    // nothing is exempt.
-    template <typename Conflict>
-    bool all_conflict(const std::vector<Index>& some, ProofFile& file, Conflict conflict) const {
-        Range common = kEver;
-        const bool plain = exclusive_.empty() && in_place_.empty() && groups_.size() == 1 &&
-                           std::ranges::all_of(some, [&](Index i) {
-                               const std::vector<Range>& lives = buffers[i].lives;
-                               for (const Range& life : lives) common = common_of(common, life);
-                               return buffers[i].size != 0 && lives.size() == 1;
-                           });
-        if (plain && !is_empty(common)) return true;
-        for (std::size_t a = 0; a < some.size(); ++a) {
-            file.work(a);
-            for (std::size_t b = 0; b < a; ++b) {
-                if (!conflict(some[a], some[b])) return false;
-            }
-        }
-        return true;
     }
 
     // The nearest offset from `from` on, upwards or downwards, at which the buffer may be and ends within the
@@ -419,14 +379,17 @@ class Problem {
         return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
     }
 
+    using Pairs = std::unordered_set<std::uint64_t>;
+    static bool is(const Pairs& some, Index i, Index j) { return !some.empty() && some.contains(key(i, j)); }
+
     static std::pair<Index, Index> two_of(std::uint64_t pair) {
         return {static_cast<Index>(pair >> 32), static_cast<Index>(pair & 0xffffffffU)};
     }
 
     static bool live_together(const Buffer& a, const Buffer& b) {
         return std::ranges::any_of(a.lives, [&](const Range& one) {
-            return std::ranges::any_of(b.lives,
-                                       [&](const Range& other) { return !is_empty(common_of(one, other)); });
+            return std::ranges::any_of(
+                b.lives, [&](const Range& other) { return one.begin < other.end && other.begin < one.end; });
         });
     }
 
@@ -506,12 +469,16 @@ class Problem {
         const Bytes accesses = bytes_or(buffer.size, given(one, "accesses", true), "the accesses" + of);
         const bool pays = has_term(kPlacement) && buffer.size > 0;
         const bool prefers = has_term(kPreference) && pin == nullptr;
+        Costs dearest{};
         for (const auto& [k, before] : may) {
             alignment_in(buffer, k);
-            buffer.pools.push_back(k);
-            buffer.costs.push_back(
-                {pays ? times(accesses, pools[k].cost) : 0, prefers ? times(buffer.size, before) : 0});
+            const Costs costs{pays ? times(accesses, pools[k].cost) : 0,
+                              prefers ? times(buffer.size, before) : 0};
+            buffer.pools.emplace(k, costs);
+            dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
         }
+        most_cost = plus(most_cost, dearest);
+        if (std::max(most_cost[0], most_cost[1]) > kLimit) not_checked("the costs are beyond 2^62");
         if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
         if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
@@ -537,42 +504,60 @@ class Problem {
         return key(i, j);
     }
 
-    // Groups, through buffers without bytes as well, though these are in none themselves.
+    // Units are what entries connect, through buffers without bytes as well, though these are in none.
     void read_relative(const Json& document) {
-        const auto check = [](Bytes by) {
-            if (by > kLimit / 2 || by < -kLimit / 2) not_checked("a distance is beyond 2^61");
-            return by;
-        };
-        std::vector<std::vector<Index>> tied;  // by one of them, their home, which is at 0
-        std::vector<Index> home;
-        for (Index i = 0; i < buffers.size(); ++i) tied.push_back({home.emplace_back(i)});
+        std::vector<std::vector<std::pair<Index, Bytes>>> tied(buffers.size());
         for (const Json& one : list_in(document, "relative")) {
             const auto values = all_fields(one, "relative", {"buffer", "base", "offset"});
-            Index i = named(values[0], "relative", numbers), j = named(values[1], "relative", numbers);
-            if (home[i] == home[j]) not_checked("relative has a cycle");
-            Bytes by = check(integer(values[2], "an offset in relative"));
-            if (tied[home[i]].size() > tied[home[j]].size()) std::swap(i, j), by = -by;
-            const Bytes from = buffers[i].place, to = buffers[j].place + by;
-            for (const Index k : std::exchange(tied[home[i]], {})) {
-                buffers[k].place = check(to + check(buffers[k].place - from));
-                home[k] = home[j];
-                tied[home[j]].push_back(k);
-            }
+            const Index i = named(values[0], "relative", numbers), j = named(values[1], "relative", numbers);
+            const Bytes by = integer(values[2], "an offset in relative");
+            tied[i].emplace_back(j, -by);
+            tied[j].emplace_back(i, by);
         }
-        for (std::vector<Index>& group : tied) {
-            const auto place = [&](Index i) { return buffers[i].place; };
-            const auto [lowest, highest] = std::ranges::minmax_element(group, {}, place);
-            if (!group.empty()) check(distance(*lowest, *highest));
-            std::erase_if(group, [&](Index i) { return buffers[i].size == 0; });
-            if (group.size() < 2) continue;
-            std::sort(group.begin(), group.end());
-            for (const Index i : group) buffers[i].group = static_cast<Index>(groups_.size());
-            groups_.push_back(std::move(group));
+        std::vector<bool> known(buffers.size());
+        for (Index first = 0; first < buffers.size(); ++first) {
+            if (known[first]) continue;
+            known[first] = true;
+            std::vector<Index> group{first};
+            std::size_t entries = 0;  // each twice
+            Bytes lowest = 0, highest = 0;
+            for (std::size_t n = 0; n < group.size(); ++n) {
+                const Index i = group[n];
+                for (const auto& [j, by] : tied[i]) {
+                    ++entries;
+                    if (known[j]) continue;
+                    known[j] = true;
+                    buffers[j].place = buffers[i].place + by;
+                    lowest = std::min(lowest, buffers[j].place);
+                    highest = std::max(highest, buffers[j].place);
+                    if (highest - lowest > kLimit / 2) not_checked("a distance is beyond 2^61");
+                    group.push_back(j);
+                }
+            }
+            if (entries != 2 * (group.size() - 1)) not_checked("relative has a cycle");
+            add_units(group);
         }
         for (const std::uint64_t pair : conflicts_) {
             const auto [i, j] = two_of(pair);
             if (!one_group(i, j) || (may_tie(i, j) && distance(i, j) == 0)) continue;
             if (overlap(i, j, distance(i, j))) not_checked("two that conflict overlap in their group");
+        }
+    }
+
+    // One of those that have bytes, and one of each of the others.
+    void add_units(std::vector<Index>& group) {
+        std::ranges::sort(group, {}, [&](Index i) { return std::pair(buffers[i].size > 0, i); });
+        Bytes before = 0;
+        for (const Index i : group) {
+            Buffer& one = buffers[i];
+            if (std::exchange(before, one.size) == 0) units.push_back({{}, one.pools});
+            Unit& unit = units.back();
+            one.unit = static_cast<Index>(units.size() - 1);
+            std::erase_if(unit.pools, [&](const auto& pool) { return !one.pools.contains(pool.first); });
+            for (auto& [k, costs] : unit.pools) {
+                if (!unit.members.empty()) costs = plus(costs, one.pools[k]);
+            }
+            unit.members.push_back(i);
         }
     }
 
@@ -610,41 +595,12 @@ class Problem {
         }
     }
 
-    // Their pools are those of all members, and they cost what these do.
-    void find_units() {
-        unit_of.resize(buffers.size());
-        for (Index i = 0; i < buffers.size(); ++i) {
-            Costs dearest{};
-            for (const Costs& costs : buffers[i].costs)
-                dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
-            most_cost = plus(most_cost, dearest);
-            const auto& group = group_of(i);
-            unit_of[i] =
-                group.empty() || group[0] == i ? static_cast<Index>(units.size()) : unit_of[group[0]];
-            if (buffers[i].size == 0 || unit_of[i] < units.size()) continue;
-            Unit unit{group.empty() ? std::vector<Index>{i} : group, {}, {}};
-            for (const Index k : buffers[i].pools) {
-                Costs costs{};
-                const bool common = std::ranges::all_of(unit.members, [&](Index member) {
-                    const auto place = place_of(buffers[member].pools, k);
-                    if (place) costs = plus(costs, buffers[member].costs[*place]);
-                    return place.has_value();
-                });
-                if (!common) continue;
-                unit.pools.push_back(k);
-                unit.costs.push_back(costs);
-            }
-            units.push_back(std::move(unit));
-        }
-        if (std::max(most_cost[0], most_cost[1]) > kLimit) not_checked("the costs are beyond 2^62");
-    }
-
     // Of this, and of all sizes, distances and pins.
     Bytes common_divisor(Bytes of) const {
         for (Index i = 0; i < buffers.size(); ++i) {
             if (buffers[i].size == 0) continue;
             of = std::gcd(std::gcd(of, buffers[i].size), buffers[i].pin.value_or(0));
-            if (buffers[i].group != 0) of = std::gcd(of, distance(group_of(i)[0], i));
+            of = std::gcd(of, distance(group_of(i)[0], i));
         }
         return of;
     }
@@ -670,11 +626,10 @@ class Problem {
 
     Bytes base_ = 0;
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
-    std::unordered_set<std::uint64_t> conflicts_, exclusive_, in_place_, apart_;
+    Pairs conflicts_, exclusive_, in_place_, apart_;
     bool ties_count_ = false;
     std::vector<Bits> rows_;  // by buffer: all that are bound to it, or nothing
     std::size_t kept_words_ = 0;
-    std::vector<std::vector<Index>> groups_{{}};  // the first is of those that are in none
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -701,7 +656,7 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         const std::string& pool = text_of(fields[1], "the pool of a placement");
         const auto there = Problem::number_of(pool, problem.pool_numbers);
         const auto& allowed = problem.buffers[*index].pools;
-        if (!there || !place_of(allowed, *there)) wrong("the plan names another pool");
+        if (!there || !allowed.contains(*there)) wrong("the plan names another pool");
         pools[*index] = *there;
         if (offsets[*index]) wrong("the plan places '" + id + "' twice");
         offsets[*index] = bytes(fields[2], "the offset of '" + id + "'");
@@ -718,13 +673,12 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         if (Problem::within(pool.reserved, one, at)) wrong("'" + one.id + "' is in a reserved range");
         Bytes& peak = values[kOwn + pools[i]];
         if (one.size != 0) peak = std::max(peak, at + one.size);
-        const Costs& costs = one.costs[*place_of(one.pools, pools[i])];
+        const Costs& costs = one.pools.at(pools[i]);
         values[kPlacement] += costs[kPlacement];
         values[kPreference] += costs[kPreference];
-        const auto& group = problem.group_of(i);
-        if (!group.empty() &&
-            (pools[i] != pools[group[0]] || at - *offsets[group[0]] != problem.distance(group[0], i)))
-            wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[group[0]].id + "'");
+        const Index first = problem.group_of(i)[0];
+        if (pools[i] != pools[first] || at - *offsets[first] != problem.distance(first, i))
+            wrong("'" + one.id + "' is not at its distance from '" + problem.buffers[first].id + "'");
     }
     const auto share = [&](Index i, Index j) {
         return pools[i] == pools[j] && problem.overlap(i, j, *offsets[j] - *offsets[i]);
@@ -771,17 +725,16 @@ class Context {
         : problem_(problem), ranges_(problem.buffers.size()), in_((problem.buffers.size() + 63) / 64) {}
 
     void clear() {
-        for (const Index item : items) put(in_, item, false);
-        items.clear();
-        keep();
+        for (const auto& [item, range] : stated) put(in_, item, false);
+        stated.clear();
         dead = false;
     }
 
     void add(Index item, Bytes low, Bytes high) {
-        items.push_back(item);
         put(in_, item, true);
         ranges_[item] = {-1, std::numeric_limits<Bytes>::max()};
         narrow(item, low, high);
+        stated.emplace_back(item, ranges_[item]);
     }
 
     // Where that is more than what is known.
@@ -792,18 +745,14 @@ class Context {
         const auto least = low <= one.low ? std::optional(one.low) : problem_.allowed(item, low, true);
         const auto most = high >= one.high ? std::optional(one.high) : problem_.allowed(item, high, false);
         dead = !least || !most || *least > *most;
-        if (dead) return;
-        changes_.emplace_back(item, one);
-        one = {*least, *most};
+        if (!dead) one = {*least, *most};
     }
     void raise(Index item, Bytes to) { narrow(item, to, kLimit); }
     void lower(Index item, Bytes to) { narrow(item, -1, to); }
 
-    // From here on the ranges can be restored.
-    void keep() { changes_.clear(); }
+    // As they were added.
     void restore() {
-        for (; !changes_.empty(); changes_.pop_back())
-            ranges_[changes_.back().first] = changes_.back().second;
+        for (const auto& [item, range] : stated) ranges_[item] = range;
         dead = false;
     }
 
@@ -819,14 +768,13 @@ class Context {
         }
     }
 
-    std::vector<Index> items;
+    Ranges stated;  // as they were added
     bool dead = false;
 
   private:
     const Problem& problem_;
     std::vector<Offsets> ranges_;  // by buffer
     Bits in_;
-    Ranges changes_;
 };
 
 // What is proven of layouts: those within the heights cost at least so much.
@@ -899,7 +847,7 @@ class Proof {
     // there is room.
     struct Part {
         Index unit;
-        std::vector<Index> places;  // of its pools
+        std::vector<Index> pools;
         Bytes weight;
     };
     using Parts = std::shared_ptr<const std::vector<Part>>;  // many limits may have the same
@@ -958,15 +906,11 @@ class Proof {
             now_.add(one, low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
-        now_.keep();
         say("lemma ", made_, ": no layout of");
-        for (const Index k : now_.items) say("  ", id(k), " in ", now_[k].low, "..", now_[k].high);
+        for (const auto& [k, range] : now_.stated) say("  ", id(k), " in ", range.low, "..", range.high);
         say('\n');
         justify();
-        now_.restore();
-        Ranges& stated = lemmas_[made_++];
-        stated.reserve(now_.items.size());
-        for (const Index k : now_.items) stated.emplace_back(k, now_[k]);
+        lemmas_[made_++] = now_.stated;
     }
 
     void forget() {
@@ -1002,9 +946,9 @@ class Proof {
     // From below; or the same from above.
     void split(Index one, Bytes at, bool low) {
         if (low ? at < now_[one].low : at > now_[one].high) fail("a split outside of the range");
-        std::vector<std::pair<Index, Bytes>> moving{{one, 0}};  // at these distances from it
+        std::vector<std::pair<Index, Bytes>> moving;  // at these distances from it
         for (const Index k : problem_.group_of(one)) {
-            if (k != one && now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
+            if (now_.has(k)) moving.emplace_back(k, problem_.distance(one, k));
         }
         for (const auto& [k, by] : moving) {
             if (moving.size() > 1 && !may_be(k, at + by))
@@ -1032,7 +976,7 @@ class Proof {
             now_.among(problem_.bound_to(k), [&, k = k, by = by](Index j) {
                 stop(j, low ? size(j) : -size(k));
                 if (!can_tie(k, j) || problem_.one_group(one, j)) return;
-                if (!problem_.group_of(j).empty() || !may_be(j, place + by)) {
+                if (!problem_.alone(j) || !may_be(j, place + by)) {
                     stop(j, 0);
                 } else if (known.emplace(j, by).second) {
                     moving.emplace_back(j, by);
@@ -1068,12 +1012,12 @@ class Proof {
 
     void check_twins(Index one, Index other) const {
         const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
-        if (!problem_.conflict(one, other)) fail("twins that do not conflict");
-        if (a.group != 0 || b.group != 0) fail("twins of a group");
+        if (!conflict(one, other)) fail("twins that do not conflict");
+        if (!problem_.alone(one) || !problem_.alone(other)) fail("twins of a group");
         if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
             a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
             fail("twins that are not alike");
-        for (const Index third : now_.items) {
+        for (const auto& [third, range] : now_.stated) {
             if (third == one || third == other) continue;
             if (conflict(one, third) != conflict(other, third) ||
                 can_tie(one, third) != can_tie(other, third))
@@ -1097,7 +1041,7 @@ class Proof {
 
     // Those of its group, by their distances.
     void follow(Index from) {
-        if (problem_.group_of(from).empty()) fail("'" + id(from) + "' is in no group");
+        if (problem_.alone(from)) fail("'" + id(from) + "' is in no group");
         if (now_.dead) return;
         const Offsets by = now_[from];
         for (const Index k : problem_.group_of(from)) {
@@ -1143,6 +1087,16 @@ class Proof {
         }
     }
 
+    template <typename Conflict>
+    void check_pairs(const std::vector<Index>& some, const std::string& where, Conflict conflict) {
+        for (std::size_t a = 0; a < some.size(); ++a) {
+            file_.work(a);
+            for (std::size_t b = 0; b < a; ++b) {
+                if (!conflict(some[a], some[b])) fail("two that do not conflict are in one " + where);
+            }
+        }
+    }
+
     // "Overfull" of the page.
     void overfull() {
         const Bytes begin = file_.amount(), end = file_.amount();
@@ -1157,8 +1111,7 @@ class Proof {
         say('\n');
         if (now_.dead) return;
         if (begin > end) fail("a stretch that ends before it begins");
-        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return conflict(i, j); }))
-            fail("two that do not conflict are in one stretch");
+        check_pairs(some, "stretch", [&](Index i, Index j) { return conflict(i, j); });
         const Buffer& first = problem_.buffers[some[0]];
         Bytes grid = first.modulus;
         for (const Index one : some) {
@@ -1222,14 +1175,15 @@ class Proof {
         std::vector<Part> parts;
         file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
             const Index unit = unit_of(one);
-            std::vector<Index> places;
-            file_.ascending(problem_.pools.size(), "pool",
-                            [&](Number pool) { places.push_back(place_of(unit, pool)); });
+            std::vector<Index> pools;
             say(id(static_cast<Index>(one)), " is within");
-            for (const Index place : places) say(' ', pool_at(unit, place));
+            file_.ascending(problem_.pools.size(), "pool", [&](Number pool) {
+                pools.push_back(pool_of(unit, pool));
+                say(' ', name_of(pools.back()));
+            });
             say('\n');
-            if (!within.emplace(unit, places).second) fail("two of one group");
-            parts.push_back({unit, std::move(places), 1});
+            if (!within.emplace(unit, pools).second) fail("two of one group");
+            parts.push_back({unit, std::move(pools), 1});
         });
         file_.work(problem_.buffers.size() * problem_.pools.size());
         problem_.lay_space(*heights_, within);
@@ -1240,16 +1194,14 @@ class Proof {
     Index unit_of(Number buffer) const {
         if (buffer >= problem_.buffers.size() || size(static_cast<Index>(buffer)) == 0)
             fail("a buffer without bytes");
-        return problem_.unit_of[buffer];
+        return problem_.buffers[buffer].unit;
     }
-    Index place_of(Index unit, Number pool) const {
-        const auto place = ::place_of(problem_.units[unit].pools, pool);
-        if (!place) fail("a pool where a buffer may not be");
-        return *place;
+    Index pool_of(Index unit, Number pool) const {
+        if (pool >= problem_.pools.size() || !problem_.units[unit].pools.contains(static_cast<Index>(pool)))
+            fail("a pool where a buffer may not be");
+        return static_cast<Index>(pool);
     }
-    std::string pool_at(Index unit, Index place) const {
-        return printable(problem_.pools[problem_.units[unit].pools[place]].id);
-    }
+    std::string name_of(Index pool) const { return printable(problem_.pools[pool].id); }
 
     // What fits into the cells of a pool.
     void row() {
@@ -1285,12 +1237,12 @@ class Proof {
         std::vector<Index> some;
         const auto add = [&](Number one) {
             const Index unit = unit_of(one);
-            parts.push_back({unit, {place_of(unit, pool)}, 0});
+            parts.push_back({unit, {pool_of(unit, pool)}, 0});
             some.push_back(static_cast<Index>(one));
         };
         file_.ascending(problem_.buffers.size(), "buffer", add, least);
-        if (!problem_.all_conflict(some, file_, [&](Index i, Index j) { return problem_.conflict(i, j); }))
-            fail("two that do not conflict are in one row");
+        check_pairs(some, "row",
+                    [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
         return some;
     }
 
@@ -1366,7 +1318,8 @@ class Proof {
         const Number pool = file_.number();
         if (pool >= lows_.size()) fail("a pool that there is not");
         const Bytes at = file_.amount(), low = lows_[pool], top = tops_[pool];
-        const std::string begin = std::string(2 * depth, ' ') + "if the peak of " + pool_name(pool);
+        const std::string begin =
+            std::string(2 * depth, ' ') + "if the peak of " + name_of(static_cast<Index>(pool));
         say(begin, " is at most ", at, '\n');
         tops_[pool] = std::min(top, at);
         const Bytes within = least_within(term, heights, depth + 1);
@@ -1377,8 +1330,6 @@ class Proof {
         lows_[pool] = low;
         return std::min(within, beyond);
     }
-
-    std::string pool_name(Number pool) const { return printable(problem_.pools[pool].id); }
 
     void state(Index term, const Heights& heights, Bytes least) {
         say("no layout has ", heights.words());
@@ -1392,10 +1343,6 @@ class Proof {
         const Number number = file_.number();
         if (number > 1) fail("an unknown kind of cost");
         const Heights heights = height();
-        for (Index unit = static_cast<Index>(at_node_.size()); unit < problem_.units.size(); ++unit) {
-            at_node_.emplace_back(problem_.units[unit].pools.size());
-            std::iota(at_node_.back().begin(), at_node_.back().end(), Index{0});
-        }
         const auto [floor, step] = floors_[number];
         Bytes least = std::max(least_placement(number, heights, floor, 1), floor);
         if (step > 0) least += (step - (least - floor) % step) % step;
@@ -1416,33 +1363,29 @@ class Proof {
         if (kind == 0) return floor;
         if (kind == 2) return weighed(sort, heights, floor);
         const Number buffer = file_.number();
-        const Index unit = unit_of(buffer), place = place_of(unit, file_.number());
-        const std::vector<Index> all = at_node_[unit];
-        std::vector<Index> rest = all;
-        if (std::erase(rest, place) == 0 || rest.empty()) fail("a branch that is none");
-        floor -= cheapest(sort, unit);
+        const Index number = unit_of(buffer);
+        Problem::Unit& unit = problem_.units[number];
+        if (unit.pools.size() == 1) fail("a branch that is none");
+        const Index pool = pool_of(number, file_.number());
+        const Pools all = unit.pools;
+        floor -= Problem::cheapest(unit, sort);
         Bytes least = Shown::kNone;
         for (const bool is_in : {true, false}) {
-            at_node_[unit] = is_in ? std::vector<Index>{place} : rest;
+            unit.pools = all;  // at this node
+            std::erase_if(unit.pools, [&](const auto& other) { return (other.first == pool) != is_in; });
             say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
-            say(is_in ? "" : "not ", "in ", pool_at(unit, place), '\n');
-            least = std::min(least, least_placement(sort, heights, floor + cheapest(sort, unit), depth + 1));
+            say(is_in ? "" : "not ", "in ", name_of(pool), '\n');
+            least = std::min(
+                least, least_placement(sort, heights, floor + Problem::cheapest(unit, sort), depth + 1));
         }
-        at_node_[unit] = all;
-        return least;
-    }
-
-    Bytes cheapest(std::size_t sort, Index unit) const {
-        Bytes least = kOver;
-        for (const Index place : at_node_[unit])
-            least = std::min(least, problem_.units[unit].costs[place][sort]);
+        unit.pools = all;
         return least;
     }
 
     // The same with a price for what limits give room for.
     Bytes weighed(std::size_t sort, const Heights& heights, Bytes floor) {
         const Bytes scale = nonzero("scale");
-        std::map<Index, std::vector<Bytes>> dearer;  // by unit, in each of its pools
+        std::map<Index, std::map<Index, Bytes>> dearer;  // by unit, in each of its pools
         Bytes given_back = 0, total = 0;
         file_.ascending(limits_.size(), "limit", [&](Number number) {
             const Limit& limit = limits_[number];
@@ -1452,17 +1395,14 @@ class Proof {
             given_back = plus(given_back, times(price, limit.room));
             for (const Part& part : *limit.parts) {
                 auto& by = dearer[part.unit];
-                by.resize(problem_.units[part.unit].pools.size());
-                for (const Index place : part.places) by[place] = plus(by[place], times(price, part.weight));
+                for (const Index pool : part.pools) by[pool] = plus(by[pool], times(price, part.weight));
             }
         });
-        for (const auto& [unit, by] : dearer) {
-            floor -= cheapest(sort, unit);
+        for (auto& [unit, by] : dearer) {
+            floor -= Problem::cheapest(problem_.units[unit], sort);
             Bytes least = kOver;
-            for (const Index place : at_node_[unit]) {
-                const Bytes cost = times(scale, problem_.units[unit].costs[place][sort]);
-                least = std::min(least, plus(cost, by[place]));
-            }
+            for (const auto& [pool, costs] : problem_.units[unit].pools)
+                least = std::min(least, plus(times(scale, costs[sort]), by[pool]));
             total = plus(total, least);
         }
         total = plus(total, times(scale, floor));
@@ -1590,7 +1530,6 @@ class Proof {
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
     Parts within_;
     std::vector<Limit> limits_;
-    std::vector<std::vector<Index>> at_node_;  // by unit: which of its pools it may be in; at the root, all
 };
 
 // ---------------------------------------------------------------------------------------------------------------
