@@ -22,15 +22,6 @@ using namespace checker;
 
 using Index = std::uint32_t;  // of a buffer, in the order of the problem
 
-// Some of the buffers, a bit for each.
-using Bits = std::vector<std::uint64_t>;
-
-bool has(const Bits& some, Index i) { return ((some[i / 64] >> (i % 64)) & 1) != 0; }
-void put(Bits& some, Index i, bool in) {
-    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    some[i / 64] = in ? some[i / 64] | bit : some[i / 64] & ~bit;
-}
-
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
@@ -106,20 +97,18 @@ constexpr Bytes times(Bytes a, Bytes b) { return b != 0 && a > kLimit / b ? kOve
 class Problem {
   public:
     explicit Problem(const Json& document) {
-        known_fields(document, "the problem",
-                     {"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative", "in_place",
-                      "reuse_costs", "objective"});
-        if (bytes_or(1, document.find("version"), "the version") != 1) not_checked("the version is not 1");
-        read_pools(given(document, "pools", false));
-        read_objective(given(document, "objective", true));
-        for (const Json& one : list_of(needed(document, "buffers", "the problem"), "buffers"))
-            read_buffer(one);
-        for (const Json& one : list_in(document, "conflicts"))
-            conflicts_.insert(pair_of(list_of(one, "conflicts"), "conflicts"));
-        for (const Json& one : list_in(document, "exclusive"))
-            exclusive_.insert(pair_of(list_of(one, "exclusive"), "exclusive"));
-        for (const Json& one : list_in(document, "in_place"))
-            in_place_.insert(pair_of(all_fields(one, "in_place", {"input", "output"}), "in_place"));
+        document.has_only({"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative",
+                           "in_place", "reuse_costs", "objective"});
+        if (bytes_or(1, document.find("version")) != 1) not_checked("the version is not 1");
+        read_pools(document);
+        read_objective(document);
+        for (const Json& one : document["buffers"].list()) read_buffer(one);
+        for (const Json& one : document.list("conflicts")) conflicts_.insert(pair_of(one.pair()));
+        for (const Json& one : document.list("exclusive")) exclusive_.insert(pair_of(one.pair()));
+        for (const Json& one : document.list("in_place")) {
+            one.has_only({"input", "output"});
+            in_place_.insert(pair_of({one["input"], one["output"]}));
+        }
         read_relative(document);
         read_costs(document);
         if (pools.size() == 1) lay_space({static_cast<Number>(kLimit), nullptr});
@@ -283,13 +272,11 @@ class Problem {
     }
 
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
-    const Bits& bound_to(Index i) {
+    const std::vector<bool>& bound_to(Index i) {
         if (!rows_[i].empty()) return rows_[i];
-        const std::size_t words = (buffers.size() + 63) / 64;
-        if (kept_words_ > std::size_t{8} << 20) forget_conflicts();
-        kept_words_ += words;
-        rows_[i].resize(words);
-        for (Index k = 0; k < buffers.size(); ++k) put(rows_[i], k, bound(i, k));
+        if (kept_ > std::size_t{1} << 29) forget_conflicts();
+        kept_ += buffers.size();
+        for (Index k = 0; k < buffers.size(); ++k) rows_[i].push_back(bound(i, k));
         return rows_[i];
     }
 
@@ -323,7 +310,7 @@ class Problem {
   private:
     void forget_conflicts() {
         rows_.assign(buffers.size(), {});
-        kept_words_ = 0;
+        kept_ = 0;
     }
 
     static Bytes sum(Bytes a, Bytes b) {
@@ -398,26 +385,24 @@ class Problem {
                !within(*one.barred, one, *one.pin);
     }
 
-    void read_pools(const Json* list) {
+    void read_pools(const Json& document) {
+        const Json* list = document.find("pools");
         if (list == nullptr) return pool_numbers.emplace(pools.emplace_back().id, 0), void();
-        const std::size_t count = list_of(*list, "pools").size();
-        if (count == 0 || count > 1'000) not_checked("the problem has no pool, or too many");
+        if (list->list().empty() || list->items.size() > 1'000) list->fail("are none, or too many");
         for (const Json& value : list->items) {
-            known_fields(value, "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
+            value.has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
             Pool one;
-            one.id = text_of(needed(value, "id", "the pool"), "the id of the pool");
+            one.id = value["id"].string();
             if (!pool_numbers.emplace(one.id, static_cast<Index>(pools.size())).second)
-                not_checked("two pools are called '" + one.id + "'");
-            one.end = bytes_or(kLimit, given(value, "capacity", true), "the capacity");
-            one.alignment = bytes_or(1, given(value, "alignment", false), "the alignment", 1);
-            one.base = bytes_or(0, given(value, "base", true), "the base");
-            one.cost = bytes_or(0, given(value, "cost", false), "the cost");
-            for (const Json& range : list_in(value, "reserved")) {
-                const auto values = all_fields(range, "a reserved range", {"offset", "size"});
-                const Bytes begin = bytes(values[0], "a reserved offset");
-                const Bytes length = bytes(values[1], "a reserved size", 1);
-                if (length > one.end || begin > one.end - length)
-                    not_checked("a reserved range ends beyond the pool");
+                value.fail("has an id twice");
+            one.end = bytes_or(kLimit, value.find("capacity", true));
+            one.alignment = bytes_or(1, value.find("alignment"), 1);
+            one.base = bytes_or(0, value.find("base", true));
+            one.cost = bytes_or(0, value.find("cost"));
+            for (const Json& range : value.list("reserved")) {
+                range.has_only({"offset", "size"});
+                const Bytes begin = range["offset"].bytes(), length = range["size"].bytes(1);
+                if (length > one.end || begin > one.end - length) range.fail("ends beyond the pool");
                 one.reserved.push_back({begin, begin + length});
             }
             merge(one.reserved);
@@ -426,47 +411,43 @@ class Problem {
     }
 
     void read_buffer(const Json& one) {
-        known_fields(one, "a buffer",
-                     {"id", "size", "lifetime", "lifetimes", "alignment", "pools", "accesses", "pool",
+        one.has_only({"id", "size", "lifetime", "lifetimes", "alignment", "pools", "accesses", "pool",
                       "offset", "group"});
         Buffer buffer;
-        buffer.id = text_of(needed(one, "id", "a buffer"), "the id of a buffer");
-        const std::string of = " of '" + buffer.id + "'";
-        buffer.size = bytes(needed(one, "size", "a buffer"), "the size" + of);
-        const Json *life = given(one, "lifetime", true), *lives = given(one, "lifetimes", true);
-        if (life != nullptr && lives != nullptr) not_checked("'" + buffer.id + "' has its lifetime twice");
-        const bool always = life != nullptr && life->kind == Json::Kind::text && life->text == "always";
-        if (always) buffer.lives.push_back(kEver);
-        std::vector<Json> spans;
-        if (life != nullptr && !always) spans.push_back(*life);
-        if (lives != nullptr) spans = list_of(*lives, "the lifetimes" + of);
-        if (lives != nullptr && spans.empty()) not_checked("the lifetimes" + of + " are empty");
-        for (const Json& span : spans) {
-            const auto& times = list_of(span, "a lifetime" + of);
-            if (times.size() != 2) not_checked("a lifetime" + of + " has not two times");
-            buffer.lives.push_back({integer(times[0], "a time" + of), integer(times[1], "a time" + of)});
-            if (buffer.lives.back().begin >= buffer.lives.back().end)
-                not_checked("a lifetime" + of + " is empty");
+        buffer.id = one["id"].string();
+        buffer.size = one["size"].bytes();
+        const Json *life = one.find("lifetime", true), *lives = one.find("lifetimes", true);
+        if (life != nullptr && lives != nullptr) one.fail("has its lifetime twice");
+        const auto live = [&](const Json& span) {
+            const auto& times = span.pair();
+            buffer.lives.push_back({times[0].integer(), times[1].integer()});
+            if (buffer.lives.back().begin >= buffer.lives.back().end) span.fail("is empty");
+        };
+        if (life != nullptr && life->kind == Json::Kind::text && life->text == "always") {
+            buffer.lives.push_back(kEver);
+        } else if (life != nullptr) {
+            live(*life);
+        } else if (lives != nullptr) {
+            for (const Json& span : lives->list()) live(span);
+            if (buffer.lives.empty()) lives->fail("are none");
         }
-        buffer.alignment = bytes_or(1, given(one, "alignment", false), "the alignment" + of, 1);
-        const Json *allowed = given(one, "pools", true), *pin = given(one, "pool", true);
-        const Json* offset = given(one, "offset", true);
+        buffer.alignment = bytes_or(1, one.find("alignment"), 1);
+        const Json *allowed = one.find("pools", true), *pin = one.find("pool", true);
+        const Json* offset = one.find("offset", true);
         std::map<Index, Bytes> may;  // by pool that it may be in: how many are preferred
         for (Index k = 0; k < pools.size() && allowed == nullptr; ++k) may.emplace(k, k);
-        for (const Json& value : allowed == nullptr ? none : list_of(*allowed, "the pools" + of)) {
-            const Index pool = named(value, "the pools" + of, pool_numbers);
-            if (!may.emplace(pool, static_cast<Bytes>(may.size())).second)
-                not_checked("one of the pools" + of + " is named twice");
+        for (const Json& value : one.list("pools", true)) {
+            if (!may.emplace(named(value, pool_numbers), static_cast<Bytes>(may.size())).second)
+                value.fail("has a pool twice");
         }
         if (pin != nullptr) {
-            const Index pool = named(*pin, "the pool" + of, pool_numbers);
+            const Index pool = named(*pin, pool_numbers);
             std::erase_if(may, [&](const auto& other) { return other.first != pool; });
         }
-        if (may.empty()) not_checked("the pools" + of + " are none, or others");
-        if (offset != nullptr && pin == nullptr)
-            not_checked("'" + buffer.id + "' has an offset without a pool");
-        if (offset != nullptr) buffer.pin_offset = bytes(*offset, "the offset" + of);
-        const Bytes accesses = bytes_or(buffer.size, given(one, "accesses", true), "the accesses" + of);
+        if (may.empty()) one.fail("has no pools, or others");
+        if (offset != nullptr && pin == nullptr) one.fail("has an offset without a pool");
+        if (offset != nullptr) buffer.pin_offset = offset->bytes();
+        const Bytes accesses = bytes_or(buffer.size, one.find("accesses", true));
         const bool pays = has_term(kPlacement) && buffer.size > 0;
         const bool prefers = has_term(kPreference) && pin == nullptr;
         Costs dearest{};
@@ -485,32 +466,25 @@ class Problem {
         buffers.push_back(std::move(buffer));
     }
 
-    static Index named(const Json& value, const std::string& where, const Names& names) {
-        const auto known = number_of(text_of(value, where), names);
-        if (!known) not_checked(where + " names '" + value.text + "', which is unknown");
+    static Index named(const Json& value, const Names& names) {
+        const auto known = number_of(value.string(), names);
+        if (!known) value.fail("names '" + value.text + "', which is unknown");
         return *known;
     }
 
-    inline static const std::vector<Json> none;
-    static const std::vector<Json>& list_in(const Json& document, const std::string& name) {
-        const Json* list = document.find(name);
-        return list == nullptr ? none : list_of(*list, name);
-    }
-
-    std::uint64_t pair_of(const std::vector<Json>& names, const std::string& where) const {
-        if (names.size() != 2) not_checked(where + " has something that is no pair");
-        const Index i = named(names[0], where, numbers), j = named(names[1], where, numbers);
-        if (i == j) not_checked(where + " has a buffer paired with itself");
+    std::uint64_t pair_of(const std::vector<Json>& names) const {
+        const Index i = named(names[0], numbers), j = named(names[1], numbers);
+        if (i == j) names[0].fail("has a buffer paired with itself");
         return key(i, j);
     }
 
     // Units are what entries connect, through buffers without bytes as well, though these are in none.
     void read_relative(const Json& document) {
         std::vector<std::vector<std::pair<Index, Bytes>>> tied(buffers.size());
-        for (const Json& one : list_in(document, "relative")) {
-            const auto values = all_fields(one, "relative", {"buffer", "base", "offset"});
-            const Index i = named(values[0], "relative", numbers), j = named(values[1], "relative", numbers);
-            const Bytes by = integer(values[2], "an offset in relative");
+        for (const Json& one : document.list("relative")) {
+            one.has_only({"buffer", "base", "offset"});
+            const Index i = named(one["buffer"], numbers), j = named(one["base"], numbers);
+            const Bytes by = one["offset"].integer();
             tied[i].emplace_back(j, -by);
             tied[j].emplace_back(i, by);
         }
@@ -564,12 +538,12 @@ class Problem {
     void read_costs(const Json& document) {
         Bytes sum = 0;
         std::map<std::uint64_t, Bytes> costs;
-        for (const Json& one : list_in(document, "reuse_costs")) {
-            const auto values = all_fields(one, "reuse_costs", {"buffers", "cost"});
-            const Bytes cost = bytes(values[1], "a reuse cost");
+        for (const Json& one : document.list("reuse_costs")) {
+            one.has_only({"buffers", "cost"});
+            const Bytes cost = one["cost"].bytes();
             if (cost > kLimit - sum) not_checked("the reuse costs are beyond 2^62");
             sum += cost;
-            costs[pair_of(list_of(values[0], "reuse_costs"), "reuse_costs")] += cost;
+            costs[pair_of(one["buffers"].pair())] += cost;
         }
         for (const auto& [pair, cost] : costs) {
             const auto [i, j] = two_of(pair);
@@ -581,11 +555,11 @@ class Problem {
         }
     }
 
-    void read_objective(const Json* objective) {
-        if (objective == nullptr) terms = {kPlacement, kSum};
-        if (objective == nullptr && pools.size() == 1) terms = {kPeak};
-        for (const Json& one : objective == nullptr ? none : list_of(*objective, "objective")) {
-            const std::string& name = text_of(one, "the objective");
+    void read_objective(const Json& document) {
+        if (document.find("objective", true) == nullptr) terms = {kPlacement, kSum};
+        if (terms.size() == 2 && pools.size() == 1) terms = {kPeak};
+        for (const Json& one : document.list("objective", true)) {
+            const std::string& name = one.string();
             const auto known = std::ranges::find(kTerms, name);
             std::optional<Index> own;
             if (name.starts_with("peak:")) own = number_of(name.substr(5), pool_numbers);
@@ -628,8 +602,8 @@ class Problem {
     std::map<std::vector<Index>, std::vector<Range>> barred_;  // by pools
     Pairs conflicts_, exclusive_, in_place_, apart_;
     bool ties_count_ = false;
-    std::vector<Bits> rows_;  // by buffer: all that are bound to it, or nothing
-    std::size_t kept_words_ = 0;
+    std::vector<std::vector<bool>> rows_;  // by buffer: whether others are bound to it, or nothing
+    std::size_t kept_ = 0;                 // of these
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -637,8 +611,7 @@ class Problem {
 
 // What it has of each term; nothing if it says that nothing fits.
 std::optional<Values> checked_plan(const Problem& problem, const Json& document, ProofFile& file) {
-    if (document.kind != Json::Kind::object) not_checked("the plan is no object");
-    const std::string& state = text_of(needed(document, "status", "the plan"), "the status");
+    const std::string& state = document["status"].string();
     if (state == "infeasible") return std::nullopt;
     if (state != "optimal" && state != "feasible")
         not_checked("the status is '" + state + "': there is no plan");
@@ -648,18 +621,16 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
     const std::size_t count = problem.buffers.size();
     std::vector<std::optional<Bytes>> offsets(count);
     std::vector<Index> pools(count);
-    for (const Json& one : list_of(needed(document, "placements", "the plan"), "placements")) {
-        const auto fields = all_fields(one, "a placement", {"buffer", "pool", "offset"});
-        const std::string& id = text_of(fields[0], "the buffer of a placement");
+    for (const Json& one : document["placements"].list()) {
+        one.has_only({"buffer", "pool", "offset"});
+        const std::string &id = one["buffer"].string(), &pool = one["pool"].string();
         const auto index = Problem::number_of(id, problem.numbers);
         if (!index) wrong("the plan places '" + id + "', which is no buffer");
-        const std::string& pool = text_of(fields[1], "the pool of a placement");
         const auto there = Problem::number_of(pool, problem.pool_numbers);
-        const auto& allowed = problem.buffers[*index].pools;
-        if (!there || !allowed.contains(*there)) wrong("the plan names another pool");
+        if (!there || !problem.buffers[*index].pools.contains(*there)) wrong("the plan names another pool");
         pools[*index] = *there;
         if (offsets[*index]) wrong("the plan places '" + id + "' twice");
-        offsets[*index] = bytes(fields[2], "the offset of '" + id + "'");
+        offsets[*index] = one["offset"].bytes();
     }
     for (Index i = 0; i < count; ++i) {
         const Buffer& one = problem.buffers[i];
@@ -722,16 +693,16 @@ using Ranges = std::vector<std::pair<Index, Offsets>>;
 class Context {
   public:
     explicit Context(const Problem& problem)
-        : problem_(problem), ranges_(problem.buffers.size()), in_((problem.buffers.size() + 63) / 64) {}
+        : problem_(problem), ranges_(problem.buffers.size()), in_(problem.buffers.size()) {}
 
     void clear() {
-        for (const auto& [item, range] : stated) put(in_, item, false);
+        for (const auto& [item, range] : stated) in_[item] = false;
         stated.clear();
         dead = false;
     }
 
     void add(Index item, Bytes low, Bytes high) {
-        put(in_, item, true);
+        in_[item] = true;
         ranges_[item] = {-1, std::numeric_limits<Bytes>::max()};
         narrow(item, low, high);
         stated.emplace_back(item, ranges_[item]);
@@ -756,17 +727,8 @@ class Context {
         dead = false;
     }
 
-    bool has(Index item) const { return ::has(in_, item); }
+    bool has(Index item) const { return in_[item]; }
     const Offsets& operator[](Index item) const { return ranges_[item]; }
-
-    // Those of the context that are among these as well.
-    template <typename Take>
-    void among(const Bits& some, Take take) const {
-        for (std::size_t word = 0; word < in_.size(); ++word) {
-            for (std::uint64_t bits = some[word] & in_[word]; bits != 0; bits &= bits - 1)
-                take(static_cast<Index>(64 * word) + static_cast<Index>(std::countr_zero(bits)));
-        }
-    }
 
     Ranges stated;  // as they were added
     bool dead = false;
@@ -774,7 +736,7 @@ class Context {
   private:
     const Problem& problem_;
     std::vector<Offsets> ranges_;  // by buffer
-    Bits in_;
+    std::vector<bool> in_;
 };
 
 // What is proven of layouts: those within the heights cost at least so much.
@@ -973,15 +935,17 @@ class Proof {
                 if (nearer(place + by, last) && (!nearest || nearer(first, *nearest))) nearest = first;
             };
             file_.work(problem_.buffers.size());
-            now_.among(problem_.bound_to(k), [&, k = k, by = by](Index j) {
+            const auto& bound = problem_.bound_to(k);
+            for (const auto& [j, range] : now_.stated) {
+                if (!bound[j]) continue;
                 stop(j, low ? size(j) : -size(k));
-                if (!can_tie(k, j) || problem_.one_group(one, j)) return;
+                if (!can_tie(k, j) || problem_.one_group(one, j)) continue;
                 if (!problem_.alone(j) || !may_be(j, place + by)) {
                     stop(j, 0);
                 } else if (known.emplace(j, by).second) {
                     moving.emplace_back(j, by);
                 }
-            });
+            }
             if (nearest) nearest = problem_.allowed(k, *nearest, low);
             if (nearest && (!next || nearer(*nearest - by, *next))) next = *nearest - by;
         }
@@ -1030,13 +994,15 @@ class Proof {
         if (now_.dead) return;
         file_.work(problem_.buffers.size());
         const Offsets by = now_[from];
-        now_.among(problem_.bound_to(from), [&](Index k) {
+        const auto& bound = problem_.bound_to(from);
+        for (const auto& [k, range] : now_.stated) {
+            if (!bound[k]) continue;
             const bool above = now_[k].low + size(k) > by.high;  // it cannot end at or below the other
             const bool below = by.low + size(from) > now_[k].high;
             const bool ties = can_tie(from, k);
             if (above) now_.raise(k, by.low + (ties ? 0 : size(from)));
             if (below) now_.lower(k, by.high - (ties ? 0 : size(k)));
-        });
+        }
     }
 
     // Those of its group, by their distances.

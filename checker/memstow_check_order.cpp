@@ -111,28 +111,26 @@ struct Operator {
 class Graph {
   public:
     explicit Graph(const Json& document) {
-        known_fields(document, "the graph",
-                     {"version", "name", "pools", "tensors", "operators", "inputs", "outputs", "before",
-                      "views", "order", "alternatives", "objective", "limits"});
-        const Json* version = document.find("version");
-        know(version == nullptr || integer(*version, "the version") == 1, "the version is not 1");
-        know(list(document, "alternatives").empty(), "the graph has alternatives");
-        know(given(document, "limits", true) == nullptr, "the graph has limits");
-        read_pool(list(document, "pools"));
-        for (const Json& one : list(document, "tensors")) read_tensor(one);
-        for (const Json& one : list(document, "operators")) read_operator(one);
-        for (const Json& one : list(document, "inputs")) tensors[tensor_of(one)].from_start = true;
-        for (const Json& one : list(document, "outputs")) tensors[tensor_of(one)].to_end = true;
+        document.has_only({"version", "name", "pools", "tensors", "operators", "inputs", "outputs", "before",
+                           "views", "order", "alternatives", "objective", "limits"});
+        know(bytes_or(1, document.find("version")) == 1, "the version is not 1");
+        know(document.list("alternatives").empty(), "the graph has alternatives");
+        know(document.find("limits", true) == nullptr, "the graph has limits");
+        read_pool(document.list("pools"));
+        for (const Json& one : document.list("tensors")) read_tensor(one);
+        for (const Json& one : document.list("operators")) read_operator(one);
+        for (const Json& one : document.list("inputs")) tensors[tensor_of(one)].from_start = true;
+        for (const Json& one : document.list("outputs")) tensors[tensor_of(one)].to_end = true;
         link();
-        for (const Json& one : list(document, "before")) {
-            const auto& names = pair_of(one, "before");
+        for (const Json& one : document.list("before")) {
+            const auto& names = one.pair();
             before[operator_of(names[1])].push_back(operator_of(names[0]));
         }
         for (Indices& some : before) sort_unique(some);
-        for (const Json& one : list(document, "views")) read_view(one);
+        for (const Json& one : document.list("views")) read_view(one);
         check_views();
-        for (Index v = 0; v < operators.size(); ++v) read_pairs(list(document, "operators")[v], operators[v]);
-        read_objective(given(document, "objective", true));
+        for (Index v = 0; v < operators.size(); ++v) read_pairs(document.list("operators")[v], operators[v]);
+        read_objective(document.find("objective", true));
         check_circles();
     }
     Graph(const Graph&) = delete;
@@ -156,33 +154,13 @@ class Graph {
     }
 
   private:
-    // A list that may be left out.
-    static const std::vector<Json>& list(const Json& object, std::string_view name) {
-        static const std::vector<Json> nothing;
-        const Json* value = object.find(name);
-        return value == nullptr ? nothing : list_of(*value, std::string(name));
-    }
-    static const std::vector<Json>& pair_of(const Json& value, const std::string& where) {
-        know(list_of(value, where).size() == 2, where, " has something that is no pair");
-        return value.items;
-    }
-    static const Json& field(const Json& object, std::string_view name, const std::string& where) {
-        const Json* value = given(object, name, true);
-        know(value != nullptr, where, " has no ", name);
-        return *value;
-    }
-    static Bytes amount(const Json& object, std::string_view name, Bytes otherwise, Bytes least = 0) {
-        const Json* value = given(object, name, least == 0);
-        return value == nullptr ? otherwise : bytes(*value, "the " + std::string(name), least);
-    }
-
     Index tensor_of(const Json& name) const {
-        const auto known = tensor_index_.find(text_of(name, "the name of a tensor"));
+        const auto known = tensor_index_.find(name.string());
         know(known != tensor_index_.end(), "there is no tensor '", name.text, "'");
         return known->second;
     }
     Index operator_of(const Json& name) const {
-        const auto known = operator_named(text_of(name, "the name of an operator"));
+        const auto known = operator_named(name.string());
         know(known.has_value(), "there is no operator '", name.text, "'");
         return *known;
     }
@@ -190,16 +168,15 @@ class Graph {
     void read_pool(const std::vector<Json>& pools) {
         know(pools.size() < 2, "the graph has several pools");
         if (pools.empty()) return;
-        known_fields(pools[0], "the pool", {"id", "capacity", "alignment", "reserved", "base", "cost"});
-        pool.id = text_of(field(pools[0], "id", "the pool"), "the id of the pool");
-        pool.end = amount(pools[0], "capacity", kLimit);
-        pool.alignment = amount(pools[0], "alignment", 1, 1);
-        pool.base = amount(pools[0], "base", 0);
+        pools[0].has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
+        pool.id = pools[0]["id"].string();
+        pool.end = bytes_or(kLimit, pools[0].find("capacity", true));
+        pool.alignment = bytes_or(1, pools[0].find("alignment"), 1);
+        pool.base = bytes_or(0, pools[0].find("base", true));
         std::vector<Range> ranges;
-        for (const Json& one : list(pools[0], "reserved")) {
-            known_fields(one, "a reserved range", {"offset", "size"});
-            const Bytes begin = bytes(field(one, "offset", "a reserved range"), "a reserved offset");
-            const Bytes size = bytes(field(one, "size", "a reserved range"), "a reserved size", 1);
+        for (const Json& one : pools[0].list("reserved")) {
+            one.has_only({"offset", "size"});
+            const Bytes begin = one["offset"].bytes(), size = one["size"].bytes(1);
             know(size <= pool.end && begin <= pool.end - size, "a reserved range ends beyond the pool");
             ranges.push_back({begin, begin + size});
         }
@@ -214,17 +191,17 @@ class Graph {
     // Id, size, alignment and pools of a tensor or a temporary; whether pools are named.
     template <typename One>
     bool read_place(const Json& value, One& one) {
-        one.id = text_of(field(value, "id", "a tensor"), "an id");
+        one.id = value["id"].string();
         know(ids_.insert(one.id).second, "'", one.id, "' is an id twice");
-        one.size = amount(value, "size", 0);
-        one.alignment = amount(value, "alignment", 1, 1);
+        one.size = bytes_or(0, value.find("size", true));
+        one.alignment = bytes_or(1, value.find("alignment"), 1);
         const Bytes times = one.alignment / std::gcd(one.alignment, pool.alignment);
         know(pool.alignment <= kLimit / times, "the alignment of '", one.id, "' is beyond 2^62");
         one.alignment = pool.alignment * times;
-        const Json* allowed = given(value, "pools", true);
+        const Json* allowed = value.find("pools", true);
         if (allowed == nullptr) return false;
-        const auto& names = list_of(*allowed, "pools");
-        know(names.size() == 1 && text_of(names[0], "a pool") == pool.id, "'", one.id, "' has other pools");
+        know(allowed->list().size() == 1 && allowed->items[0].string() == pool.id, "'", one.id,
+             "' has other pools");
         return true;
     }
 
@@ -249,12 +226,11 @@ class Graph {
     }
 
     void read_tensor(const Json& value) {
-        known_fields(value, "a tensor",
-                     {"id", "size", "shape", "type", "kind", "alignment", "pools", "name"});
+        value.has_only({"id", "size", "shape", "type", "kind", "alignment", "pools", "name"});
         Tensor one;
         const bool has_pools = read_place(value, one);
-        const Json* kind = given(value, "kind", false);
-        const std::string name = kind == nullptr ? "data" : text_of(*kind, "a kind");
+        const Json* kind = value.find("kind");
+        const std::string name = kind == nullptr ? "data" : kind->string();
         one.kind = name == "state"      ? Kind::state
                    : name == "constant" ? Kind::constant
                    : name == "external" ? Kind::external
@@ -262,13 +238,12 @@ class Graph {
         know(one.kind != Kind::data || name == "data", "the kind '", name, "' is unknown");
         one.planned =
             one.kind == Kind::data || one.kind == Kind::state || (one.kind == Kind::constant && has_pools);
-        const Json *shape = given(value, "shape", true), *type = given(value, "type", true);
-        const bool sized = given(value, "size", true) != nullptr,
-                   shaped = shape != nullptr && type != nullptr;
+        const Json *shape = value.find("shape", true), *type = value.find("type", true);
+        const bool sized = value.find("size", true) != nullptr, shaped = shape != nullptr && type != nullptr;
         know(sized || shaped, "'", one.id, "' has no size");
         if (shaped) {
-            std::vector<Bytes> extents{bits_of(text_of(*type, "a type"))};
-            for (const Json& extent : list_of(*shape, "a shape")) extents.push_back(bytes(extent, "a shape"));
+            std::vector<Bytes> extents{bits_of(type->string())};
+            for (const Json& extent : shape->list()) extents.push_back(extent.bytes());
             Bytes bits = *std::min_element(extents.begin(), extents.end()) == 0 ? 0 : 1;
             for (const Bytes count : extents) {
                 know(bits == 0 || bits <= kLimit / count, "the shape of '", one.id, "' is too large");
@@ -285,22 +260,21 @@ class Graph {
     }
 
     void read_operator(const Json& value) {
-        known_fields(value, "an operator",
-                     {"id", "type", "inputs", "outputs", "temporaries", "in_place", "cost", "window"});
+        value.has_only({"id", "type", "inputs", "outputs", "temporaries", "in_place", "cost", "window"});
         Operator one;
-        one.id = text_of(field(value, "id", "an operator"), "the id of an operator");
-        for (const Json& name : list(value, "inputs")) one.inputs.push_back(tensor_of(name));
-        for (const Json& name : list(value, "outputs")) one.outputs.push_back(tensor_of(name));
+        one.id = value["id"].string();
+        for (const Json& name : value.list("inputs")) one.inputs.push_back(tensor_of(name));
+        for (const Json& name : value.list("outputs")) one.outputs.push_back(tensor_of(name));
         sort_unique(one.inputs);
-        for (const Json& inside : list(value, "temporaries")) {
-            known_fields(inside, "a temporary", {"id", "size", "phases", "alignment", "pools"});
+        for (const Json& inside : value.list("temporaries")) {
+            inside.has_only({"id", "size", "phases", "alignment", "pools"});
             Temporary temporary;
             read_place(inside, temporary);
-            field(inside, "size", "a temporary");
+            inside["size"].bytes();
             add_bytes(temporary.size);
-            if (const Json* phases = given(inside, "phases", true)) {
-                const auto& times = pair_of(*phases, "phases");
-                temporary.phases = Range{bytes(times[0], "a phase"), bytes(times[1], "a phase")};
+            if (const Json* phases = inside.find("phases", true)) {
+                const auto& times = phases->pair();
+                temporary.phases = Range{times[0].bytes(), times[1].bytes()};
                 know(temporary.phases->begin < temporary.phases->end, "'", temporary.id, "' has no phase");
                 one.phases = std::max(one.phases, temporary.phases->end);
             }
@@ -351,12 +325,12 @@ class Graph {
     }
 
     void read_view(const Json& value) {
-        known_fields(value, "a view", {"tensor", "of", "offset"});
-        Tensor& one = tensors[tensor_of(field(value, "tensor", "a view"))];
-        const Index of = tensor_of(field(value, "of", "a view"));
+        value.has_only({"tensor", "of", "offset"});
+        Tensor& one = tensors[tensor_of(value["tensor"])];
+        const Index of = tensor_of(value["of"]);
         know(one.of == kNone, "'", one.id, "' is a view twice");
         one.of = of;
-        if (const Json* offset = given(value, "offset", false)) one.offset = bytes(*offset, "the offset");
+        one.offset = bytes_or(0, value.find("offset"));
         Tensor& around = tensors[of];
         one.viewed = around.viewed = true;
         know(one.kind == Kind::data && around.kind == Kind::data, "a view is not of data");
@@ -397,8 +371,8 @@ class Graph {
     }
 
     void read_pairs(const Json& value, Operator& one) const {
-        for (const Json& names : list(value, "in_place")) {
-            const auto& ends = pair_of(names, "in_place");
+        for (const Json& names : value.list("in_place")) {
+            const auto& ends = names.pair();
             const Index source = tensor_of(ends[0]), target = tensor_of(ends[1]);
             know(has(one.inputs, source) && has(one.outputs, target),
                  "a pair in place is not of an input and an output");
@@ -418,8 +392,7 @@ class Graph {
 
     void read_objective(const Json* objective) {
         if (objective == nullptr) return;
-        const auto& terms = list_of(*objective, "the objective");
-        const std::string first = terms.empty() ? "" : text_of(terms[0], "the objective");
+        const std::string first = objective->list().empty() ? "" : objective->items[0].string();
         about_peaks = first == "max_peak" || first == "peak" || first == "peak:" + pool.id;
     }
 
@@ -452,18 +425,14 @@ class Graph {
 class Plan {
   public:
     Plan(const Graph& graph, const Json& document) : graph_(graph) {
-        know(document.kind == Json::Kind::object, "the plan is no object");
-        const Json *status = document.find("status"), *places = document.find("placements");
-        know(status != nullptr, "the plan has no status");
-        const std::string& state = text_of(*status, "the status");
+        const std::string& state = document["status"].string();
         infeasible = state == "infeasible";
         if (infeasible) return;
         know(state == "optimal" || state == "feasible", "the status is '", state, "': there is no plan");
-        know(places != nullptr, "the plan has no placements");
         know(graph.about_peaks, "the objective does not begin with the peak");
-        read_order(given(document, "schedule", true));
+        read_order(document.find("schedule", true));
         live();
-        place(list_of(*places, "placements"));
+        place(document["placements"].list());
         check_overlaps();
     }
 
@@ -482,16 +451,11 @@ class Plan {
     void read_order(const Json* schedule) {
         for (Index v = 0; schedule == nullptr && v < graph_.operators.size(); ++v) order_.push_back(v);
         if (schedule != nullptr) {
-            known_fields(*schedule, "the schedule", {"order", "alternatives", "stripes", "spills"});
-            for (const std::string_view more : {"alternatives", "stripes", "spills"}) {
-                const Json* some = given(*schedule, more, true);
-                know(some == nullptr || list_of(*some, "the schedule").empty(),
-                     "the schedule does more than order");
-            }
-            const Json* order = schedule->find("order");
-            know(order != nullptr, "the schedule has no order");
-            for (const Json& name : list_of(*order, "the order")) {
-                const auto v = graph_.operator_named(text_of(name, "the order"));
+            schedule->has_only({"order", "alternatives", "stripes", "spills"});
+            for (const std::string_view more : {"alternatives", "stripes", "spills"})
+                know(schedule->list(more, true).empty(), "the schedule does more than order");
+            for (const Json& name : (*schedule)["order"].list()) {
+                const auto v = graph_.operator_named(name.string());
                 must(v.has_value(), "the order has '", name.text, "', which is no operator");
                 order_.push_back(*v);
             }
@@ -553,15 +517,14 @@ class Plan {
     void place(const std::vector<Json>& places) {
         const Pool& pool = graph_.pool;
         for (const Json& value : places) {
-            known_fields(value, "a placement", {"buffer", "pool", "offset"});
-            const Json *id = value.find("buffer"), *in = value.find("pool"), *offset = value.find("offset");
-            know(id != nullptr && in != nullptr && offset != nullptr, "a placement lacks a field");
-            const auto known = number_.find(text_of(*id, "the buffer of a placement"));
-            must(known != number_.end(), "the plan places '", id->text, "', which has no place");
-            must(text_of(*in, "the pool of a placement") == pool.id, "the plan names another pool");
+            value.has_only({"buffer", "pool", "offset"});
+            const std::string& id = value["buffer"].string();
+            const auto known = number_.find(id);
+            must(known != number_.end(), "the plan places '", id, "', which has no place");
+            must(value["pool"].string() == pool.id, "the plan names another pool");
             Buffer& one = buffers_[known->second];
-            must(one.offset < 0, "the plan places '", id->text, "' twice");
-            one.offset = bytes(*offset, "the offset of '" + id->text + "'");
+            must(one.offset < 0, "the plan places '", id, "' twice");
+            one.offset = value["offset"].bytes();
         }
         for (const Buffer& one : buffers_) must(one.offset >= 0, "the plan does not place '", *one.id, "'");
         for (const Buffer& one : buffers_) {

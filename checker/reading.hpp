@@ -100,15 +100,72 @@ inline std::array<std::uint8_t, 32> sha256_of(std::string_view data) {
 struct Json {
     enum class Kind { null, boolean, number, text, list, object };
     Kind kind = Kind::null;
-    std::string text;               // of a text or a number
-    std::vector<Json> items;        // of a list or an object
-    std::vector<std::string> keys;  // of an object, one for each item
+    std::string text;         // of a text or a number
+    std::vector<Json> items;  // of a list or an object
+    std::string name;         // of the field that this is, or that has it in a list
+    std::string_view file;
+    std::size_t at = 0;
 
-    const Json* find(std::string_view name) const {
-        const auto key = std::ranges::find(keys, name);
-        return key == keys.end() ? nullptr : items.data() + (key - keys.begin());
+    [[noreturn]] void fail(const std::string& why) const {
+        not_checked(std::string(file) + ", at byte " + std::to_string(at) + ": " + name + ' ' + why);
+    }
+
+    // Null is as if the field was left out, where the format allows that.
+    const Json* find(std::string_view field, bool may_be_null = false) const {
+        if (kind != Kind::object) fail("is no object");
+        const auto there = std::ranges::find(items, field, &Json::name);
+        return there == items.end() || (may_be_null && there->kind == Kind::null) ? nullptr : &*there;
+    }
+    const Json& operator[](std::string_view field) const {
+        const Json* value = find(field);
+        if (value == nullptr) fail("lacks its " + std::string(field));
+        return *value;
+    }
+    // Every field that is not listed is refused.
+    void has_only(std::initializer_list<std::string_view> fields) const {
+        if (kind != Kind::object) fail("is no object");
+        for (const Json& one : items) {
+            if (std::ranges::find(fields, one.name) == fields.end()) one.fail("is unknown to this program");
+        }
+    }
+
+    const std::string& string() const {
+        if (kind != Kind::text) fail("is no text");
+        return text;
+    }
+    const std::vector<Json>& list() const {
+        if (kind != Kind::list) fail("is no list");
+        return items;
+    }
+    // Of a field that may be left out.
+    const std::vector<Json>& list(std::string_view field, bool may_be_null = false) const {
+        static const std::vector<Json> nothing;
+        const Json* value = find(field, may_be_null);
+        return value == nullptr ? nothing : value->list();
+    }
+    const std::vector<Json>& pair() const {
+        if (list().size() != 2) fail("is no pair");
+        return items;
+    }
+    std::int64_t integer() const {
+        if (kind != Kind::number) fail("is no number");
+        std::int64_t amount = 0;
+        const char* const end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, amount);
+        if (error != std::errc{} || amount > kLimit || amount < -kLimit) fail("is beyond 2^62");
+        if (rest != end) fail("is no integer");
+        return amount;
+    }
+    Bytes bytes(Bytes least = 0) const {
+        const Bytes amount = integer();
+        if (amount < least) fail("is below " + std::to_string(least));
+        return amount;
     }
 };
+
+inline Bytes bytes_or(Bytes otherwise, const Json* value, Bytes least = 0) {
+    return value == nullptr ? otherwise : value->bytes(least);
+}
 
 // The character that begins here in UTF-8, which is passed as far as it is right; none if it is not.
 inline std::optional<char32_t> next_character(std::string_view text, std::size_t& at) {
@@ -127,14 +184,14 @@ inline std::optional<char32_t> next_character(std::string_view text, std::size_t
 
 class JsonReader {
   public:
-    JsonReader(std::string_view data, std::string what) : data_(data), what_(std::move(what)) {}
+    JsonReader(std::string_view data, std::string_view file) : data_(data), file_(file) {}
 
     Json document() {
         while (!ended()) {
             if (!next_character(data_, at_)) fail("no UTF-8");
         }
         at_ = data_.starts_with("\xef\xbb\xbf") ? 3 : 0;
-        Json value = read(0);
+        Json value = read(0, "all");
         skip_blanks();
         if (at_ != data_.size()) fail("something follows its end");
         return value;
@@ -142,7 +199,7 @@ class JsonReader {
 
   private:
     [[noreturn]] void fail(const std::string& why) const {
-        not_checked(what_ + " is no JSON: " + why + ", at byte " + std::to_string(at_));
+        not_checked(std::string(file_) + ", at byte " + std::to_string(at_) + ": no JSON: " + why);
     }
     bool ended() const { return at_ >= data_.size(); }
     char next() const { return ended() ? '\0' : data_[at_]; }
@@ -160,42 +217,43 @@ class JsonReader {
         at_ += wanted.size();
     }
 
-    Json read(int depth) {
+    Json read(int depth, const std::string& name) {
         constexpr int kDeepest = 100;
         if (depth > kDeepest) fail("too deep");
         skip_blanks();
         if (ended()) fail("it ends too early");
         Json value;
+        value.name = name;
+        value.file = file_;
+        value.at = at_;
         const char first = next();
         if (first == '{') {
-            read_object(value, depth);
+            value.kind = Json::Kind::object;
+            std::unordered_set<std::string> seen;
+            sequence('}', [&] {
+                skip_blanks();
+                if (next() != '"') fail("a key is missing");
+                const std::string key = text();
+                if (!seen.insert(key).second) fail("a key twice");
+                if (!take(':')) fail("a colon is missing");
+                value.items.push_back(read(depth + 1, key));
+            });
         } else if (first == '[') {
             value.kind = Json::Kind::list;
-            sequence(']', [&] { value.items.push_back(read(depth + 1)); });
+            sequence(']', [&] { value.items.push_back(read(depth + 1, name)); });
         } else if (first == '"') {
-            return {Json::Kind::text, text(), {}, {}};
+            value.kind = Json::Kind::text;
+            value.text = text();
         } else if (first == 't' || first == 'f') {
             value.kind = Json::Kind::boolean;
             word(first == 't' ? "true" : "false");
         } else if (first == 'n') {
             word("null");
         } else {
-            return {Json::Kind::number, number(), {}, {}};
+            value.kind = Json::Kind::number;
+            value.text = number();
         }
         return value;
-    }
-
-    void read_object(Json& value, int depth) {
-        value.kind = Json::Kind::object;
-        std::unordered_set<std::string> seen;
-        sequence('}', [&] {
-            skip_blanks();
-            if (next() != '"') fail("a key is missing");
-            value.keys.push_back(text());
-            if (!seen.insert(value.keys.back()).second) fail("a key twice");
-            if (!take(':')) fail("a colon is missing");
-            value.items.push_back(read(depth + 1));
-        });
     }
 
     template <typename Read>
@@ -278,70 +336,9 @@ class JsonReader {
     }
 
     std::string_view data_;
-    std::string what_;
+    std::string_view file_;
     std::size_t at_ = 0;
 };
-
-inline std::int64_t integer(const Json& value, const std::string& where) {
-    if (value.kind != Json::Kind::number) not_checked(where + " is no number");
-    std::int64_t amount = 0;
-    const char* const end = value.text.data() + value.text.size();
-    const auto [rest, error] = std::from_chars(value.text.data(), end, amount);
-    if (error != std::errc{} || amount > kLimit || amount < -kLimit) not_checked(where + " is beyond 2^62");
-    if (rest != end) not_checked(where + " is no integer");
-    return amount;
-}
-
-inline Bytes bytes(const Json& value, const std::string& where, Bytes least = 0) {
-    const Bytes amount = integer(value, where);
-    if (amount < least) not_checked(where + " is below " + std::to_string(least));
-    return amount;
-}
-
-inline const std::string& text_of(const Json& value, const std::string& where) {
-    if (value.kind != Json::Kind::text) not_checked(where + " is no text");
-    return value.text;
-}
-
-inline const std::vector<Json>& list_of(const Json& value, const std::string& where) {
-    if (value.kind != Json::Kind::list) not_checked(where + " is no list");
-    return value.items;
-}
-
-// Every field that is not listed is refused.
-inline void known_fields(const Json& object, const std::string& where,
-                         std::initializer_list<std::string_view> known) {
-    if (object.kind != Json::Kind::object) not_checked(where + " is no object");
-    for (const std::string& key : object.keys) {
-        if (std::ranges::find(known, key) == known.end())
-            not_checked(where + " has the field '" + key + "', which this program does not know");
-    }
-}
-
-inline const Json& needed(const Json& object, std::string_view name, const std::string& where) {
-    const Json* value = object.find(name);
-    if (value == nullptr) not_checked(where + " lacks its " + std::string(name));
-    return *value;
-}
-
-// The values of an object that has all of these fields, and no other.
-inline std::vector<Json> all_fields(const Json& object, const std::string& where,
-                                    std::initializer_list<std::string_view> known) {
-    known_fields(object, where, known);
-    std::vector<Json> values;
-    for (const std::string_view name : known) values.push_back(needed(object, name, where));
-    return values;
-}
-
-inline Bytes bytes_or(Bytes otherwise, const Json* value, const std::string& where, Bytes least = 0) {
-    return value == nullptr ? otherwise : bytes(*value, where, least);
-}
-
-// A field that may be left out; null means the same where the format allows it.
-inline const Json* given(const Json& object, std::string_view name, bool may_be_null) {
-    const Json* value = object.find(name);
-    return value != nullptr && may_be_null && value->kind == Json::Kind::null ? nullptr : value;
-}
 
 // ---------------------------------------------------------------------------------------------------------------
 // The numbers of a proof, read once

@@ -322,16 +322,23 @@ class _Writer:
         costs = list[_Wanted]()
         within = up_to(self._problem, max(map(end_of, self._problem.pools)))
         for k, (term, value) in enumerate(zip(terms, self._plan.objective, strict=False)):
-            if term in COSTS:
-                wanted = [_Wanted(k, term, within, value.bound, value.bound, True)]
-            else:
-                below = self._no_more(within, term, value.bound - 1)
+            wanted = [_Wanted(k, term, within, value.bound, value.bound, True)]
+            if term not in COSTS:
+                # A plan may be better than its search could show.
+                targets = {value.value, value.bound} - {0} if not bounds[k] else ()
+                wanted = [
+                    one
+                    for bound in sorted(targets, reverse=True)
+                    for one in self._contradictions(k, terms, self._no_more(within, term, bound - 1), bound)
+                ]
                 within = self._no_more(within, term, value.value)
-                wanted = list(self._contradictions(k, terms, below)) if value.bound and not bounds[k] else []
-            costs += [one for one in wanted if one.term == Kind.REUSE_COST]
+            costs += [one for one in wanted if one.term == Kind.REUSE_COST and one.bound == value.bound]
             for one in wanted:
                 if one.term != Kind.REUSE_COST and not bounds[k]:
-                    bounds[k] = self._placement(draft, one)
+                    budget = self._budget if one.bound == value.bound else self._budget.share(0.5)
+                    bounds[k] = self._placement(draft, one, budget)
+                    if budget is not self._budget:
+                        self._budget.count(budget.work)
         plain = [one for one in costs if one.heights == up_to(self._problem, max(one.heights.peaks))]
         _, pairs = costs_of(self._problem)
         if costs and pairs:
@@ -350,10 +357,11 @@ class _Writer:
         peaks = zip(heights.peaks, limited, strict=True)
         return replace(heights, peaks=tuple(min(peak, value) if is_so else peak for peak, is_so in peaks))
 
-    def _contradictions(self, number: int, terms: tuple[str, ...], below: Heights) -> "Iterator[_Wanted]":
+    def _contradictions(
+        self, number: int, terms: tuple[str, ...], below: Heights, bound: int
+    ) -> "Iterator[_Wanted]":
         """What would show that no layout is below the bound of a peak: costs above those of the plan."""
         objective = self._plan.objective
-        bound = objective[number].bound
         for k, term in enumerate(terms[:number]):
             if term in COSTS:
                 yield _Wanted(number, term, below, objective[k].value + 1, bound, False)
@@ -362,11 +370,11 @@ class _Writer:
                 yield _Wanted(number, term, below, most_cost(self._problem, term) + 1, bound, False)
                 break
 
-    def _placement(self, draft: Draft, wanted: "_Wanted") -> int:
+    def _placement(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
         """Write that layouts cost so much by where buffers are; what that comes to."""
         height = max(wanted.heights.peaks)
         if wanted.heights == up_to(self._problem, height):
-            proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, self._budget)
+            proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, budget)
             shown = proof.raise_bound(wanted.cost)
             if wanted.comes_to(shown):
                 proof.write(draft)
@@ -374,7 +382,7 @@ class _Writer:
         floor = sum(min(unit.costs, default=0) for unit in units_of(self._problem, wanted.term))
         proven = wanted.cost <= floor
         if not proven:
-            peaks = PeaksProof(self._problem, wanted.term, wanted.heights, self._budget)
+            peaks = PeaksProof(self._problem, wanted.term, wanted.heights, budget)
             proven = peaks.write(wanted.cost, draft)
         return wanted.comes_to(wanted.cost if proven else floor)
 

@@ -109,7 +109,7 @@ def test_a_wrong_proof_is_a_violation(cli: Cli, graph: Path, tmp_path: Path) -> 
     # That of a problem is none of a graph.
     proof.write_bytes(b"memstow proof 1\n" + whole[22:])
     assert (
-        "not checked: the problem has the field"
+        "is unknown to this program"
         in cli("verify", graph, tmp_path / "plan.json", "--proof", proof).out
     )
 
