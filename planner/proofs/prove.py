@@ -325,10 +325,13 @@ class _Writer:
             wanted = [_Wanted(k, term, within, value.bound, value.bound, True)]
             if term not in COSTS:
                 # A plan may be better than its search could show.
-                targets = {value.value, value.bound} - {0} if not bounds[k] else ()
+                before = zip(bounds[:k], self._plan.objective, strict=False)
+                is_next = all(bound == one.value for bound, one in before)
+                targets = (value.value, value.bound) if is_next else (value.bound,)
                 wanted = [
                     one
-                    for bound in sorted(targets, reverse=True)
+                    for bound in dict.fromkeys(targets)
+                    if bound and not bounds[k]
                     for one in self._contradictions(k, terms, self._no_more(within, term, bound - 1), bound)
                 ]
                 within = self._no_more(within, term, value.value)

@@ -213,6 +213,15 @@ class PlacementProof:
     def _add_first_rows(self) -> None:
         pools_of = {index: unit.pools for unit in self._units for index in unit.members}
         self._crowds = [list[tuple[int, ...]]() for _ in self._problem.pools]
+        self._members = [
+            [
+                (index, self._problem.buffers[index].size, number, unit.pools.index(pool))
+                for number, unit in enumerate(self._units)
+                if pool in unit.pools
+                for index in unit.members
+            ]
+            for pool in range(len(self._problem.pools))
+        ]
         crowds = crowds_of(self._problem, sorted(pools_of))
         for pool in range(len(self._problem.pools)):
             for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
@@ -250,17 +259,13 @@ class PlacementProof:
         if total == LIMIT:
             return False
         shares = self._program.shares()
-
-        def load(pool: int, crowd: tuple[int, ...]) -> float:
-            units = ((index, self._unit_of[index]) for index in crowd)
-            return sum(
-                self._problem.buffers[index].size * shares[unit][self._units[unit].pools.index(pool)]
-                for index, unit in units
-            )
-
+        taken = [
+            {index: size * shares[unit][place] for index, size, unit, place in members}
+            for members in self._members
+        ]
         heaviest = [
-            max(((load(pool, crowd), crowd) for crowd in crowds), default=(0.0, ()))
-            for pool, crowds in enumerate(self._crowds)
+            max(((sum(map(mine.__getitem__, crowd)), crowd) for crowd in crowds), default=(0.0, ()))
+            for mine, crowds in zip(taken, self._crowds, strict=True)
         ]
         buffers = tuple(crowd for _, crowd in heaviest)
         divisor = gcd(*(self._problem.buffers[index].size for crowd in buffers for index in crowd)) or 1
