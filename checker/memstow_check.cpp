@@ -20,8 +20,6 @@ namespace {
 
 using namespace checker;
 
-using Index = std::uint32_t;  // of a buffer, in the order of the problem
-
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
@@ -792,9 +790,9 @@ class Proof {
 
     void lemma() {
         now_.clear();
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
             const Bytes low = file_.amount(), high = file_.amount();
-            now_.add(sized(number), low, high);
+            now_.add(sized(one), low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
         say("lemma ", made_, ": no layout of");
@@ -997,9 +995,9 @@ class Proof {
         const Bytes begin = file_.amount(), end = file_.amount();
         std::vector<Index> some;
         some.reserve(64);
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
-            some.push_back(static_cast<Index>(number));
-            if (!now_.has(some.back())) fail("'" + id(some.back()) + "' is not in question here");
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
+            if (!now_.has(one)) fail("'" + id(one) + "' is not in question here");
+            some.push_back(one);
         });
         say(" overfull from ", begin, " to ", end, ':');
         for (const Index one : some) say(' ', id(one));
@@ -1063,13 +1061,13 @@ class Proof {
         height_ = file_.amount();
         std::map<Index, std::vector<Index>> within;
         std::vector<Part> parts;
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
             const Index unit = unit_of(one);
             std::vector<Index> pools;
-            say(id(static_cast<Index>(one)), " is within");
-            file_.ascending(problem_.pools.size(), "pool", [&](Number pool) {
+            say(id(one), " is within");
+            file_.ascending(problem_.pools.size(), "pool", [&](Index pool) {
                 pools.push_back(pool_of(unit, pool));
-                say(' ', name_of(pools.back()));
+                say(' ', name_of(pool));
             });
             say('\n');
             if (!within.emplace(unit, pools).second) fail("two of one group");
@@ -1103,11 +1101,11 @@ class Proof {
         std::vector<Index> some;
         std::vector<Part> parts;
         Bytes grid = 0;
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
-            const Index unit = unit_of(one);
-            parts.push_back({unit, {pool_of(unit, number)}, 0});
-            some.push_back(static_cast<Index>(one));
-            grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
+            const Index unit = unit_of(one), pool = pool_of(unit, number);
+            parts.push_back({unit, {pool}, 0});
+            some.push_back(one);
+            grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], pool));
         });
         check_pairs(some, "row",
                     [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
@@ -1154,8 +1152,7 @@ class Proof {
         const Number kind = node(depth);
         if (kind == 0) return floor;
         if (kind == 2) return weighed(sort, height, floor);
-        const Number buffer = file_.number();
-        const Index number = unit_of(buffer);
+        const Index buffer = sized(file_.number()), number = unit_of(buffer);
         Problem::Unit& unit = problem_.units[number];
         if (unit.pools.size() == 1) fail("a branch that is none");
         const Index pool = pool_of(number, file_.number());
@@ -1165,7 +1162,7 @@ class Proof {
         for (const bool is_in : {true, false}) {
             unit.pools = all;  // at this node
             std::erase_if(unit.pools, [&](const auto& other) { return (other.first == pool) != is_in; });
-            say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
+            say(std::string(2 * depth, ' '), "if ", id(buffer), " is ");
             say(is_in ? "" : "not ", "in ", name_of(pool), '\n');
             least = std::min(least,
                              least_placement(sort, height, floor + Problem::cheapest(unit, sort), depth + 1));
@@ -1180,7 +1177,7 @@ class Proof {
         if (scale == 0) fail("a scale of 0");
         std::map<Index, std::map<Index, Bytes>> dearer;  // by unit, in each of its pools
         Bytes given_back = 0, total = 0;
-        file_.ascending(limits_.size(), "limit", [&](Number number) {
+        file_.ascending(limits_.size(), "limit", [&](Index number) {
             const Limit& limit = limits_[number];
             const Bytes price = file_.amount();
             if (height > limit.height) fail("a limit that does not hold so high");
@@ -1208,7 +1205,7 @@ class Proof {
         if (within_) fail("pairs that are apart within pools");
         lemmas_.clear();
         std::vector<Index> apart;
-        file_.ascending(marks_.size(), "pair", [&](Number one) { apart.push_back(static_cast<Index>(one)); });
+        file_.ascending(marks_.size(), "pair", [&](Index one) { apart.push_back(one); });
         problem_.keep_apart(apart);
         file_.work(problem_.buffers.size());
         for (const Index k : apart) say("from here on apart: ", words_of(k), '\n');
@@ -1253,7 +1250,7 @@ class Proof {
     // What cores add to what is paid: no pair is asked for more than its cost.
     Bytes weighted(Bytes height, Bytes paid) {
         std::unordered_map<Index, Bytes> left;
-        file_.ascending(cores_.size(), "core", [&](Number number) {
+        file_.ascending(cores_.size(), "core", [&](Index number) {
             const Bytes weight = file_.amount();
             bool counts = false;
             for (const Index k : *core(number, height).pairs) {

@@ -24,6 +24,7 @@ namespace checker {
 
 using Bytes = std::int64_t;    // an offset, a size or an end: 0 to kLimit, so that a sum of two fits
 using Number = std::uint64_t;  // as a proof has it
+using Index = std::uint32_t;   // of one of many, from 0
 
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 
@@ -391,7 +392,7 @@ class ProofFile {
         for (Number k = 0, at = 0; k < count; ++k, ++at) {
             const Number gap = number();
             if (gap >= limit - at) fail("a " + std::string(what) + " that there is not");
-            take(at += gap);
+            take(static_cast<Index>(at += gap));
         }
     }
 
