@@ -20,8 +20,6 @@ namespace {
 
 using namespace checker;
 
-using Index = std::uint32_t;  // of a buffer, in the order of the problem
-
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
@@ -237,10 +235,7 @@ class Problem {
     Names numbers, pool_numbers;  // of buffers and of pools, by their ids
 
     Bytes alignment_in(const Buffer& one, Index pool) const {
-        const Bytes part = one.alignment / std::gcd(one.alignment, pools[pool].alignment);
-        if (pools[pool].alignment > kLimit / part)
-            not_checked("the alignment of '" + one.id + "' is beyond 2^62");
-        return pools[pool].alignment * part;
+        return least_multiple(one.alignment, pools[pool].alignment);
     }
 
     // All that keep their distances from it, itself among them.
@@ -313,9 +308,14 @@ class Problem {
         kept_ = 0;
     }
 
-    static Bytes sum(Bytes a, Bytes b) {
-        if (a > kLimit - b) not_checked("the pools have more than 2^62 addresses");
-        return a + b;
+    // One that no checker works with where it is beyond the limit.
+    static Bytes checked(Bytes amount, const std::string& what) {
+        if (amount > kLimit) not_checked(what + " beyond 2^62");
+        return amount;
+    }
+    static Bytes sum(Bytes a, Bytes b) { return checked(plus(a, b), "the addresses of the pools are"); }
+    static Bytes least_multiple(Bytes a, Bytes b) {
+        return checked(times(a, b / std::gcd(a, b)), "an alignment is");
     }
 
     // Sorted and disjoint.
@@ -339,9 +339,7 @@ class Problem {
         step = std::max(common_divisor(step), Bytes{1});
         for (const Buffer& one : buffers) {
             for (const Index k : one.size == 0 ? std::vector<Index>{} : one.in_proof) {
-                const Bytes alignment = alignment_in(one, k), part = alignment / std::gcd(step, alignment);
-                if (step > kLimit / part) not_checked("the alignments of the pools are beyond 2^62");
-                step *= part;
+                step = least_multiple(step, alignment_in(one, k));
             }
         }
         base_ = 0;
@@ -402,7 +400,7 @@ class Problem {
             for (const Json& range : value.list("reserved")) {
                 range.has_only({"offset", "size"});
                 const Bytes begin = range["offset"].bytes(), length = range["size"].bytes(1);
-                if (length > one.end || begin > one.end - length) range.fail("ends beyond the pool");
+                if (plus(begin, length) > one.end) range.fail("ends beyond the pool");
                 one.reserved.push_back({begin, begin + length});
             }
             merge(one.reserved);
@@ -459,7 +457,7 @@ class Problem {
             dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
         }
         most_cost = plus(most_cost, dearest);
-        if (std::max(most_cost[0], most_cost[1]) > kLimit) not_checked("the costs are beyond 2^62");
+        checked(std::max(most_cost[0], most_cost[1]), "the costs are");
         if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
         if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
@@ -541,8 +539,7 @@ class Problem {
         for (const Json& one : document.list("reuse_costs")) {
             one.has_only({"buffers", "cost"});
             const Bytes cost = one["cost"].bytes();
-            if (cost > kLimit - sum) not_checked("the reuse costs are beyond 2^62");
-            sum += cost;
+            sum = checked(plus(sum, cost), "the reuse costs are");
             costs[pair_of(one["buffers"].pair())] += cost;
         }
         for (const auto& [pair, cost] : costs) {
@@ -637,7 +634,7 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         if (!offsets[i]) wrong("the plan does not place '" + one.id + "'");
         const Bytes at = *offsets[i];
         const Pool& pool = problem.pools[pools[i]];
-        if (one.size > pool.end || at > pool.end - one.size) wrong("'" + one.id + "' ends beyond the pool");
+        if (plus(at, one.size) > pool.end) wrong("'" + one.id + "' ends beyond the pool");
         if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
@@ -861,11 +858,9 @@ class Proof {
 
     void lemma() {
         now_.clear();
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
-            const auto one = static_cast<Index>(number);
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
             const Bytes low = file_.amount(), high = file_.amount();
-            if (size(one) == 0) fail("a buffer without bytes");
-            now_.add(one, low, high);
+            now_.add(sized(one), low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
         say("lemma ", made_, ": no layout of");
@@ -1068,9 +1063,9 @@ class Proof {
         const Bytes begin = file_.amount(), end = file_.amount();
         std::vector<Index> some;
         some.reserve(64);
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
-            some.push_back(static_cast<Index>(number));
-            if (!now_.has(some.back())) fail("'" + id(some.back()) + "' is not in question here");
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
+            if (!now_.has(one)) fail("'" + id(one) + "' is not in question here");
+            some.push_back(one);
         });
         say(" overfull from ", begin, " to ", end, ':');
         for (const Index one : some) say(' ', id(one));
@@ -1088,13 +1083,12 @@ class Proof {
             grid = std::gcd(grid, std::gcd(buffer.modulus, buffer.residue - first.residue));
         }
         // Nothing begins before the first cell.
-        const Bytes up = gap_to(begin, first.residue % grid, grid);
-        if (up > end - begin) return;
-        Bytes room = end - begin - up;
+        const Bytes first_cell = begin + gap_to(begin, first.residue % grid, grid);
+        Bytes room = end - first_cell, need = 0;
         file_.work(problem_.reserved.size());
         std::size_t gaps = 1;  // stretches that end at a reserved range, or at the end
         for (const Range& range : problem_.reserved) {
-            const Bytes from = std::max(range.begin, begin + up), to = std::min(range.end, end);
+            const Bytes from = std::max(range.begin, first_cell), to = std::min(range.end, end);
             if (from >= to) continue;
             room -= to - from;
             ++gaps;
@@ -1102,16 +1096,12 @@ class Proof {
         // Whole cells; but what is last before a reserved range, or the end, may leave a cell half full.
         std::vector<Bytes> spared;
         for (const Index one : some) {
-            if (room < size(one)) return;
-            room -= size(one);
+            need = plus(need, size(one));
             if (size(one) % grid != 0) spared.push_back(grid - size(one) % grid);
         }
         std::sort(spared.begin(), spared.end());
-        for (std::size_t k = 0; k + gaps < spared.size(); ++k) {
-            if (room < spared[k]) return;
-            room -= spared[k];
-        }
-        fail("the stretch is not overfull");
+        for (std::size_t k = 0; k + gaps < spared.size(); ++k) need = plus(need, spared[k]);
+        if (need <= room) fail("the stretch is not overfull");
     }
 
     void let_tie() {
@@ -1139,13 +1129,13 @@ class Proof {
         heights_ = height();
         std::map<Index, std::vector<Index>> within;
         std::vector<Part> parts;
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
             const Index unit = unit_of(one);
             std::vector<Index> pools;
-            say(id(static_cast<Index>(one)), " is within");
-            file_.ascending(problem_.pools.size(), "pool", [&](Number pool) {
+            say(id(one), " is within");
+            file_.ascending(problem_.pools.size(), "pool", [&](Index pool) {
                 pools.push_back(pool_of(unit, pool));
-                say(' ', name_of(pools.back()));
+                say(' ', name_of(pool));
             });
             say('\n');
             if (!within.emplace(unit, pools).second) fail("two of one group");
@@ -1156,12 +1146,13 @@ class Proof {
         within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
 
-    // The number of the unit of a buffer with bytes.
-    Index unit_of(Number buffer) const {
+    // A buffer with bytes, and the number of its unit.
+    Index sized(Number buffer) const {
         if (buffer >= problem_.buffers.size() || size(static_cast<Index>(buffer)) == 0)
             fail("a buffer without bytes");
-        return problem_.buffers[buffer].unit;
+        return static_cast<Index>(buffer);
     }
+    Index unit_of(Number buffer) const { return problem_.buffers[sized(buffer)].unit; }
     Index pool_of(Index unit, Number pool) const {
         if (pool >= problem_.pools.size() || !problem_.units[unit].pools.contains(static_cast<Index>(pool)))
             fail("a pool where a buffer may not be");
@@ -1201,10 +1192,10 @@ class Proof {
     // weight.
     std::vector<Index> row_in(Number pool, std::vector<Part>& parts, Number least) {
         std::vector<Index> some;
-        const auto add = [&](Number one) {
+        const auto add = [&](Index one) {
             const Index unit = unit_of(one);
             parts.push_back({unit, {pool_of(unit, pool)}, 0});
-            some.push_back(static_cast<Index>(one));
+            some.push_back(one);
         };
         file_.ascending(problem_.buffers.size(), "buffer", add, least);
         check_pairs(some, "row",
@@ -1328,8 +1319,7 @@ class Proof {
         const Number kind = node(depth);
         if (kind == 0) return floor;
         if (kind == 2) return weighed(sort, heights, floor);
-        const Number buffer = file_.number();
-        const Index number = unit_of(buffer);
+        const Index buffer = sized(file_.number()), number = unit_of(buffer);
         Problem::Unit& unit = problem_.units[number];
         if (unit.pools.size() == 1) fail("a branch that is none");
         const Index pool = pool_of(number, file_.number());
@@ -1339,7 +1329,7 @@ class Proof {
         for (const bool is_in : {true, false}) {
             unit.pools = all;  // at this node
             std::erase_if(unit.pools, [&](const auto& other) { return (other.first == pool) != is_in; });
-            say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
+            say(std::string(2 * depth, ' '), "if ", id(buffer), " is ");
             say(is_in ? "" : "not ", "in ", name_of(pool), '\n');
             least = std::min(
                 least, least_placement(sort, heights, floor + Problem::cheapest(unit, sort), depth + 1));
@@ -1353,7 +1343,7 @@ class Proof {
         const Bytes scale = nonzero("scale");
         std::map<Index, std::map<Index, Bytes>> dearer;  // by unit, in each of its pools
         Bytes given_back = 0, total = 0;
-        file_.ascending(limits_.size(), "limit", [&](Number number) {
+        file_.ascending(limits_.size(), "limit", [&](Index number) {
             const Limit& limit = limits_[number];
             const Bytes price = file_.amount();
             check_cover("a limit", limit.heights, heights);
@@ -1381,7 +1371,7 @@ class Proof {
         if (within_) fail("pairs that are apart within pools");
         lemmas_.clear();
         std::vector<Index> apart;
-        file_.ascending(marks_.size(), "pair", [&](Number one) { apart.push_back(static_cast<Index>(one)); });
+        file_.ascending(marks_.size(), "pair", [&](Index one) { apart.push_back(one); });
         problem_.keep_apart(apart);
         file_.work(problem_.buffers.size());
         for (const Index k : apart) say("from here on apart: ", words_of(k), '\n');
@@ -1424,7 +1414,7 @@ class Proof {
     // What cores add to what is paid: no pair is asked for more than its cost.
     Bytes weighted(const Heights& heights, Bytes paid) {
         std::unordered_map<Index, Bytes> left;
-        file_.ascending(cores_.size(), "core", [&](Number number) {
+        file_.ascending(cores_.size(), "core", [&](Index number) {
             const Bytes weight = file_.amount();
             bool counts = false;
             for (const Index k : *core(number, heights).pairs) {

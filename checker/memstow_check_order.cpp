@@ -28,7 +28,6 @@ namespace {
 
 using namespace checker;
 
-using Index = std::uint32_t;  // of a tensor, an operator or a storage
 using Indices = std::vector<Index>;
 
 constexpr Index kNone = std::numeric_limits<Index>::max();
@@ -1032,8 +1031,7 @@ class Proof {
 
     Indices operator_list(Number least) {
         Indices some;
-        file_.ascending(
-            whole_.size(), "operator", [&](Number v) { some.push_back(static_cast<Index>(v)); }, least);
+        file_.ascending(whole_.size(), "operator", [&](Index v) { some.push_back(v); }, least);
         return some;
     }
 

@@ -24,6 +24,7 @@ namespace checker {
 
 using Bytes = std::int64_t;    // an offset, a size or an end: 0 to kLimit, so that a sum of two fits
 using Number = std::uint64_t;  // as a proof has it
+using Index = std::uint32_t;   // of one of many, from 0
 
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 
@@ -187,9 +188,6 @@ class JsonReader {
     JsonReader(std::string_view data, std::string_view file) : data_(data), file_(file) {}
 
     Json document() {
-        while (!ended()) {
-            if (!next_character(data_, at_)) fail("no UTF-8");
-        }
         at_ = data_.starts_with("\xef\xbb\xbf") ? 3 : 0;
         Json value = read(0, "all");
         skip_blanks();
@@ -287,12 +285,10 @@ class JsonReader {
 
     std::uint32_t four_digits() {
         std::uint32_t code = 0;
-        for (int k = 0; k < 4; ++k, ++at_) {
-            constexpr std::string_view kDigits = "0123456789abcdef0123456789ABCDEF";
-            const std::size_t digit = kDigits.find(next());
-            if (digit == std::string_view::npos) fail("a wrong escape");
-            code = code * 16 + static_cast<std::uint32_t>(digit % 16);
-        }
+        const char *const begin = data_.data() + at_, *const end = begin + std::min<std::size_t>(
+                                                                               4, data_.size() - at_);
+        if (end != begin + 4 || std::from_chars(begin, end, code, 16).ptr != end) fail("a wrong escape");
+        at_ += 4;
         return code;
     }
 
@@ -326,10 +322,11 @@ class JsonReader {
         std::string result;
         for (++at_; next() != '"';) {
             if (ended()) fail("a text without its end");
-            const char byte = next();
-            if (static_cast<std::uint8_t>(byte) < 0x20) fail("a control character in a text");
-            ++at_;
-            byte == '\\' ? escape(result) : result.push_back(byte);
+            const std::size_t from = at_;
+            const auto character = next_character(data_, at_);
+            if (!character) fail("no UTF-8");
+            if (*character < 0x20) fail("a control character in a text");
+            *character == '\\' ? escape(result) : void(result += data_.substr(from, at_ - from));
         }
         ++at_;
         return result;
@@ -395,7 +392,7 @@ class ProofFile {
         for (Number k = 0, at = 0; k < count; ++k, ++at) {
             const Number gap = number();
             if (gap >= limit - at) fail("a " + std::string(what) + " that there is not");
-            take(at += gap);
+            take(static_cast<Index>(at += gap));
         }
     }
 

@@ -322,24 +322,24 @@ class _Writer:
         costs = list[_Wanted]()
         within = up_to(self._problem, max(map(end_of, self._problem.pools)))
         for k, (term, value) in enumerate(zip(terms, self._plan.objective, strict=False)):
-            wanted = [_Wanted(k, term, within, value.bound, value.bound, True)]
-            if term not in COSTS:
-                # A plan may be better than its search could show.
-                before = zip(bounds[:k], self._plan.objective, strict=False)
-                is_next = all(bound == one.value for bound, one in before)
-                targets = (value.value, value.bound) if is_next else (value.bound,)
+            # A plan may be better than its search could show.
+            before = zip(bounds[:k], self._plan.objective, strict=False)
+            is_next = all(bound == one.value for bound, one in before)
+            targets = dict.fromkeys((value.value, value.bound) if is_next else (value.bound,))
+            if term in COSTS:
+                wanted = [_Wanted(k, term, within, bound, bound, True) for bound in targets]
+            else:
                 wanted = [
                     one
-                    for bound in dict.fromkeys(targets)
-                    if bound and not bounds[k]
+                    for bound in targets
                     for one in self._contradictions(k, terms, self._no_more(within, term, bound - 1), bound)
                 ]
                 within = self._no_more(within, term, value.value)
             costs += [one for one in wanted if one.term == Kind.REUSE_COST and one.bound == value.bound]
             for one in wanted:
-                if one.term != Kind.REUSE_COST and not bounds[k]:
+                if one.term != Kind.REUSE_COST and bounds[k] < one.bound:
                     budget = self._budget if one.bound == value.bound else self._budget.share(0.5)
-                    bounds[k] = self._placement(draft, one, budget)
+                    bounds[k] = max(bounds[k], self._placement(draft, one, budget))
                     if budget is not self._budget:
                         self._budget.count(budget.work)
         plain = [one for one in costs if one.heights == up_to(self._problem, max(one.heights.peaks))]

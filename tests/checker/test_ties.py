@@ -50,7 +50,10 @@ def test_no_rule_loses_a_layout(seed: int) -> None:
     while counts["rules"] < 3_000:
         problem = derivations.problem_of(json.loads(document_of(tiny_ties(rng))), rng.random() < 0.9)
         if len(problem.pools) > 1:
-            problem.lay_space(rng.randint(2, 6))
+            heights = [rng.randint(2, 6)] * len(problem.pools)
+            if rng.random() < 0.5:
+                heights = [rng.randint(0, 6) for _ in heights]
+            problem.lay_space((*heights, 1 << 62))
         if problem.open and rng.random() < 0.3:
             problem.apart = {frozenset(rng.choice(problem.open))}
         if not any(one.size for one in problem.buffers):
@@ -98,7 +101,7 @@ def derived(rng: Random) -> Case | None:
         return None
     known = derivations.problem_of(json.loads(document), True)
     if several:
-        known.lay_space(height)
+        known.lay_space((*[height] * len(known.pools), 1 << 62))
     context = derivations.context_of(known, height, several)
     builder = derivations.Builder(rng, known)
     conclusion = builder.derivation(context)
