@@ -23,21 +23,7 @@ using namespace checker;
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
-struct Range {
-    std::int64_t begin, end;
-};
-
 constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-
-struct Pool {
-    std::string id = "memory";
-    Bytes end = kLimit, alignment = 1, base = 0, cost = 0;
-    std::vector<Range> reserved;  // sorted, disjoint
-    Bytes start = 0;              // in the space
-
-    // Of several pools, up to this height; up to 2^62 those without a capacity are left out.
-    Bytes length(Bytes height) const { return std::min(end, height) == kLimit ? 0 : std::min(end, height); }
-};
 
 // Of which layouts something is said: those with a peak of at most so much in each pool, and in all.
 struct Heights {
@@ -114,6 +100,14 @@ class Problem {
     }
     Problem(const Problem&) = delete;
 
+    struct Pool : checker::Pool {
+        Bytes cost = 0, start = 0;  // in the space
+
+        // Of several pools, up to this height; up to 2^62 those without a capacity are left out.
+        Bytes length(Bytes height) const {
+            return std::min(end, height) == kLimit ? 0 : std::min(end, height);
+        }
+    };
     std::vector<Pool> pools;
     std::vector<Buffer> buffers;
     std::vector<Index> terms;     // what the objective begins with
@@ -184,11 +178,6 @@ class Problem {
         return these.sum() >= others.sum();
     }
 
-    // Whether the buffer may be in a pool that does not end.
-    bool may_leave(Index i, const Heights& heights) const {
-        return std::ranges::any_of(buffers[i].in_proof, [&](Index k) { return top(heights, k) == kLimit; });
-    }
-
     // "The space" of the page: all pools one after the other, each up to its height. Some units may be in
     // these pools alone.
     void lay_space(const Heights& heights, const std::map<Index, std::vector<Index>>& within = {}) {
@@ -222,7 +211,7 @@ class Problem {
                 if (!std::ranges::binary_search(one.in_proof, k))
                     ranges.push_back({pool.start, pool.start + pool.length(heights.of(k))});
             }
-            merge(ranges);
+            make_disjoint(ranges);
         }
         lay_grid();
     }
@@ -293,9 +282,6 @@ class Problem {
         return std::nullopt;
     }
 
-    static bool aligned(Bytes base, Bytes offset, Bytes alignment) {
-        return (base % alignment + offset % alignment) % alignment == 0;
-    }
     static bool within(const std::vector<Range>& ranges, const Buffer& one, Bytes offset) {
         return one.size != 0 && std::ranges::any_of(ranges, [&](const Range& range) {
                    return range.begin < offset + one.size && offset < range.end;
@@ -316,17 +302,6 @@ class Problem {
     static Bytes sum(Bytes a, Bytes b) { return checked(plus(a, b), "the addresses of the pools are"); }
     static Bytes least_multiple(Bytes a, Bytes b) {
         return checked(times(a, b / std::gcd(a, b)), "an alignment is");
-    }
-
-    // Sorted and disjoint.
-    static void merge(std::vector<Range>& ranges) {
-        std::ranges::sort(ranges, {}, &Range::begin);
-        std::vector<Range> merged;
-        for (const Range& range : ranges) {
-            if (merged.empty() || range.begin > merged.back().end) merged.push_back(range);
-            merged.back().end = std::max(merged.back().end, range.end);
-        }
-        ranges = std::move(merged);
     }
 
     // Where several pools begin; what is between them is reserved.
@@ -357,11 +332,7 @@ class Problem {
             end = sum(start, length);
             if (k + 1 < pools.size()) free_from = sum(end, 1);
         }
-        merge(reserved);
-    }
-
-    static std::uint64_t key(Index i, Index j) {
-        return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
+        make_disjoint(reserved);
     }
 
     using Pairs = std::unordered_set<std::uint64_t>;
@@ -388,22 +359,10 @@ class Problem {
         if (list == nullptr) return pool_numbers.emplace(pools.emplace_back().id, 0), void();
         if (list->list().empty() || list->items.size() > 1'000) list->fail("are none, or too many");
         for (const Json& value : list->items) {
-            value.has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
-            Pool one;
-            one.id = value["id"].string();
+            Pool one{pool_of(value)};
+            one.cost = bytes_or(0, value.find("cost"));
             if (!pool_numbers.emplace(one.id, static_cast<Index>(pools.size())).second)
                 value.fail("has an id twice");
-            one.end = bytes_or(kLimit, value.find("capacity", true));
-            one.alignment = bytes_or(1, value.find("alignment"), 1);
-            one.base = bytes_or(0, value.find("base", true));
-            one.cost = bytes_or(0, value.find("cost"));
-            for (const Json& range : value.list("reserved")) {
-                range.has_only({"offset", "size"});
-                const Bytes begin = range["offset"].bytes(), length = range["size"].bytes(1);
-                if (plus(begin, length) > one.end) range.fail("ends beyond the pool");
-                one.reserved.push_back({begin, begin + length});
-            }
-            merge(one.reserved);
             pools.push_back(std::move(one));
         }
     }
@@ -635,7 +594,7 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         const Bytes at = *offsets[i];
         const Pool& pool = problem.pools[pools[i]];
         if (plus(at, one.size) > pool.end) wrong("'" + one.id + "' ends beyond the pool");
-        if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
+        if (!aligned(pool.base, at, problem.alignment_in(one, pools[i])))
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
         if (Problem::within(pool.reserved, one, at)) wrong("'" + one.id + "' is in a reserved range");
@@ -1451,8 +1410,9 @@ class Proof {
         say("no layout has ", heights.words(), "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
-            const bool has_room = heights_ && problem_.may_leave(i, heights);
-            if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
+            const auto has_room = [&](Index k) { return heights_ && problem_.top(heights, k) == kLimit; };
+            if (size(i) != 0 && std::ranges::none_of(problem_.buffers[i].in_proof, has_room))
+                now_.add(i, 0, end - size(i));
         }
         derive();
         if (within_) {

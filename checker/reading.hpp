@@ -220,10 +220,7 @@ class JsonReader {
         if (depth > kDeepest) fail("too deep");
         skip_blanks();
         if (ended()) fail("it ends too early");
-        Json value;
-        value.name = name;
-        value.file = file_;
-        value.at = at_;
+        Json value{Json::Kind::null, {}, {}, name, file_, at_};
         const char first = next();
         if (first == '{') {
             value.kind = Json::Kind::object;
@@ -336,6 +333,53 @@ class JsonReader {
     std::string_view file_;
     std::size_t at_ = 0;
 };
+
+// ---------------------------------------------------------------------------------------------------------------
+// Pools
+
+struct Range {
+    std::int64_t begin, end;
+};
+
+inline void make_disjoint(std::vector<Range>& ranges) {
+    std::ranges::sort(ranges, {}, &Range::begin);
+    std::vector<Range> merged;
+    for (const Range& range : ranges) {
+        if (merged.empty() || range.begin > merged.back().end) merged.push_back(range);
+        merged.back().end = std::max(merged.back().end, range.end);
+    }
+    ranges = std::move(merged);
+}
+
+struct Pool {
+    std::string id = "memory";
+    Bytes end = kLimit, alignment = 1, base = 0;
+    std::vector<Range> reserved;  // sorted, disjoint
+};
+
+inline Pool pool_of(const Json& value) {
+    value.has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
+    Pool one{value["id"].string(),
+             bytes_or(kLimit, value.find("capacity", true)),
+             bytes_or(1, value.find("alignment"), 1),
+             bytes_or(0, value.find("base", true)),
+             {}};
+    for (const Json& range : value.list("reserved")) {
+        range.has_only({"offset", "size"});
+        const Bytes begin = range["offset"].bytes(), size = range["size"].bytes(1);
+        if (size > one.end - begin) range.fail("ends beyond the pool");
+        one.reserved.push_back({begin, begin + size});
+    }
+    make_disjoint(one.reserved);
+    return one;
+}
+
+inline bool aligned(Bytes base, Bytes offset, Bytes alignment) {
+    return (base % alignment + offset % alignment) % alignment == 0;
+}
+
+// Of a pair of two, in any order.
+inline std::uint64_t key(Index i, Index j) { return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j); }
 
 // ---------------------------------------------------------------------------------------------------------------
 // The numbers of a proof, read once
