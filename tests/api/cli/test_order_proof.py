@@ -108,10 +108,7 @@ def test_a_wrong_proof_is_a_violation(cli: Cli, graph: Path, tmp_path: Path) -> 
         (tmp_path / "plan.json").write_text(json.dumps(plan))
     # That of a problem is none of a graph.
     proof.write_bytes(b"memstow proof 1\n" + whole[22:])
-    assert (
-        "is unknown to this program"
-        in cli("verify", graph, tmp_path / "plan.json", "--proof", proof).out
-    )
+    assert "is unknown to this program" in cli("verify", graph, tmp_path / "plan.json", "--proof", proof).out
 
 
 def test_a_page_walks_through_a_proof(cli: Cli, graph: Path, tmp_path: Path) -> None:
