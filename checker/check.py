@@ -19,6 +19,7 @@ from pathlib import Path
 LIMIT = 1 << 62
 MOST_MOVING = 1 << 14
 Lemma = dict[int, tuple[int, int]]
+Heights = tuple[int, ...]  # by pool the greatest peak, then the greatest sum of all; 2^62: any
 
 
 class WrongError(Exception):
@@ -130,7 +131,16 @@ class Limit:
 
     parts: list[tuple[int, list[int], int]]
     room: int
-    height: int
+    heights: Heights
+
+
+@dataclass
+class Statement:
+    """That all layouts within the heights cost at least so much."""
+
+    term: str
+    heights: Heights
+    least: float
 
 
 COSTS = {"placement_cost": "placement cost", "preference": "preference", "reuse_cost": "reuse cost"}
@@ -180,11 +190,14 @@ class Problem:
         self.pools = [self._pool(one) for one in pools]
         self.pool = {one.name: k for k, one in enumerate(self.pools)}
         know(len(self.pool) == len(pools), "two pools with one id")
-        default = "peak" if len(pools) == 1 else "placement_cost"
-        terms = [default] if root.get("objective") is None else items(root["objective"])
-        peaks = ["max_peak"] if len(pools) > 1 else ["peak", "max_peak", f"peak:{self.pools[0].name}"]
-        known = takewhile(lambda term: term in [*peaks, *COSTS], map(text, terms))
-        self.terms = [COSTS.get(term, "peak") for term in known]
+        default = ["peak"] if len(pools) == 1 else ["placement_cost", "peak"]
+        terms = default if root.get("objective") is None else items(root["objective"])
+        self.own = {f"peak:{one.name}": f"peak of {one.name}" for one in self.pools}
+        names = {"max_peak": "peak", "peak": "sum of peaks", **self.own}
+        if len(pools) == 1:
+            names = dict.fromkeys(names, "peak")
+        names |= COSTS
+        self.terms = [names[term] for term in takewhile(lambda term: term in names, map(text, terms))]
         self.buffers = [self._buffer(one) for one in items(root.get("buffers"))]
         self.index = {one.name: i for i, one in enumerate(self.buffers)}
         know(len(self.index) == len(self.buffers), "two buffers with one id")
@@ -198,7 +211,7 @@ class Problem:
         self._units()
         self.base, self.end, self.reserved = self.pools[0].base, self.pools[0].end, self.pools[0].reserved
         if len(pools) == 1:
-            self.lay_space(LIMIT)
+            self.lay_space((LIMIT, LIMIT))
 
     def _pool(self, value: object) -> Pool:
         pool = fields(value, "id capacity alignment reserved base cost")
@@ -211,22 +224,22 @@ class Problem:
         alignment, cost = number(pool.get("alignment", 1), 1), number(pool.get("cost", 0))
         return Pool(text(pool.get("id")), end, alignment, base, reserved, cost)
 
-    def lay_space(self, height: int, within: dict[int, list[int]] | None = None) -> None:
-        """All pools one after the other, each up to this height; some units may be in these pools alone."""
+    def lay_space(self, heights: Heights, within: dict[int, list[int]] | None = None) -> None:
+        """All pools one after the other, each up to its height; some units may be in these pools alone."""
         for one in self.buffers:
             one.in_proof = (within or {}).get(one.unit, one.pools)
         if len(self.pools) > 1:
-            self._place(height)
+            self._place(heights)
         for one in self.buffers:
             one.grain = gcd(*(lcm(one.alignment, self.pools[k].alignment) for k in one.in_proof))
             one.pin = None if one.offset is None else self.pools[one.in_proof[0]].start + one.offset
             know(one.size == 0 or (one.pin or 0) <= LIMIT, "more than 2^62 addresses")
-            others = [pool for k, pool in enumerate(self.pools) if k not in one.in_proof]
-            lengths = ((pool.start, pool.start + pool.length(height)) for pool in others)
+            others = [(self.pools[k], heights[k]) for k in range(len(self.pools)) if k not in one.in_proof]
+            lengths = ((pool.start, pool.start + pool.length(height)) for pool, height in others)
             one.barred = union([*self.reserved, *lengths])
         self._grid()
 
-    def _place(self, height: int) -> None:
+    def _place(self, heights: Heights) -> None:
         sized = [one for one in self.buffers if one.size]
         pins = (one.offset for one in sized if one.offset is not None)
         distances = (self.distance(group[0], i) for group in self.groups for i in group)
@@ -236,7 +249,7 @@ class Problem:
         step = lcm(step, *(lcm(b.alignment, self.pools[k].alignment) for b in sized for k in b.in_proof))
         know(step <= LIMIT, "alignments beyond 2^62")
         self.base, self.end, self.reserved = 0, -1, []
-        for pool in self.pools:
+        for pool, height in zip(self.pools, heights, strict=False):
             pool.start = pool.base % step
             pool.start += max(-(-(self.end + 1 - pool.start) // step), 0) * step
             length = pool.length(height)
@@ -343,8 +356,10 @@ class Problem:
 
     def _units(self) -> None:
         self.units: list[Unit] = []
+        self.dearest: dict[str, int] = {}
         for term in PLACEMENT:
-            know(sum(max(one.costs[term].values()) for one in self.buffers) <= LIMIT, "costs beyond 2^62")
+            self.dearest[term] = sum(max(one.costs[term].values()) for one in self.buffers)
+            know(self.dearest[term] <= LIMIT, "costs beyond 2^62")
         for i, one in enumerate(self.buffers):
             members = self.group_of(i)
             if one.size == 0 or members[0] != i:
@@ -355,6 +370,15 @@ class Problem:
             for other in others:
                 other.unit = len(self.units)
             self.units.append(Unit(members, pools, costs))
+
+    def reach(self, heights: Heights) -> list[int]:
+        """The greatest peak of each pool within the heights."""
+        return [min(pool.end, height) for pool, height in zip(self.pools, heights, strict=False)]
+
+    def cover(self, heights: Heights, others: Heights) -> bool:
+        """Whether all layouts within the others are within these."""
+        reaches = zip(self.reach(heights), self.reach(others), strict=True)
+        return heights[-1] >= others[-1] and all(one >= other for one, other in reaches)
 
     def overlap(self, i: int, j: int, by: int) -> bool:
         """Whether they share bytes at this distance."""
@@ -486,9 +510,16 @@ def values_of(problem: Problem, document: object) -> dict[str, int] | None:
     for i, j in combinations(offsets, 2):
         if problem.meet(i, j) and share(i, j):
             require(offsets[i] == offsets[j] and frozenset((i, j)) in problem.ties, "two overlap")
-    ends = (at + problem.buffers[i].size for i, at in offsets.items() if problem.buffers[i].size)
+    peaks = [0] * len(problem.pools)
+    for i, at in offsets.items():
+        if problem.buffers[i].size:
+            k = problem.pools.index(pools[i])
+            peaks[k] = max(peaks[k], at + problem.buffers[i].size)
+    know("sum of peaks" not in problem.terms or sum(peaks) <= LIMIT, "a sum of peaks beyond 2^62")
     paid = (cost for pair, cost in zip(problem.open, problem.prices, strict=True) if share(*pair))
-    values = {"peak": max(ends, default=0), "reuse cost": problem.fixed + sum(paid)}
+    values = {"peak": max(peaks), "sum of peaks": min(sum(peaks), LIMIT)}
+    values |= zip(problem.own.values(), peaks, strict=True)
+    values["reuse cost"] = problem.fixed + sum(paid)
     for term in PLACEMENT:
         values[term] = sum(problem.buffers[i].costs[term][problem.pools.index(pools[i])] for i in offsets)
     return values
@@ -579,14 +610,14 @@ class Proof:
         self.lemmas: dict[int, Lemma] = {}
         self.made = 0
         self.apart: list[int] = []
-        self.cores: list[tuple[list[int], int]] = []
-        self.refuted = -1
+        self.cores: list[tuple[list[int], Heights]] = []
+        self.named: list[Heights] = []
         self.within: dict[int, list[int]] = {}
         self.parts: list[tuple[int, list[int], int]] = []
         self.limits: list[Limit] = []
-        self.costs: list[tuple[str, int, float]] = [("reuse cost", LIMIT, problem.fixed)]
-        for term in PLACEMENT:
-            self.costs.append((term, LIMIT, self.cheapest(term, self.root())))
+        known = {"reuse cost": problem.fixed} | {t: self.cheapest(t, self.root()) for t in PLACEMENT}
+        self.known = [Statement(term, self.uniform(LIMIT), least) for term, least in known.items()]
+        self.statements: list[Statement] = []
 
     def number(self, limit: int = 1 << 64) -> int:
         """The next number, which is below the limit."""
@@ -605,11 +636,23 @@ class Proof:
         """An offset."""
         return self.number(LIMIT + 1)
 
-    def ascending(self, read: Callable[[int], None], limit: int | None = None) -> None:
+    def uniform(self, height: int) -> Heights:
+        """One height of all pools."""
+        return (*[height] * len(self.problem.pools), LIMIT)
+
+    def heights(self) -> Heights:
+        """One of all, or some that have a number."""
+        number = self.number()
+        if number <= LIMIT:
+            return self.uniform(number)
+        require(number - LIMIT - 1 < len(self.named), "no such heights")
+        return self.named[number - LIMIT - 1]
+
+    def ascending(self, read: Callable[[int], None], limit: int | None = None, fewest: int = 1) -> None:
         """Buffers, or others up to the limit, in ascending order, each followed by what `read` takes."""
         limit = len(self.problem.buffers) if limit is None else limit
         count, next_one = self.number(), 0
-        require(0 < count <= limit, "a list that is empty or too long")
+        require(fewest <= count <= limit, "a list that is empty or too long")
         for _ in range(count):
             i = next_one + self.number()
             require(i < limit, "there is no such number")
@@ -629,16 +672,16 @@ class Proof:
         return which
 
     def check(self, digest: bytes) -> None:
-        """All steps; what they show stays in `refuted` and `costs`."""
+        """All steps; what they show stays in `statements`."""
         head = b"memstow proof 1\n"
         know(self.data.startswith(head), "no proof")
         self.at = len(head) + 32
         require(self.data[len(head) : self.at] == digest, "for another problem")
         steps, several = 0, len(self.problem.pools) > 1
-        laid: int | None = None
+        laid: Heights | None = None
         while kind := self.number():
             steps += 1
-            require(kind in (4, 7) or laid is not None or not several, "the height comes first")
+            require(kind in (4, 7, 11) or laid is not None or not several, "the height comes first")
             if kind == 1:
                 self.lemma()
             elif kind == 2:
@@ -646,7 +689,7 @@ class Proof:
             elif kind in (4, 7) and several:
                 require(kind == 4 or not self.apart, "pools where pairs are apart")
                 self.lemmas.clear()
-                laid = self.amount()
+                laid = self.heights()
                 self.within = self.read_within() if kind == 7 else {}
                 self.parts = [(unit, pools, 1) for unit, pools in self.within.items()]
                 self.problem.lay_space(laid, self.within)
@@ -654,9 +697,21 @@ class Proof:
                 require(not self.apart, "a row where pairs are apart")
                 self.limits.append(self.row(laid))
             elif kind == 9 and several:
-                term, height = self.number(), self.amount()
+                term, heights = self.number(), self.heights()
                 require(term < len(PLACEMENT), "no such term")
-                self.placement(PLACEMENT[term], height)
+                self.placement(PLACEMENT[term], heights)
+            elif kind == 11 and several:
+                self.named.append(tuple(self.amount() for _ in self.uniform(0)))
+            elif kind == 12 and several and laid is not None:
+                require(not self.apart, "rows where pairs are apart")
+                self.limits.append(self.rows(laid))
+            elif kind == 13 and several:
+                term, heights = self.number(), self.heights()
+                require(term < len(COSTS), "no such term")
+                name = [*COSTS.values()][term]
+                lows, tops = [0] * len(self.problem.pools), self.problem.reach(heights)
+                least = self.least_within(name, heights[-1], lows, tops, 1)
+                self.statements.append(Statement(name, heights, least))
             elif kind == 5:
                 require(not self.within, "pairs apart where pools are left out")
                 self.lemmas.clear()
@@ -667,28 +722,30 @@ class Proof:
                 self.lemmas.clear()
                 self.problem.ties_count = bool(self.number(2))
             elif kind == 6:
-                height = self.amount()
-                self.costs.append(("reuse cost", height, self.least_cost(height, set(), set(), 1)))
+                heights = self.heights()
+                least = self.least_cost(heights, set(), set(), 1)
+                self.statements.append(Statement("reuse cost", heights, least))
             else:
                 require(kind == 3, "an unknown step")
                 self.conclusion(laid)
         require(self.number() == steps and self.at == len(self.data), "another end")
 
-    def conclusion(self, laid: int | None) -> None:
-        """That no layout is so high, or a core."""
-        height = self.amount()
-        require(laid in (None, height), "a conclusion for another height")
-        end = min(height, self.problem.end) if laid is None else self.problem.end
-        out = {k for k, pool in enumerate(self.problem.pools) if laid == pool.end == LIMIT}
+    def conclusion(self, laid: Heights | None) -> None:
+        """That no layout is within the heights, or a core."""
+        heights = self.heights()
+        require(laid is None or heights is laid or heights == laid, "a conclusion for another height")
+        end = min(heights[0], self.problem.end) if laid is None else self.problem.end
+        reach = self.problem.reach(heights)
+        out = set() if laid is None else {k for k, top in enumerate(reach) if top == LIMIT}
         listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.in_proof))
         sized = ((i, one.size) for i, one in listed if one.size)
         self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
         if self.within:
-            self.limits.append(Limit(self.parts, len(self.parts) - 1, height))
+            self.limits.append(Limit(self.parts, len(self.parts) - 1, heights))
         elif self.apart:
-            self.cores.append((self.apart, height))
+            self.cores.append((self.apart, heights))
         else:
-            self.refuted = max(self.refuted, height)
+            self.statements.append(Statement("reuse cost", heights, inf))
 
     def unit(self, i: int, pool: int | None = None) -> int:
         """The unit of a buffer, which may be in the pool."""
@@ -712,14 +769,57 @@ class Proof:
         self.ascending(read)
         return within
 
-    def row(self, height: int) -> Limit:
+    def crowd(self, pool: int, fewest: int) -> list[int]:
+        """Buffers that conflict pairwise and may be in the pool."""
+        some: list[int] = []
+        self.ascending(some.append, fewest=fewest)
+        for i in some:
+            self.unit(i, pool)
+        require(all(self.problem.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
+        return some
+
+    def rows(self, heights: Heights) -> Limit:
+        """How many bytes the peaks have together, and how many of them buffers take."""
+        divisor = self.amount()
+        require(divisor > 0, "a divisor of 0")
+        require(heights[-1] < LIMIT, "any sum of peaks")
+        crowds = [self.crowd(pool, 0) for pool in range(len(self.problem.pools))]
+        parts = [
+            (self.unit(i), [pool], self.problem.buffers[i].size // divisor)
+            for pool, some in enumerate(crowds)
+            for i in some
+        ]
+        return Limit(parts, heights[-1] // divisor, heights)
+
+    def least_within(self, term: str, total: int, lows: list[int], tops: list[int], depth: int) -> float:
+        """What layouts cost at least that have such peaks: a node of a tree."""
+        require(depth <= 500, "a tree too deep")
+        kind = self.number()
+        if kind == 1:
+            pool, peak = self.number(len(lows)), self.amount()
+            lower, higher = [*tops], [*lows]
+            lower[pool], higher[pool] = min(tops[pool], peak), max(lows[pool], peak + 1)
+            least = self.least_within(term, total, lows, lower, depth + 1)
+            return min(least, self.least_within(term, total, higher, tops, depth + 1))
+        if total < LIMIT:
+            tops = [min(top, total - sum(lows) + low) for top, low in zip(tops, lows, strict=True)]
+        dead = any(top < low for top, low in zip(tops, lows, strict=True))
+        if kind == 0:
+            require(dead, "peaks that may be")
+            return inf
+        require(kind == 2, "an unknown node")
+        number = self.number(len(self.statements))
+        one = self.statements[number]
+        require(one.term == term or one.least == inf, "of another cost")
+        require(dead or self.problem.cover(one.heights, (*tops, total)), "it does not hold so high")
+        return inf if dead else one.least
+
+    def row(self, heights: Heights) -> Limit:
         """How many cells a pool has, and how many of them buffers take."""
         number, divisor = self.number(), self.amount()
-        some: list[int] = []
-        self.ascending(some.append)
-        units = [self.unit(i, number) for i in some]
+        some = self.crowd(number, 1)
+        units = [self.unit(i) for i in some]
         require(divisor > 0, "a divisor of 0")
-        require(all(self.problem.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
         pool, buffers = self.problem.pools[number], [self.problem.buffers[i] for i in some]
         grid = gcd(*(lcm(one.alignment, pool.alignment) for one in buffers))
 
@@ -727,10 +827,10 @@ class Proof:
             """The multiples of the grid from the base on, below an end."""
             return -(-(pool.base + end) // grid) - -(-pool.base // grid)
 
-        top = min(height, pool.end)
+        top = self.problem.reach(heights)[number]
         taken = sum(below(min(end, top)) - below(min(begin, top)) for begin, end in pool.reserved)
         parts = [(u, [number], -(-b.size // grid) // divisor) for u, b in zip(units, buffers, strict=True)]
-        return Limit(parts, (below(top) - taken) // divisor, height)
+        return Limit(parts, (below(top) - taken) // divisor, heights)
 
     def root(self) -> dict[int, list[int]]:
         """Each unit with all of its pools."""
@@ -741,15 +841,17 @@ class Proof:
         units = self.problem.units
         return sum(min((units[u].costs[term][k] for k in pools), default=0) for u, pools in node.items())
 
-    def placement(self, term: str, height: int) -> None:
+    def placement(self, term: str, heights: Heights) -> None:
         """What layouts cost at least."""
         costs = [unit.costs[term].values() for unit in self.problem.units]
         step = gcd(*(one - other for some in costs for one in some for other in some))
         cheapest = self.cheapest(term, self.root())
-        least = max(self.least_placement(term, height, self.root(), 1), cheapest)
-        self.costs.append((term, height, least + ((cheapest - least) % step if step else 0)))
+        least = max(self.least_placement(term, heights, self.root(), 1), cheapest)
+        least += (cheapest - least) % step if step else 0
+        none = least > self.problem.dearest[term]
+        self.statements.append(Statement(term, heights, inf if none else least))
 
-    def least_placement(self, term: str, height: int, node: dict[int, list[int]], depth: int) -> int:
+    def least_placement(self, term: str, heights: Heights, node: dict[int, list[int]], depth: int) -> int:
         """The same of those of a node."""
         require(depth <= 500, "a tree too deep")
         kind = self.number()
@@ -760,14 +862,15 @@ class Proof:
             unit = self.unit(i, pool)
             rest = [k for k in node[unit] if k != pool]
             require(pool in node[unit] and bool(rest), "no branch")
-            least = self.least_placement(term, height, {**node, unit: [pool]}, depth + 1)
-            return min(least, self.least_placement(term, height, {**node, unit: rest}, depth + 1))
+            least = self.least_placement(term, heights, {**node, unit: [pool]}, depth + 1)
+            return min(least, self.least_placement(term, heights, {**node, unit: rest}, depth + 1))
         require(kind == 2, "an unknown node")
         scale = self.amount()
         require(scale > 0, "a scale of 0")
         prices: list[tuple[Limit, int]] = []
         self.ascending(lambda k: prices.append((self.limits[k], self.amount())), len(self.limits))
-        require(all(limit.height >= height for limit, _ in prices), "a limit that does not hold so high")
+        holds = all(self.problem.cover(limit.heights, heights) for limit, _ in prices)
+        require(holds, "a limit that does not hold so high")
         more = Counter[tuple[int, int]]()
         for limit, price in prices:
             for unit, pools, weight in limit.parts:
@@ -782,7 +885,7 @@ class Proof:
         require(max(total, rooms) <= LIMIT, "a sum beyond 2^62")
         return max(-(-(total - rooms) // scale), 0)
 
-    def least_cost(self, height: int, paid: set[int], excluded: set[int], depth: int) -> float:
+    def least_cost(self, heights: Heights, paid: set[int], excluded: set[int], depth: int) -> float:
         """What layouts cost at least that pay the ones and not the others: a node of the tree."""
         require(depth <= 500, "a tree too deep")
         prices, kind = self.problem.prices, self.number()
@@ -794,7 +897,7 @@ class Proof:
             self.ascending(lambda number: weights.append((number, self.amount())), len(self.cores))
             taken = Counter[int]()
             for number, weight in weights:
-                able = [k for k in self.core(number, height, paid) if k not in excluded]
+                able = [k for k in self.core(number, heights, paid) if k not in excluded]
                 require(bool(able), "a core of which nothing can be paid")
                 for k in able:
                     taken[k] += weight
@@ -802,22 +905,47 @@ class Proof:
             return sure + sum(weight for _, weight in weights)
         require(kind == 1, "an unknown node")
         least = inf
-        rest = [k for k in self.core(self.number(), height, paid) if k not in excluded]
+        rest = [k for k in self.core(self.number(), heights, paid) if k not in excluded]
         while rest:
             place = self.number()
             require(place < len(rest), "no such pair")
             k = rest.pop(place)
-            least = min(least, self.least_cost(height, paid | {k}, excluded, depth + 1))
+            least = min(least, self.least_cost(heights, paid | {k}, excluded, depth + 1))
             excluded = excluded | {k}
         return least
 
-    def core(self, number: int, height: int, paid: set[int]) -> list[int]:
-        """The pairs of a core that holds at this height, of which none is paid."""
+    def core(self, number: int, heights: Heights, paid: set[int]) -> list[int]:
+        """The pairs of a core that holds at these heights, of which none is paid."""
         require(number < len(self.cores), "no such core")
         pairs, most = self.cores[number]
-        require(height <= most, "a core that does not hold so high")
+        require(self.problem.cover(most, heights), "a core that does not hold so high")
         require(not paid.intersection(pairs), "a core of which a pair is paid")
         return pairs
+
+    def bound(self, term: str, most: dict[str, int]) -> float:
+        """What layouts have at least of a term that have at most this of others."""
+        pools = self.problem.pools
+        names = [*self.problem.own.values()]
+        least: float = 0
+        total = most.get("sum of peaks", LIMIT)
+        alone = [
+            min(p.end, most.get("peak", LIMIT), most.get(n, LIMIT)) for p, n in zip(pools, names, strict=True)
+        ]
+        for one in [*self.known, *self.statements]:
+            *heights, sum_height = one.heights
+            # What keeps a layout from being within the heights.
+            outside = [k for k, height in enumerate(heights) if min(alone[k], total) > height]
+            if term in COSTS.values():
+                holds = not outside and total <= sum_height and (one.term == term or one.least == inf)
+                least = max(least, one.least) if holds else least
+                continue
+            if one.least <= most.get(one.term, inf) and one.least < inf:
+                continue
+            values = [heights[k] if term in ("peak", "sum of peaks", names[k]) else -1 for k in outside]
+            if total > sum_height:
+                values.append(sum_height if term == "sum of peaks" else -1)
+            least = max(least, min(values, default=LIMIT) + 1)
+        return least
 
     def lemma(self) -> None:
         """A lemma with its rule."""
@@ -960,30 +1088,20 @@ def run(problem_path: str, plan_path: str, proof_path: str) -> int:
     plan = values_of(problem, read_json(Path(plan_path).read_bytes()))
     proof = Proof(problem, Path(proof_path).read_bytes())
     proof.check(sha256(data).digest())
-    refuted = max([proof.refuted, *(height for _, height, cost in proof.costs if cost == inf)])
     highest = max(pool.end for pool in problem.pools)
     if plan is None:
-        require(refuted >= highest, "the proof does not show that nothing fits")
+        require(proof.bound("peak", {}) > highest, "the proof does not show that nothing fits")
         several = len(problem.pools) > 1
         print(f"verified: no layout fits into {'the pools' if several else f'{highest} bytes'}")
         return 0
-    contradicted = any(height >= plan["peak"] and least > plan[term] for term, height, least in proof.costs)
-    require(refuted < plan["peak"] and not contradicted, "the proof contradicts the plan")
+    costs = [*COSTS.values()]
+    contradicted = any(proof.bound(term, plan) > plan[term] for term in costs)
+    require(not contradicted, "the proof contradicts the plan")
     # What each term is at least, among layouts that are no worse in the terms before it.
     bounds: dict[str, float] = {}
     for term in problem.terms:
-        if term in bounds:
-            continue
-        if term == "peak":
-            heights = (height for of, height, least in proof.costs if of in bounds and least > plan[of])
-            bounds[term] = max(refuted, *heights, -1) + 1
-        else:
-            within = plan["peak"] if "peak" in bounds else highest
-            bounds[term] = max(
-                least
-                for of, height, least in proof.costs
-                if height >= within and (of == term or least == inf)
-            )
+        if term not in bounds:
+            bounds[term] = proof.bound(term, {before: plan[before] for before in bounds})
     first, *others = bounds
     if bounds[first] == plan[first]:
         shown = takewhile(lambda term: bounds[term] == plan[term], others)

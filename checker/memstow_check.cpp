@@ -20,25 +20,22 @@ namespace {
 
 using namespace checker;
 
-using Index = std::uint32_t;  // of a buffer, in the order of the problem
-
 // ---------------------------------------------------------------------------------------------------------------
 // The problem
 
-struct Range {
-    std::int64_t begin, end;
-};
-
 constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 
-struct Pool {
-    std::string id = "memory";
-    Bytes end = kLimit, alignment = 1, base = 0, cost = 0;
-    std::vector<Range> reserved;  // sorted, disjoint
-    Bytes start = 0;              // in the space
+// Of which layouts something is said: those with a peak of at most so much in each pool, and in all.
+struct Heights {
+    Number number = 0;                               // as the proof has them: one height of all, or these
+    std::shared_ptr<const std::vector<Bytes>> each;  // by pool, then of the sum; 2^62: any
 
-    // Of several pools, up to this height; up to 2^62 those without a capacity are left out.
-    Bytes length(Bytes height) const { return std::min(end, height) == kLimit ? 0 : std::min(end, height); }
+    Bytes of(Index pool) const { return each ? (*each)[pool] : static_cast<Bytes>(number); }
+    Bytes sum() const { return each ? each->back() : kLimit; }
+    std::string words() const {
+        const std::string what = std::to_string(each ? number - kLimit - 1 : number);
+        return (each ? "peaks within heights " : "a peak of at most ") + what;
+    }
 };
 
 using Costs = std::array<Bytes, 2>;    // of the two sorts of placement costs
@@ -62,11 +59,13 @@ struct Buffer {
     Bytes place = 0;  // in the unit: the distance from a to b is the difference of their places
 };
 
-// What the objective may begin with: costs, and the (largest) peak.
-enum Term : std::uint8_t { kPlacement, kPreference, kReuse, kPeak };
-constexpr std::string_view kTerms[] = {"placement_cost", "preference", "reuse_cost", "max_peak"};
-constexpr std::string_view kTermNames[] = {"placement cost ", "preference ", "reuse cost ", "peak "};
-using Values = std::array<Bytes, 4>;  // by term
+// What the objective may begin with: costs, the (largest) peak, the sum of all, and from kOwn on that of each
+// pool.
+enum Term : Index { kPlacement, kPreference, kReuse, kPeak, kSum, kOwn };
+constexpr std::string_view kTerms[] = {"placement_cost", "preference", "reuse_cost", "max_peak", "peak"};
+constexpr std::string_view kTermNames[] = {"placement cost ", "preference ", "reuse cost ", "peak ",
+                                           "sum of peaks "};
+using Values = std::vector<Bytes>;  // by term
 
 // The sum and the product of two of at most 2^62 and one; more than 2^62 is always 2^62 and one.
 constexpr Bytes kOver = kLimit + 1;
@@ -96,14 +95,22 @@ class Problem {
         }
         read_relative(document);
         read_costs(document);
-        if (pools.size() == 1) lay_space(kLimit);
+        if (pools.size() == 1) lay_space({static_cast<Number>(kLimit), nullptr});
         forget_conflicts();
     }
     Problem(const Problem&) = delete;
 
+    struct Pool : checker::Pool {
+        Bytes cost = 0, start = 0;  // in the space
+
+        // Of several pools, up to this height; up to 2^62 those without a capacity are left out.
+        Bytes length(Bytes height) const {
+            return std::min(end, height) == kLimit ? 0 : std::min(end, height);
+        }
+    };
     std::vector<Pool> pools;
     std::vector<Buffer> buffers;
-    std::vector<Term> terms;      // what the objective begins with
+    std::vector<Index> terms;     // what the objective begins with
     std::vector<Range> reserved;  // of all addresses, sorted and disjoint
     Bytes end = 0;                // of all addresses
 
@@ -113,6 +120,7 @@ class Problem {
         Pools pools;                 // which all of them may be in
     };
     std::vector<Unit> units;
+    Costs most_cost{};  // no layout costs more
 
     static Bytes cheapest(const Unit& one, std::size_t sort) {
         Bytes least = kOver;
@@ -151,17 +159,28 @@ class Problem {
         forget_conflicts();
     }
 
+    // Nothing costs anything for another term.
+    bool has_term(Index term) const { return std::ranges::find(terms, term) != terms.end(); }
+    std::string name_of(Index term) const {
+        return term < kOwn ? std::string(kTermNames[term]) : "peak of " + pools[term - kOwn].id + ' ';
+    }
+
     // The largest height that says something.
     Bytes highest() const { return std::ranges::max(pools, {}, &Pool::end).end; }
 
-    // Whether the buffer may be in a pool without a capacity.
-    bool may_leave_the_capacities(Index i) const {
-        return std::ranges::any_of(buffers[i].in_proof, [&](Index k) { return pools[k].end == kLimit; });
+    // How high layouts of these heights may be in a pool.
+    Bytes top(const Heights& heights, Index k) const { return std::min(heights.of(k), pools[k].end); }
+    // Whether layouts of the others are all among those of these.
+    bool cover(const Heights& these, const Heights& others) const {
+        for (Index k = 0; k < pools.size(); ++k) {
+            if (top(these, k) < top(others, k)) return false;
+        }
+        return these.sum() >= others.sum();
     }
 
-    // "The space" of the page: all pools one after the other, each up to this height. Some units may be in
+    // "The space" of the page: all pools one after the other, each up to its height. Some units may be in
     // these pools alone.
-    void lay_space(Bytes height, const std::map<Index, std::vector<Index>>& within = {}) {
+    void lay_space(const Heights& heights, const std::map<Index, std::vector<Index>>& within = {}) {
         barred_.clear();
         for (Buffer& one : buffers) {
             one.in_proof.clear();
@@ -174,7 +193,7 @@ class Problem {
         reserved = pools[0].reserved;
         end = pools[0].end;
         for (Buffer& one : buffers) one.pin = one.pin_offset;
-        if (pools.size() > 1) place_pools(height);
+        if (pools.size() > 1) place_pools(heights);
         for (Buffer& one : buffers) {
             if (one.size == 0) continue;
             one.grain = 0;
@@ -190,9 +209,9 @@ class Problem {
             for (Index k = 0; k < pools.size() && one.in_proof.size() < pools.size(); ++k) {
                 const Pool& pool = pools[k];
                 if (!std::ranges::binary_search(one.in_proof, k))
-                    ranges.push_back({pool.start, pool.start + pool.length(height)});
+                    ranges.push_back({pool.start, pool.start + pool.length(heights.of(k))});
             }
-            merge(ranges);
+            make_disjoint(ranges);
         }
         lay_grid();
     }
@@ -263,9 +282,6 @@ class Problem {
         return std::nullopt;
     }
 
-    static bool aligned(Bytes base, Bytes offset, Bytes alignment) {
-        return (base % alignment + offset % alignment) % alignment == 0;
-    }
     static bool within(const std::vector<Range>& ranges, const Buffer& one, Bytes offset) {
         return one.size != 0 && std::ranges::any_of(ranges, [&](const Range& range) {
                    return range.begin < offset + one.size && offset < range.end;
@@ -288,19 +304,8 @@ class Problem {
         return checked(times(a, b / std::gcd(a, b)), "an alignment is");
     }
 
-    // Sorted and disjoint.
-    static void merge(std::vector<Range>& ranges) {
-        std::ranges::sort(ranges, {}, &Range::begin);
-        std::vector<Range> merged;
-        for (const Range& range : ranges) {
-            if (merged.empty() || range.begin > merged.back().end) merged.push_back(range);
-            merged.back().end = std::max(merged.back().end, range.end);
-        }
-        ranges = std::move(merged);
-    }
-
     // Where several pools begin; what is between them is reserved.
-    void place_pools(Bytes height) {
+    void place_pools(const Heights& heights) {
         Bytes step = 0;
         for (const Pool& one : pools) {
             step = std::gcd(step, one.base);
@@ -319,7 +324,7 @@ class Problem {
             const Bytes gap = gap_to(free_from, pools[k].base % step, step);
             const Bytes start = pools[k].start = sum(free_from, gap);
             if (start > 0) reserved.push_back({k == 0 ? 0 : end, start});
-            const Bytes length = pools[k].length(height);
+            const Bytes length = pools[k].length(heights.of(k));
             for (const Range& range : pools[k].reserved) {
                 const Bytes top = k + 1 < pools.size() ? std::min(range.end, length) : range.end;
                 if (range.begin < length) reserved.push_back({sum(start, range.begin), sum(start, top)});
@@ -327,11 +332,7 @@ class Problem {
             end = sum(start, length);
             if (k + 1 < pools.size()) free_from = sum(end, 1);
         }
-        merge(reserved);
-    }
-
-    static std::uint64_t key(Index i, Index j) {
-        return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
+        make_disjoint(reserved);
     }
 
     using Pairs = std::unordered_set<std::uint64_t>;
@@ -358,22 +359,10 @@ class Problem {
         if (list == nullptr) return pool_numbers.emplace(pools.emplace_back().id, 0), void();
         if (list->list().empty() || list->items.size() > 1'000) list->fail("are none, or too many");
         for (const Json& value : list->items) {
-            value.has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
-            Pool one;
-            one.id = value["id"].string();
+            Pool one{pool_of(value)};
+            one.cost = bytes_or(0, value.find("cost"));
             if (!pool_numbers.emplace(one.id, static_cast<Index>(pools.size())).second)
                 value.fail("has an id twice");
-            one.end = bytes_or(kLimit, value.find("capacity", true));
-            one.alignment = bytes_or(1, value.find("alignment"), 1);
-            one.base = bytes_or(0, value.find("base", true));
-            one.cost = bytes_or(0, value.find("cost"));
-            for (const Json& range : value.list("reserved")) {
-                range.has_only({"offset", "size"});
-                const Bytes begin = range["offset"].bytes(), length = range["size"].bytes(1);
-                if (plus(begin, length) > one.end) range.fail("ends beyond the pool");
-                one.reserved.push_back({begin, begin + length});
-            }
-            merge(one.reserved);
             pools.push_back(std::move(one));
         }
     }
@@ -416,8 +405,8 @@ class Problem {
         if (offset != nullptr && pin == nullptr) one.fail("has an offset without a pool");
         if (offset != nullptr) buffer.pin_offset = offset->bytes();
         const Bytes accesses = bytes_or(buffer.size, one.find("accesses", true));
-        const bool pays = counts(kPlacement) && buffer.size > 0;
-        const bool prefers = counts(kPreference) && pin == nullptr;
+        const bool pays = has_term(kPlacement) && buffer.size > 0;
+        const bool prefers = has_term(kPreference) && pin == nullptr;
         Costs dearest{};
         for (const auto& [k, before] : may) {
             alignment_in(buffer, k);
@@ -426,8 +415,8 @@ class Problem {
             buffer.pools.emplace(k, costs);
             dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
         }
-        dearest_ = plus(dearest_, dearest);
-        checked(std::max(dearest_[0], dearest_[1]), "the costs are");
+        most_cost = plus(most_cost, dearest);
+        checked(std::max(most_cost[0], most_cost[1]), "the costs are");
         if (buffers.size() >= 100'000'000) not_checked("the problem has too many buffers");
         if (!numbers.emplace(buffer.id, static_cast<Index>(buffers.size())).second)
             not_checked("two buffers are called '" + buffer.id + "'");
@@ -523,18 +512,18 @@ class Problem {
     }
 
     void read_objective(const Json& document) {
-        if (document.find("objective", true) == nullptr) terms = {pools.size() == 1 ? kPeak : kPlacement};
+        if (document.find("objective", true) == nullptr) terms = {kPlacement, kSum};
+        if (terms.size() == 2 && pools.size() == 1) terms = {kPeak};
         for (const Json& one : document.list("objective", true)) {
-            std::string name = one.string();
-            if (pools.size() == 1 && (name == "peak" || name == "peak:" + pools[0].id)) name = "max_peak";
+            const std::string& name = one.string();
             const auto known = std::ranges::find(kTerms, name);
-            if (known == std::end(kTerms)) break;
-            terms.push_back(static_cast<Term>(known - std::begin(kTerms)));
+            std::optional<Index> own;
+            if (name.starts_with("peak:")) own = number_of(name.substr(5), pool_numbers);
+            if (known == std::end(kTerms) && !own) break;
+            const auto term = own ? kOwn + *own : static_cast<Index>(known - std::begin(kTerms));
+            terms.push_back(pools.size() == 1 && term > kPeak ? kPeak : term);
         }
     }
-
-    // Nothing costs anything for another term.
-    bool counts(Term term) const { return std::ranges::find(terms, term) != terms.end(); }
 
     // Of this, and of all sizes, distances and pins.
     Bytes common_divisor(Bytes of) const {
@@ -571,7 +560,6 @@ class Problem {
     bool ties_count_ = false;
     std::vector<std::vector<bool>> rows_;  // by buffer: whether others are bound to it, or nothing
     std::size_t kept_ = 0;                 // of these
-    Costs dearest_{};                      // of all buffers
 };
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -584,7 +572,8 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
     if (state != "optimal" && state != "feasible")
         not_checked("the status is '" + state + "': there is no plan");
     if (problem.terms.empty()) not_checked("the objective begins with nothing that proofs are about");
-    Values values{0, 0, problem.fixed_cost, 0};
+    Values values(kOwn + problem.pools.size());
+    values[kReuse] = problem.fixed_cost;
     const std::size_t count = problem.buffers.size();
     std::vector<std::optional<Bytes>> offsets(count);
     std::vector<Index> pools(count);
@@ -605,11 +594,12 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         const Bytes at = *offsets[i];
         const Pool& pool = problem.pools[pools[i]];
         if (plus(at, one.size) > pool.end) wrong("'" + one.id + "' ends beyond the pool");
-        if (!Problem::aligned(pool.base, at, problem.alignment_in(one, pools[i])))
+        if (!aligned(pool.base, at, problem.alignment_in(one, pools[i])))
             wrong("'" + one.id + "' is not aligned");
         if (one.pin_offset && *one.pin_offset != at) wrong("'" + one.id + "' is not where it is pinned");
         if (Problem::within(pool.reserved, one, at)) wrong("'" + one.id + "' is in a reserved range");
-        if (one.size != 0) values[kPeak] = std::max(values[kPeak], at + one.size);
+        Bytes& peak = values[kOwn + pools[i]];
+        if (one.size != 0) peak = std::max(peak, at + one.size);
         const Costs& costs = one.pools.at(pools[i]);
         values[kPlacement] += costs[kPlacement];
         values[kPreference] += costs[kPreference];
@@ -637,6 +627,12 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
     for (const auto& pair : problem.open_pairs) {
         if (share(pair.first, pair.second)) values[kReuse] += pair.cost;
     }
+    for (const Bytes peak : std::span(values).subspan(kOwn)) {
+        values[kPeak] = std::max(values[kPeak], peak);
+        values[kSum] = plus(values[kSum], peak);
+    }
+    if (problem.has_term(kSum) && values[kSum] > kLimit) not_checked("the sum of the peaks is beyond 2^62");
+    values[kSum] = std::min(values[kSum], kLimit);
     return values;
 }
 
@@ -699,22 +695,35 @@ class Context {
     std::vector<bool> in_;
 };
 
-// What is proven of layouts: those with a peak of at most `height` cost at least so much.
+// What is proven of layouts: those within the heights cost at least so much.
 struct Shown {
     static constexpr Bytes kNone = std::numeric_limits<Bytes>::max();  // there are no such layouts
     struct Least {
-        Term term;
-        Bytes height, cost;
+        Index term;
+        Heights heights;
+        Bytes cost;
     };
+    const Problem& problem;
+    ProofFile& file;
     std::vector<Least> all;
 
     // What layouts have at least of a term that have no more than this of the others.
-    Bytes least(Term term, const Values& most) const {
+    Bytes least(Index term, const Values& most) const {
         Bytes least = 0;
         for (const Least& one : all) {
-            if (term == kPeak && one.cost > most[one.term]) least = std::max(least, one.height + 1);
-            const bool holds = one.height >= most[kPeak] && (one.term == term || one.cost == kNone);
-            if (term != kPeak && holds) least = std::max(least, one.cost);
+            // Up to which value of a peak all of them are within the heights; of a cost, whether they are.
+            Bytes value = kLimit;
+            file.work(problem.pools.size());
+            if (most[kSum] > one.heights.sum()) value = term == kSum ? one.heights.sum() : -1;
+            for (Index k = 0; k < problem.pools.size(); ++k) {
+                const Bytes height = one.heights.of(k);
+                const Bytes peak = std::min({problem.pools[k].end, most[kPeak], most[kSum], most[kOwn + k]});
+                const bool limits = term == kPeak || term == kSum || term == kOwn + k;
+                if (peak > height) value = std::min(value, limits ? height : -1);
+            }
+            if (term >= kPeak && one.cost > most[one.term]) least = std::max(least, value + 1);
+            const bool holds = value == kLimit && (one.term == term || one.cost == kNone);
+            if (term < kPeak && holds) least = std::max(least, one.cost);
         }
         return least;
     }
@@ -730,13 +739,14 @@ class Proof {
 
     Shown checked() {
         using Step = void (Proof::*)();
-        constexpr Step kSteps[] = {&Proof::lemma,      &Proof::forget, &Proof::conclusion,  &Proof::space,
-                                   &Proof::keep_apart, &Proof::cost,   &Proof::keep_within, &Proof::row,
-                                   &Proof::placement,  &Proof::let_tie};
+        constexpr Step kSteps[] = {&Proof::lemma,      &Proof::forget,  &Proof::conclusion,  &Proof::space,
+                                   &Proof::keep_apart, &Proof::cost,    &Proof::keep_within, &Proof::row,
+                                   &Proof::placement,  &Proof::let_tie, &Proof::heights,     &Proof::rows,
+                                   &Proof::peaks};
         const bool several = problem_.pools.size() > 1;
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
-            if (kind != 4 && kind != 7 && several && !height_) fail("the height comes first");
-            if (kind > std::size(kSteps) || (!several && (kind == 4 || (kind > 6 && kind < 10))))
+            if (kind != 4 && kind != 7 && kind != 11 && several && !heights_) fail("the height comes first");
+            if (kind > std::size(kSteps) || (!several && (kind == 4 || (kind > 6 && kind != 10))))
                 fail("an unknown kind of step, " + std::to_string(kind));
             const Step step = kSteps[kind - 1];
             (this->*step)();
@@ -748,11 +758,11 @@ class Proof {
   private:
     struct Core {
         std::shared_ptr<const std::vector<Index>> pairs;  // every layout pays one of them
-        Bytes height;                                     // with a peak of at most this
+        Heights heights;                                  // that is within these
     };
     enum class Mark : std::uint8_t { open, paid, excluded };
-    // Units within some pools have a weight each; no layout with a peak of at most the height has more of
-    // that in all than there is room.
+    // Units within some pools have a weight each; no layout within the heights has more of that in all than
+    // there is room.
     struct Part {
         Index unit;
         std::vector<Index> pools;
@@ -761,10 +771,25 @@ class Proof {
     using Parts = std::shared_ptr<const std::vector<Part>>;  // many limits may have the same
     struct Limit {
         Parts parts;
-        Bytes room, height;
+        Bytes room;
+        Heights heights;
     };
 
     [[noreturn]] void fail(const std::string& why) const { file_.fail(why); }
+
+    // One height of all pools, or some that the proof has named.
+    Heights height() {
+        const Number number = file_.number(), named = number - kLimit - 1;
+        if (number <= static_cast<Number>(kLimit)) return {number, nullptr};
+        if (named >= named_.size()) fail("a number beyond 2^62 that names no heights");
+        return {number, named_[named]};
+    }
+
+    // Whether something of the first is so of the others as well.
+    void check_cover(const std::string& what, const Heights& first, const Heights& others) {
+        file_.work(problem_.pools.size());
+        if (!problem_.cover(first, others)) fail(what + " that does not hold so high");
+    }
 
     // A buffer of the context.
     Index item() {
@@ -792,9 +817,9 @@ class Proof {
 
     void lemma() {
         now_.clear();
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
             const Bytes low = file_.amount(), high = file_.amount();
-            now_.add(sized(number), low, high);
+            now_.add(sized(one), low, high);
         });
         if (now_.dead) fail("a lemma whose ranges are empty");
         say("lemma ", made_, ": no layout of");
@@ -997,9 +1022,9 @@ class Proof {
         const Bytes begin = file_.amount(), end = file_.amount();
         std::vector<Index> some;
         some.reserve(64);
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number number) {
-            some.push_back(static_cast<Index>(number));
-            if (!now_.has(some.back())) fail("'" + id(some.back()) + "' is not in question here");
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
+            if (!now_.has(one)) fail("'" + id(one) + "' is not in question here");
+            some.push_back(one);
         });
         say(" overfull from ", begin, " to ", end, ':');
         for (const Index one : some) say(' ', id(one));
@@ -1050,9 +1075,9 @@ class Proof {
     void space() {
         lemmas_.clear();
         within_.reset();
-        height_ = file_.amount();
+        heights_ = height();
         file_.work(problem_.buffers.size() * problem_.pools.size());
-        problem_.lay_space(*height_);
+        problem_.lay_space(*heights_);
         say("addresses of all pools end at ", problem_.end, '\n');
     }
 
@@ -1060,23 +1085,23 @@ class Proof {
     void keep_within() {
         if (apart_) fail("pools after pairs that are apart");
         lemmas_.clear();
-        height_ = file_.amount();
+        heights_ = height();
         std::map<Index, std::vector<Index>> within;
         std::vector<Part> parts;
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
+        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
             const Index unit = unit_of(one);
             std::vector<Index> pools;
-            say(id(static_cast<Index>(one)), " is within");
-            file_.ascending(problem_.pools.size(), "pool", [&](Number pool) {
+            say(id(one), " is within");
+            file_.ascending(problem_.pools.size(), "pool", [&](Index pool) {
                 pools.push_back(pool_of(unit, pool));
-                say(' ', name_of(pools.back()));
+                say(' ', name_of(pool));
             });
             say('\n');
             if (!within.emplace(unit, pools).second) fail("two of one group");
             parts.push_back({unit, std::move(pools), 1});
         });
         file_.work(problem_.buffers.size() * problem_.pools.size());
-        problem_.lay_space(*height_, within);
+        problem_.lay_space(*heights_, within);
         within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
 
@@ -1098,21 +1123,15 @@ class Proof {
     void row() {
         if (apart_) fail("a row after pairs that are apart");
         const Number number = file_.number();
-        const Bytes divisor = file_.amount();
-        if (divisor == 0) fail("a divisor of 0");
-        std::vector<Index> some;
+        const Bytes divisor = nonzero("divisor");
         std::vector<Part> parts;
+        const std::vector<Index> some = row_in(number, parts, 1);
         Bytes grid = 0;
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Number one) {
-            const Index unit = unit_of(one);
-            parts.push_back({unit, {pool_of(unit, number)}, 0});
-            some.push_back(static_cast<Index>(one));
+        for (const Index one : some)
             grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
-        });
-        check_pairs(some, "row",
-                    [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
         const Pool& pool = problem_.pools[number];
-        const Bytes end = std::min(*height_, pool.end), first = gap_to(pool.base, 0, grid);
+        const Bytes end = problem_.top(*heights_, static_cast<Index>(number));
+        const Bytes first = gap_to(pool.base, 0, grid);
         const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };
         file_.work(pool.reserved.size());
         Bytes cells = cells_below(end);
@@ -1125,20 +1144,125 @@ class Proof {
             say(' ', id(some[k]), ' ', parts[k].weight);
         }
         say('\n');
-        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *height_});
+        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *heights_});
     }
 
-    // What all layouts up to a height cost at least, by where buffers are.
+    // Buffers that conflict pairwise and may be in the pool; their units are more parts, yet without a
+    // weight.
+    std::vector<Index> row_in(Number pool, std::vector<Part>& parts, Number least) {
+        std::vector<Index> some;
+        const auto add = [&](Index one) {
+            const Index unit = unit_of(one);
+            parts.push_back({unit, {pool_of(unit, pool)}, 0});
+            some.push_back(one);
+        };
+        file_.ascending(problem_.buffers.size(), "buffer", add, least);
+        check_pairs(some, "row",
+                    [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
+        return some;
+    }
+
+    Bytes nonzero(const std::string& what) {
+        const Bytes amount = file_.amount();
+        if (amount == 0) fail("a " + what + " of 0");
+        return amount;
+    }
+
+    // A row for each pool: their bytes are below the peaks.
+    void rows() {
+        if (apart_) fail("a row after pairs that are apart");
+        if (heights_->sum() == kLimit) fail("rows of peaks that may have any sum");
+        const Bytes divisor = nonzero("divisor"), room = heights_->sum() / divisor;
+        std::vector<Part> parts;
+        say("limit ", limits_.size(), ": all pools have room for ", room, ", of which take");
+        for (Index k = 0; k < problem_.pools.size(); ++k) {
+            std::size_t at = parts.size();
+            for (const Index one : row_in(k, parts, 0)) {
+                const Bytes weight = parts[at++].weight = size(one) / divisor;
+                say(' ', id(one), " in ", printable(problem_.pools[k].id), ' ', weight);
+            }
+        }
+        say('\n');
+        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *heights_});
+    }
+
+    void heights() {
+        std::vector<Bytes> each;
+        say("heights ", named_.size(), ':');
+        for (const Pool& pool : problem_.pools)
+            say(' ', printable(pool.id), ' ', each.emplace_back(file_.amount()));
+        say(", in all ", each.emplace_back(file_.amount()), '\n');
+        named_.push_back(std::make_shared<const std::vector<Bytes>>(std::move(each)));
+    }
+
+    // What all layouts within the heights cost at least, by their peaks.
+    void peaks() {
+        const Number term = file_.number();
+        if (term > kReuse) fail("an unknown kind of cost");
+        const Heights heights = height();
+        lows_.assign(problem_.pools.size(), 0);
+        tops_.clear();
+        for (Index k = 0; k < problem_.pools.size(); ++k) tops_.push_back(problem_.top(heights, k));
+        state(static_cast<Index>(term), heights, least_within(static_cast<Index>(term), heights, 1));
+    }
+
+    // The same at a node.
+    Bytes least_within(Index term, const Heights& heights, std::size_t depth) {
+        const Number kind = node(depth);
+        file_.work(lows_.size());
+        Bytes total = 0;
+        for (const Bytes low : lows_) total = plus(total, low);
+        const Bytes left = heights.sum() == kLimit ? kLimit : heights.sum() - total;
+        std::vector<Bytes> tops = tops_;
+        bool dead = false;
+        for (Index k = 0; k < lows_.size(); ++k) {
+            if (left < tops[k] - lows_[k]) tops[k] = lows_[k] + left;
+            dead = dead || tops[k] < lows_[k];
+        }
+        if (kind == 0 && !dead) fail("peaks that are no contradiction");
+        if (kind == 0) return Shown::kNone;
+        if (kind == 2) {
+            const Number number = file_.number();
+            if (number >= shown_.all.size() - kKnown) fail("there is no such statement");
+            const Shown::Least& one = shown_.all[kKnown + number];
+            if (one.term != term && one.cost != Shown::kNone) fail("a statement about another cost");
+            if (dead) return Shown::kNone;
+            tops.push_back(heights.sum());
+            check_cover("a statement", one.heights, {0, std::make_shared<const std::vector<Bytes>>(tops)});
+            return one.cost;
+        }
+        const Number pool = file_.number();
+        if (pool >= lows_.size()) fail("a pool that there is not");
+        const Bytes at = file_.amount(), low = lows_[pool], top = tops_[pool];
+        const std::string begin =
+            std::string(2 * depth, ' ') + "if the peak of " + name_of(static_cast<Index>(pool));
+        say(begin, " is at most ", at, '\n');
+        tops_[pool] = std::min(top, at);
+        const Bytes within = least_within(term, heights, depth + 1);
+        tops_[pool] = top;
+        say(begin, " is more\n");
+        lows_[pool] = std::max(low, at + 1);
+        const Bytes beyond = least_within(term, heights, depth + 1);
+        lows_[pool] = low;
+        return std::min(within, beyond);
+    }
+
+    void state(Index term, const Heights& heights, Bytes least) {
+        say("no layout has ", heights.words());
+        say(least < Shown::kNone ? " and a " + problem_.name_of(term) + "below " + std::to_string(least) : "",
+            '\n');
+        shown_.all.push_back({term, heights, least});
+    }
+
+    // What all layouts within the heights cost at least, by where buffers are.
     void placement() {
         const Number number = file_.number();
         if (number > 1) fail("an unknown kind of cost");
-        const auto term = static_cast<Term>(number);
-        const Bytes height = file_.amount();
+        const Heights heights = height();
         const auto [floor, step] = floors_[number];
-        Bytes least = std::max(least_placement(number, height, floor, 1), floor);
+        Bytes least = std::max(least_placement(number, heights, floor, 1), floor);
         if (step > 0) least += (step - (least - floor) % step) % step;
-        shown_.all.push_back({term, height, least});
-        say("no layout has a peak of at most ", height, " and a ", kTermNames[number], "below ", least, '\n');
+        state(static_cast<Index>(number), heights, least > problem_.most_cost[number] ? Shown::kNone : least);
     }
 
     // The kind of a node of a tree.
@@ -1150,12 +1274,11 @@ class Proof {
     }
 
     // Of layouts within the node, where units cost at least `floor` in all by themselves.
-    Bytes least_placement(std::size_t sort, Bytes height, Bytes floor, std::size_t depth) {
+    Bytes least_placement(std::size_t sort, const Heights& heights, Bytes floor, std::size_t depth) {
         const Number kind = node(depth);
         if (kind == 0) return floor;
-        if (kind == 2) return weighed(sort, height, floor);
-        const Number buffer = file_.number();
-        const Index number = unit_of(buffer);
+        if (kind == 2) return weighed(sort, heights, floor);
+        const Index buffer = sized(file_.number()), number = unit_of(buffer);
         Problem::Unit& unit = problem_.units[number];
         if (unit.pools.size() == 1) fail("a branch that is none");
         const Index pool = pool_of(number, file_.number());
@@ -1165,25 +1288,24 @@ class Proof {
         for (const bool is_in : {true, false}) {
             unit.pools = all;  // at this node
             std::erase_if(unit.pools, [&](const auto& other) { return (other.first == pool) != is_in; });
-            say(std::string(2 * depth, ' '), "if ", id(static_cast<Index>(buffer)), " is ");
+            say(std::string(2 * depth, ' '), "if ", id(buffer), " is ");
             say(is_in ? "" : "not ", "in ", name_of(pool), '\n');
-            least = std::min(least,
-                             least_placement(sort, height, floor + Problem::cheapest(unit, sort), depth + 1));
+            least = std::min(
+                least, least_placement(sort, heights, floor + Problem::cheapest(unit, sort), depth + 1));
         }
         unit.pools = all;
         return least;
     }
 
     // The same with a price for what limits give room for.
-    Bytes weighed(std::size_t sort, Bytes height, Bytes floor) {
-        const Bytes scale = file_.amount();
-        if (scale == 0) fail("a scale of 0");
+    Bytes weighed(std::size_t sort, const Heights& heights, Bytes floor) {
+        const Bytes scale = nonzero("scale");
         std::map<Index, std::map<Index, Bytes>> dearer;  // by unit, in each of its pools
         Bytes given_back = 0, total = 0;
-        file_.ascending(limits_.size(), "limit", [&](Number number) {
+        file_.ascending(limits_.size(), "limit", [&](Index number) {
             const Limit& limit = limits_[number];
             const Bytes price = file_.amount();
-            if (height > limit.height) fail("a limit that does not hold so high");
+            check_cover("a limit", limit.heights, heights);
             file_.work(limit.parts->size());
             given_back = plus(given_back, times(price, limit.room));
             for (const Part& part : *limit.parts) {
@@ -1208,7 +1330,7 @@ class Proof {
         if (within_) fail("pairs that are apart within pools");
         lemmas_.clear();
         std::vector<Index> apart;
-        file_.ascending(marks_.size(), "pair", [&](Number one) { apart.push_back(static_cast<Index>(one)); });
+        file_.ascending(marks_.size(), "pair", [&](Index one) { apart.push_back(one); });
         problem_.keep_apart(apart);
         file_.work(problem_.buffers.size());
         for (const Index k : apart) say("from here on apart: ", words_of(k), '\n');
@@ -1221,18 +1343,16 @@ class Proof {
 
     // What all layouts up to a height cost at least.
     void cost() {
-        const Bytes height = file_.amount(), least = least_cost(height, problem_.fixed_cost, 1);
-        shown_.all.push_back({kReuse, height, least});
-        say("no layout has a peak of at most ", height);
-        say(least < Shown::kNone ? " and costs less than " + std::to_string(least) : "", '\n');
+        const Heights heights = height();
+        state(kReuse, heights, least_cost(heights, problem_.fixed_cost, 1));
     }
 
     // The same of those that pay all that is marked as paid, for `paid` in all, and nothing that is excluded.
-    Bytes least_cost(Bytes height, Bytes paid, std::size_t depth) {
+    Bytes least_cost(const Heights& heights, Bytes paid, std::size_t depth) {
         const Number kind = node(depth);
         if (kind == 0) return paid;
-        if (kind == 2) return weighted(height, paid);
-        std::vector<Index> rest = *core(file_.number(), height).pairs;
+        if (kind == 2) return weighted(heights, paid);
+        std::vector<Index> rest = *core(file_.number(), heights).pairs;
         std::erase_if(rest, [&](Index k) { return marks_[k] == Mark::excluded; });
         const std::vector<Index> all = rest;
         Bytes least = Shown::kNone;
@@ -1243,7 +1363,7 @@ class Proof {
             rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
             say(std::string(2 * depth, ' '), "if these pay: ", words_of(k), '\n');
             marks_[k] = Mark::paid;
-            least = std::min(least, least_cost(height, paid + problem_.open_pairs[k].cost, depth + 1));
+            least = std::min(least, least_cost(heights, paid + problem_.open_pairs[k].cost, depth + 1));
             marks_[k] = Mark::excluded;
         }
         for (const Index k : all) marks_[k] = Mark::open;
@@ -1251,12 +1371,12 @@ class Proof {
     }
 
     // What cores add to what is paid: no pair is asked for more than its cost.
-    Bytes weighted(Bytes height, Bytes paid) {
+    Bytes weighted(const Heights& heights, Bytes paid) {
         std::unordered_map<Index, Bytes> left;
-        file_.ascending(cores_.size(), "core", [&](Number number) {
+        file_.ascending(cores_.size(), "core", [&](Index number) {
             const Bytes weight = file_.amount();
             bool counts = false;
-            for (const Index k : *core(number, height).pairs) {
+            for (const Index k : *core(number, heights).pairs) {
                 if (marks_[k] == Mark::excluded) continue;
                 Bytes& rest = left.try_emplace(k, problem_.open_pairs[k].cost).first->second;
                 if (rest < weight) fail("more than a pair costs");
@@ -1270,10 +1390,10 @@ class Proof {
     }
 
     // One that holds up to this height, and of which nothing is paid.
-    const Core& core(Number number, Bytes height) {
+    const Core& core(Number number, const Heights& heights) {
         if (number >= cores_.size()) fail("there is no such core");
         const Core& one = cores_[number];
-        if (height > one.height) fail("a core that does not hold so high");
+        check_cover("a core", one.heights, heights);
         file_.work(one.pairs->size());
         const auto is_paid = [&](Index k) { return marks_[k] == Mark::paid; };
         if (std::ranges::any_of(*one.pairs, is_paid)) fail("a core of which a pair is paid");
@@ -1281,25 +1401,26 @@ class Proof {
     }
 
     void conclusion() {
-        const Bytes height = file_.amount();
-        if (height_ && height != *height_) fail("a conclusion for another height");
+        const Heights heights = height();
+        if (heights_ && heights.number != heights_->number) fail("a conclusion for another height");
         file_.work(problem_.buffers.size());
-        const Bytes end = height_ ? problem_.end : std::min(height, problem_.end);
+        const Bytes end = heights_ ? problem_.end : std::min(heights.of(0), problem_.end);
         if (apart_) say("core ", cores_.size(), ": ");
         if (within_) say("limit ", limits_.size(), ": ", within_->size() - 1, " of these: ");
-        say("no layout has a peak of at most ", height, "\n  because");
+        say("no layout has ", heights.words(), "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
-            const bool has_room = height_ == kLimit && problem_.may_leave_the_capacities(i);
-            if (size(i) != 0 && !has_room) now_.add(i, 0, end - size(i));
+            const auto has_room = [&](Index k) { return heights_ && problem_.top(heights, k) == kLimit; };
+            if (size(i) != 0 && std::ranges::none_of(problem_.buffers[i].in_proof, has_room))
+                now_.add(i, 0, end - size(i));
         }
         derive();
         if (within_) {
-            limits_.push_back({within_, static_cast<Bytes>(within_->size()) - 1, height});
+            limits_.push_back({within_, static_cast<Bytes>(within_->size()) - 1, heights});
         } else if (!apart_) {
-            shown_.all.push_back({kReuse, height, Shown::kNone});
+            shown_.all.push_back({kReuse, heights, Shown::kNone});
         } else {
-            cores_.push_back({apart_, height});
+            cores_.push_back({apart_, heights});
         }
     }
 
@@ -1309,11 +1430,17 @@ class Proof {
     Context now_;
     std::unordered_map<Number, Ranges> lemmas_;
     Number made_ = 0;
-    std::optional<Bytes> height_;
+    std::optional<Heights> heights_;
+    std::vector<std::shared_ptr<const std::vector<Bytes>>> named_;  // heights
     const std::pair<Bytes, Bytes> floors_[2] = {problem_.floor_and_step(0), problem_.floor_and_step(1)};
-    Shown shown_{{{kReuse, kLimit, problem_.fixed_cost},
-                  {kPlacement, kLimit, floors_[0].first},
-                  {kPreference, kLimit, floors_[1].first}}};
+    const Heights any_{static_cast<Number>(kLimit), nullptr};
+    Shown shown_{problem_,
+                 file_,
+                 {{kReuse, any_, problem_.fixed_cost},
+                  {kPlacement, any_, floors_[0].first},
+                  {kPreference, any_, floors_[1].first}}};
+    static constexpr std::size_t kKnown = 3;  // before the proof
+    std::vector<Bytes> lows_, tops_;          // by pool, at the node at hand
     std::shared_ptr<const std::vector<Index>> apart_;
     std::vector<Core> cores_;
     std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
@@ -1333,7 +1460,8 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
     file.begin("memstow proof 1\n", sha256_of(problem_text));
     const Shown shown = Proof(problem, file, plan_text == nullptr).checked();
     if (plan_text == nullptr) return {verified, ""};
-    Values most{Shown::kNone - 1, Shown::kNone - 1, Shown::kNone - 1, problem.highest()};
+    Values most(kOwn + problem.pools.size(), kLimit);
+    for (const Term cost : {kPlacement, kPreference, kReuse}) most[cost] = Shown::kNone - 1;
     Verdict verdict{verified, "", shown.least(kPeak, most)};
     if (!plan) {
         if (verdict.least_peak <= problem.highest())
@@ -1347,18 +1475,20 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
         if (shown.least(term, *plan) > (*plan)[term]) wrong("the proof contradicts the plan");
     }
     bool shows_all = true;
-    for (const Term term : problem.terms) {  // among plans that are no worse in those before
+    std::set<Index> known;
+    for (const Index term : problem.terms) {  // among plans that are no worse in those before
         const Bytes value = (*plan)[term], bound = shown.least(term, most);
-        const std::string name = std::string(kTermNames[term]) + std::to_string(value);
+        const std::string name = problem.name_of(term) + std::to_string(value);
         if (verdict.bounds.empty() && bound == value) {
             verdict.words = "verified: " + name + " is least";
         } else if (verdict.bounds.empty()) {
             verdict.code = weaker;
             verdict.words = "the plan is right, but its " + name + " is not proven least: only that none is ";
             verdict.words += "below " + std::to_string(bound);
-        } else if (shows_all && bound == value && verdict.words.find(name) == std::string::npos) {
+        } else if (shows_all && bound == value && !known.contains(term)) {
             verdict.words += ", then " + name;
         }
+        known.insert(term);
         shows_all = shows_all && bound == value;
         verdict.bounds.push_back(bound);
         most[term] = value;

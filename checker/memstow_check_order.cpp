@@ -28,7 +28,6 @@ namespace {
 
 using namespace checker;
 
-using Index = std::uint32_t;  // of a tensor, an operator or a storage
 using Indices = std::vector<Index>;
 
 constexpr Index kNone = std::numeric_limits<Index>::max();
@@ -60,22 +59,12 @@ bool has(const Indices& some, Index one) { return std::find(some.begin(), some.e
 // ---------------------------------------------------------------------------------------------------------------
 // The graph
 
-struct Range {
-    Bytes begin, end;
-};
-
-struct Pool {
-    std::string id = "memory";
-    Bytes end = kLimit, alignment = 1, base = 0;
-    std::vector<Range> reserved;  // sorted, disjoint
-
-    // The bytes below an end that are not reserved.
-    Bytes room(Bytes below) const {
-        Bytes free = below;
-        for (const Range& one : reserved) free -= std::max(std::min(one.end, below) - one.begin, Bytes{0});
-        return free;
-    }
-};
+// The bytes below an end that are not reserved.
+Bytes room(const Pool& pool, Bytes below) {
+    Bytes free = below;
+    for (const Range& one : pool.reserved) free -= std::max(std::min(one.end, below) - one.begin, Bytes{0});
+    return free;
+}
 
 enum class Kind { data, constant, state, external };
 
@@ -116,7 +105,9 @@ class Graph {
         know(bytes_or(1, document.find("version")) == 1, "the version is not 1");
         know(document.list("alternatives").empty(), "the graph has alternatives");
         know(document.find("limits", true) == nullptr, "the graph has limits");
-        read_pool(document.list("pools"));
+        const auto& pools = document.list("pools");
+        know(pools.size() < 2, "the graph has several pools");
+        if (!pools.empty()) pool = pool_of(pools[0]);
         for (const Json& one : document.list("tensors")) read_tensor(one);
         for (const Json& one : document.list("operators")) read_operator(one);
         for (const Json& one : document.list("inputs")) tensors[tensor_of(one)].from_start = true;
@@ -163,29 +154,6 @@ class Graph {
         const auto known = operator_named(name.string());
         know(known.has_value(), "there is no operator '", name.text, "'");
         return *known;
-    }
-
-    void read_pool(const std::vector<Json>& pools) {
-        know(pools.size() < 2, "the graph has several pools");
-        if (pools.empty()) return;
-        pools[0].has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
-        pool.id = pools[0]["id"].string();
-        pool.end = bytes_or(kLimit, pools[0].find("capacity", true));
-        pool.alignment = bytes_or(1, pools[0].find("alignment"), 1);
-        pool.base = bytes_or(0, pools[0].find("base", true));
-        std::vector<Range> ranges;
-        for (const Json& one : pools[0].list("reserved")) {
-            one.has_only({"offset", "size"});
-            const Bytes begin = one["offset"].bytes(), size = one["size"].bytes(1);
-            know(size <= pool.end && begin <= pool.end - size, "a reserved range ends beyond the pool");
-            ranges.push_back({begin, begin + size});
-        }
-        std::sort(ranges.begin(), ranges.end(),
-                  [](const Range& a, const Range& b) { return a.begin < b.begin; });
-        for (const Range& one : ranges) {
-            if (pool.reserved.empty() || one.begin > pool.reserved.back().end) pool.reserved.push_back(one);
-            pool.reserved.back().end = std::max(pool.reserved.back().end, one.end);
-        }
     }
 
     // Id, size, alignment and pools of a tensor or a temporary; whether pools are named.
@@ -510,10 +478,6 @@ class Plan {
         return number;
     }
 
-    static std::uint64_t key(Index i, Index j) {
-        return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j);
-    }
-
     void place(const std::vector<Json>& places) {
         const Pool& pool = graph_.pool;
         for (const Json& value : places) {
@@ -530,8 +494,7 @@ class Plan {
         for (const Buffer& one : buffers_) {
             must(one.size <= pool.end && one.offset <= pool.end - one.size, "'", *one.id,
                  "' ends beyond the pool");
-            must((pool.base % one.alignment + one.offset % one.alignment) % one.alignment == 0, "'", *one.id,
-                 "' is not aligned");
+            must(aligned(pool.base, one.offset, one.alignment), "'", *one.id, "' is not aligned");
             if (one.size == 0) continue;
             for (const Range& range : pool.reserved)
                 must(one.offset + one.size <= range.begin || range.end <= one.offset, "'", *one.id,
@@ -1032,8 +995,7 @@ class Proof {
 
     Indices operator_list(Number least) {
         Indices some;
-        file_.ascending(
-            whole_.size(), "operator", [&](Number v) { some.push_back(static_cast<Index>(v)); }, least);
+        file_.ascending(whole_.size(), "operator", [&](Index v) { some.push_back(v); }, least);
         return some;
     }
 
@@ -1369,14 +1331,14 @@ Verdict compared(const std::string& graph_text, const std::string* plan_text, st
     if (!plan) return {verified, ""};
     const Bytes shown = refuted.value_or(-1);
     if (plan->infeasible) {
-        must(shown >= graph.pool.room(graph.pool.end),
+        must(shown >= room(graph.pool, graph.pool.end),
              "the plan says infeasible, but the proof does not show it");
         return {verified, "verified: no order fits into " + std::to_string(graph.pool.end) + " bytes",
                 shown + 1};
     }
-    must(shown < graph.pool.room(plan->peak), "the proof contradicts the plan");
+    must(shown < room(graph.pool, plan->peak), "the proof contradicts the plan");
     const std::string peak = std::to_string(plan->peak);
-    if (plan->peak == 0 || shown >= graph.pool.room(plan->peak - 1))
+    if (plan->peak == 0 || shown >= room(graph.pool, plan->peak - 1))
         return {verified,
                 "verified: peak " + peak + " is least of all orders and layouts",
                 plan->peak,

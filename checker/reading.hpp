@@ -24,6 +24,7 @@ namespace checker {
 
 using Bytes = std::int64_t;    // an offset, a size or an end: 0 to kLimit, so that a sum of two fits
 using Number = std::uint64_t;  // as a proof has it
+using Index = std::uint32_t;   // of one of many, from 0
 
 inline constexpr Bytes kLimit = Bytes{1} << 62;
 
@@ -219,10 +220,7 @@ class JsonReader {
         if (depth > kDeepest) fail("too deep");
         skip_blanks();
         if (ended()) fail("it ends too early");
-        Json value;
-        value.name = name;
-        value.file = file_;
-        value.at = at_;
+        Json value{Json::Kind::null, {}, {}, name, file_, at_};
         const char first = next();
         if (first == '{') {
             value.kind = Json::Kind::object;
@@ -337,6 +335,53 @@ class JsonReader {
 };
 
 // ---------------------------------------------------------------------------------------------------------------
+// Pools
+
+struct Range {
+    std::int64_t begin, end;
+};
+
+inline void make_disjoint(std::vector<Range>& ranges) {
+    std::ranges::sort(ranges, {}, &Range::begin);
+    std::vector<Range> merged;
+    for (const Range& range : ranges) {
+        if (merged.empty() || range.begin > merged.back().end) merged.push_back(range);
+        merged.back().end = std::max(merged.back().end, range.end);
+    }
+    ranges = std::move(merged);
+}
+
+struct Pool {
+    std::string id = "memory";
+    Bytes end = kLimit, alignment = 1, base = 0;
+    std::vector<Range> reserved;  // sorted, disjoint
+};
+
+inline Pool pool_of(const Json& value) {
+    value.has_only({"id", "capacity", "alignment", "reserved", "base", "cost"});
+    Pool one{value["id"].string(),
+             bytes_or(kLimit, value.find("capacity", true)),
+             bytes_or(1, value.find("alignment"), 1),
+             bytes_or(0, value.find("base", true)),
+             {}};
+    for (const Json& range : value.list("reserved")) {
+        range.has_only({"offset", "size"});
+        const Bytes begin = range["offset"].bytes(), size = range["size"].bytes(1);
+        if (size > one.end - begin) range.fail("ends beyond the pool");
+        one.reserved.push_back({begin, begin + size});
+    }
+    make_disjoint(one.reserved);
+    return one;
+}
+
+inline bool aligned(Bytes base, Bytes offset, Bytes alignment) {
+    return (base % alignment + offset % alignment) % alignment == 0;
+}
+
+// Of a pair of two, in any order.
+inline std::uint64_t key(Index i, Index j) { return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j); }
+
+// ---------------------------------------------------------------------------------------------------------------
 // The numbers of a proof, read once
 
 class ProofFile {
@@ -391,7 +436,7 @@ class ProofFile {
         for (Number k = 0, at = 0; k < count; ++k, ++at) {
             const Number gap = number();
             if (gap >= limit - at) fail("a " + std::string(what) + " that there is not");
-            take(at += gap);
+            take(static_cast<Index>(at += gap));
         }
     }
 

@@ -17,6 +17,7 @@ from memstow.api.cli.search_arguments import server_of
 from memstow.api.cli.terminal import Interruptible, print_error
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.problem import Kind
 from memstow.planner.show.formatting import plain
 from memstow.records import record, replace
 
@@ -239,6 +240,16 @@ def _steps(count: int) -> str:
     return f"{count:,} {'step' if count == 1 else 'steps'}"
 
 
+def _named(term: str, several: bool) -> str:
+    """A term as proofs speak of it."""
+    pool = term.removeprefix(f"{Kind.PEAK}:")
+    if several and pool != term:
+        return f"peak of {plain(pool)}"
+    if several and term == Kind.PEAK:
+        return "sum of peaks"
+    return term.replace("_", " ") if "cost" in term or term == Kind.PREFERENCE else "peak"
+
+
 def _shown(
     plan: "Plan", file: str, bounds: tuple[int, ...] | None, size: str, interrupted: bool = False
 ) -> list[str]:
@@ -250,11 +261,9 @@ def _shown(
         return []
     if plan.status is Status.INFEASIBLE:
         return [f"{path} proves that nothing fits ({size})"]
-    from memstow.planner.proofs.prove import COSTS
-
     shown = list[str]()
     for value, bound in zip(plan.objective, bounds, strict=False):
-        what = value.term.replace("_", " ") if value.term in COSTS else "peak"
+        what = _named(value.term, len(plan.pools) > 1)
         text = f"no plan {'as good in that ' if shown else ''}has a {what} below "
         if bound < value.value:
             print_error(f"{path} proves only that {text}{bound:,}, not {value.value:,}")

@@ -7,7 +7,7 @@ certificate names: they are tried before all.
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import product, takewhile
+from itertools import product
 from math import lcm
 from typing import TYPE_CHECKING, Final
 
@@ -26,17 +26,22 @@ from memstow.planner.model.problem import (
     end_of,
 )
 from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
-from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, PlacementProof
+from memstow.planner.proofs.prove_peaks import PeaksProof
+from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, Draft, PlacementProof, most_cost, units_of
 from memstow.planner.proofs.questions import (
+    COST_TERMS,
+    Heights,
     costs_of,
     fullest_of,
     groups_of,
     lives_of,
     may_leave_the_capacities,
     pose,
+    provable_terms,
     ties_to_try,
+    up_to,
 )
-from memstow.records import fields, replace
+from memstow.records import fields, record, replace
 from memstow.solvers.core import Budget, CostProof, ProofFile
 
 if TYPE_CHECKING:
@@ -47,7 +52,7 @@ MOST_BUFFERS: Final = 4096
 MOST_COSTS: Final = 100_000
 """Of more pairs no least cost is looked for."""
 _LATEST: Final = LIMIT  # The checker reads no later times.
-COSTS: Final = (*PLACEMENT_TERMS, Kind.REUSE_COST)
+COSTS: Final = COST_TERMS
 _COST_NAMES: Final = "a cost (`placement_cost`, `preference`, `reuse_cost`)"
 _WITHOUT_CORES: Final = 1_000_000
 """Steps in which a height may be refuted before it is tried with costs."""
@@ -124,32 +129,29 @@ def terms_with_proofs(problem: "Problem | Graph") -> tuple[str, ...]:
         from memstow.planner.proofs.prove_order import is_about_peak
 
         return problem.terms()[:1] if is_about_peak(problem) else ()
-    return tuple(takewhile(lambda term: term in COSTS or _is_peak(problem, term), problem.terms()))
+    return provable_terms(problem)
 
 
 def not_about(problem: "Problem | Graph") -> str | None:
     """Why nothing can be proven of a plan, unless it is that nothing fits."""
     if terms_with_proofs(problem):
         return None
-    several = "of several pools " if len(problem.pools) > 1 else ""
     costs = f" or {_COST_NAMES}" if isinstance(problem, Problem) else ""
-    about = f"{several}proofs are about {_peak_of(problem)}{costs}"
-    return f"{about} as the first term, or that nothing fits"
+    return f"proofs are about {_peak_of(problem)}{costs} as the first term, or that nothing fits"
 
 
 def begins_with_peak(problem: "Problem | Graph") -> bool:
-    """Whether the first term of the objective is the peak that proofs are about."""
-    return any(term not in COSTS for term in terms_with_proofs(problem)[:1])
-
-
-def _is_peak(problem: Problem, term: str) -> bool:
-    if len(problem.pools) > 1:
-        return term == "max_peak"
-    return term in ("peak", "max_peak", f"peak:{problem.pools[0].id}")
+    """Whether the first term of the objective is the peak of the fullest pool."""
+    first = terms_with_proofs(problem)[:1]
+    return bool(first) and (not isinstance(problem, Problem) or _is_max_peak(problem, first[0]))
 
 
 def _peak_of(problem: "Problem | Graph") -> str:
-    return "the peak" if len(problem.pools) == 1 else "`max_peak`"
+    return "the peak" if len(problem.pools) == 1 else "a peak"
+
+
+def _is_max_peak(problem: Problem, term: str) -> bool:
+    return term == Kind.MAX_PEAK or (len(problem.pools) == 1 and term not in COSTS)
 
 
 def read_provable(document: bytes) -> Problem:
@@ -247,6 +249,25 @@ def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]
         yield -(-sum(problem.buffers[i].size for i in fullest) // len(problem.pools)) - 1, fullest
 
 
+@record
+class _Wanted:
+    """That layouts within heights cost so much: a term of the objective has such a bound then."""
+
+    term_number: int
+    term: str
+    """What is paid; where it is another term, that contradicts the plan."""
+    heights: Heights
+    cost: int
+    bound: int
+    is_own: bool
+
+    def comes_to(self, shown: int) -> int:
+        """The bound, if layouts cost what is shown."""
+        if self.is_own:
+            return min(shown, self.bound)
+        return self.bound if shown >= self.cost else 0
+
+
 class _Writer:
     """A proof about a plan, in a draft."""
 
@@ -260,77 +281,126 @@ class _Writer:
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
         terms = terms_with_proofs(self._problem) if self._plan.status in PLANNED else ()
-        if terms and terms[0] in COSTS:
-            return self._costs_first(terms)
+        if terms and not _is_max_peak(self._problem, terms[0]):
+            return self._without_claims(terms)
         for number, (height, buffers) in enumerate(_claims(self._problem, self._plan)):
             if number and self._budget.spent and len(self._problem.buffers) > MOST_BUFFERS:
                 break  # Only to gather them would take long.
             file = self._refuted(height, buffers)
-            if file is None:
-                continue
-            objective = self._plan.objective
-            costs = [
-                (term, objective[0].value, objective[k].bound)
-                for k, term in enumerate(terms)
-                if term in COSTS
-            ]
-            known = iter(self._bounds(file, costs))
-            bounds = [next(known) if term in COSTS else height + 1 for term in terms]
-            return height + 1, _finished(file), tuple(bounds)
+            if file is not None:
+                # What is clear without a step is no statement.
+                draft = Draft(file, file.steps and 1)
+                bounds = self._bounds(draft, terms, {0: height + 1} if terms else {})
+                return height + 1, _finished(file), bounds
         return None
 
-    def _costs_first(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
-        """Of all layouts that fit, the cost; then the peak of those that cost no more."""
+    def _without_claims(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
+        """Of all layouts that fit, the first term; then the others of those that are no worse."""
         objective = self._plan.objective
-        cost = objective[0]
-        most = max(map(end_of, self._problem.pools))
         last = next((k for k, term in enumerate(terms) if term not in COSTS), len(terms))
-        height = -1 if last == len(terms) else objective[last].bound - 1
-        file: ProofFile | None = None
+        height, file = -1, None
+        if last < len(terms) and _is_max_peak(self._problem, terms[last]):
+            height = objective[last].bound - 1
         if height >= 0:
             within = self._budget.share(0.5, _WITHOUT_CORES)
             file = self._refuted(height, self._sized, within)
             self._budget.count(within.work)
-        proven = file is not None
-        file = ProofFile(self._path, self._digest) if file is None else file
-        wanted = [
-            (term, most if k < last else objective[last].value, objective[k].bound)
-            for k, term in enumerate(terms)
-            if term in COSTS
-        ]
-        if height >= 0 and not proven:
-            wanted.append((terms[0], height, cost.value + 1))
-        shown = self._bounds(file, wanted)
-        proven = proven or shown[-1] > cost.value
-        known = iter(shown)
-        bounds = [next(known) if term in COSTS else (height + 1 if proven else 0) for term in terms]
-        return (shown[0], _finished(file), tuple(bounds)) if any(bounds) or cost.value == 0 else None
+        known = {} if file is None else {last: height + 1}
+        draft = Draft(ProofFile(self._path, self._digest)) if file is None else Draft(file, 1)
+        bounds = self._bounds(draft, terms, known)
+        shown = any(bounds) or objective[0].value == 0
+        return (bounds[0], _finished(draft.file), bounds) if shown else None
 
-    def _bounds(self, file: "ProofFile", wanted: "Sequence[tuple[str, int, int]]") -> list[int]:
-        """Write that layouts up to each height cost so much in a term, or what of that can be shown."""
-        shown = [0 for _ in wanted]
+    def _bounds(self, draft: Draft, terms: tuple[str, ...], known: dict[int, int]) -> tuple[int, ...]:
+        """Write what can be shown of each term, of layouts that are no worse in those before it.
+
+        What is known of some was shown already.
+        """
+        bounds = [known.get(k, 0) for k in range(len(terms))]
         # Pairs that are apart stay so: what is shown with them comes last.
-        pairs = [k for k, (term, _, _) in enumerate(wanted) if term == Kind.REUSE_COST]
-        for k, (term, height, cost) in enumerate(wanted):
-            if term != Kind.REUSE_COST:
-                shown[k] = PlacementProof(self._problem, term, height, self._budget).write(cost, file)
-        costs = self._costs(file, [wanted[k][1:] for k in pairs]) if pairs else []
-        for k, cost in zip(pairs, costs, strict=True):
-            shown[k] = cost
-        return shown
+        costs = list[_Wanted]()
+        within = up_to(self._problem, max(map(end_of, self._problem.pools)))
+        for k, (term, value) in enumerate(zip(terms, self._plan.objective, strict=False)):
+            # A plan may be better than its search could show.
+            before = zip(bounds[:k], self._plan.objective, strict=False)
+            is_next = all(bound == one.value for bound, one in before)
+            targets = dict.fromkeys((value.value, value.bound) if is_next else (value.bound,))
+            if term in COSTS:
+                wanted = [_Wanted(k, term, within, bound, bound, True) for bound in targets]
+            else:
+                wanted = [
+                    one
+                    for bound in targets
+                    for one in self._contradictions(k, terms, self._no_more(within, term, bound - 1), bound)
+                ]
+                within = self._no_more(within, term, value.value)
+            costs += [one for one in wanted if one.term == Kind.REUSE_COST and one.bound == value.bound]
+            for one in wanted:
+                if one.term != Kind.REUSE_COST and bounds[k] < one.bound:
+                    budget = self._budget if one.bound == value.bound else self._budget.share(0.5)
+                    bounds[k] = max(bounds[k], self._placement(draft, one, budget))
+                    if budget is not self._budget:
+                        self._budget.count(budget.work)
+        plain = [one for one in costs if one.heights == up_to(self._problem, max(one.heights.peaks))]
+        _, pairs = costs_of(self._problem)
+        if costs and pairs:
+            shown = self._costs(draft.file, [(max(one.heights.peaks), one.cost) for one in plain])
+            for one, cost in zip(plain, shown, strict=True):
+                bounds[one.term_number] = max(bounds[one.term_number], one.comes_to(cost))
+        return tuple(bounds)
+
+    def _no_more(self, heights: Heights, term: str, value: int) -> Heights:
+        """The same of layouts that have no more than this of a peak."""
+        if term == Kind.PEAK and self._several:
+            return replace(heights, total=min(heights.total, value))
+        limited = [
+            term in (Kind.MAX_PEAK, Kind.PEAK, f"{Kind.PEAK}:{pool.id}") for pool in self._problem.pools
+        ]
+        peaks = zip(heights.peaks, limited, strict=True)
+        return replace(heights, peaks=tuple(min(peak, value) if is_so else peak for peak, is_so in peaks))
+
+    def _contradictions(
+        self, number: int, terms: tuple[str, ...], below: Heights, bound: int
+    ) -> "Iterator[_Wanted]":
+        """What would show that no layout is below the bound of a peak: costs above those of the plan."""
+        objective = self._plan.objective
+        for k, term in enumerate(terms[:number]):
+            if term in COSTS:
+                yield _Wanted(number, term, below, objective[k].value + 1, bound, False)
+        for term in PLACEMENT_TERMS:
+            if term not in terms[:number]:
+                yield _Wanted(number, term, below, most_cost(self._problem, term) + 1, bound, False)
+                break
+
+    def _placement(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
+        """Write that layouts cost so much by where buffers are; what that comes to."""
+        height = max(wanted.heights.peaks)
+        if wanted.heights == up_to(self._problem, height):
+            proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, budget)
+            shown = proof.raise_bound(wanted.cost)
+            if wanted.comes_to(shown):
+                proof.write(draft)
+            return wanted.comes_to(shown)
+        floor = sum(min(unit.costs, default=0) for unit in units_of(self._problem, wanted.term))
+        proven = wanted.cost <= floor
+        if not proven:
+            peaks = PeaksProof(self._problem, wanted.term, wanted.heights, budget)
+            proven = peaks.write(wanted.cost, draft)
+        return wanted.comes_to(wanted.cost if proven else floor)
 
     def _refuted(
         self, height: int, chosen: Sequence[int], budget: Budget | None = None
     ) -> "ProofFile | None":
         """A proof that these buffers alone do not fit below the height."""
         kept = [index for index in chosen if self._problem.buffers[index].size]
+        heights = up_to(self._problem, max(height, 0))
         if not kept and height >= 0:
             return None
         if len(kept) > MOST_BUFFERS and len(kept) == len(self._sized):
             return None
         budget = self._budget if budget is None else budget
         for ties_count in self._ties:
-            posed = pose(self._problem, height, kept, ties_count)
+            posed = pose(self._problem, heights, kept, ties_count)
             if posed is None:
                 return None
             question, end = posed
@@ -360,7 +430,7 @@ class _Writer:
             is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
             if cost > fixed and open_pairs and is_small:
                 for ties_count in self._ties:
-                    posed = pose(self._problem, height, self._sized, ties_count)
+                    posed = pose(self._problem, up_to(self._problem, height), self._sized, ties_count)
                     if posed is None or known >= cost:
                         break
                     question, end = posed

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Final
 
 from memstow.planner.model.problem import (
+    LIMIT,
     Kind,
     Problem,
     access_count,
@@ -18,12 +19,20 @@ from memstow.planner.model.problem import (
     end_of,
     merged,
 )
-from memstow.planner.proofs.questions import crowds_of, groups_of, pose, size_of_moments, ties_to_try
+from memstow.planner.proofs.questions import (
+    COST_TERMS,
+    Heights,
+    crowds_of,
+    groups_of,
+    pose,
+    provable_terms,
+    size_of_moments,
+    ties_to_try,
+)
 from memstow.records import record, replace
 from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
 
-PLACEMENT_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE)
-"""As proofs number them."""
+PLACEMENT_TERMS: Final = COST_TERMS[:2]
 _DEEPEST: Final = 300
 _MOST_UNITS: Final = 4096
 _MOST_MEMBERS: Final = 1_000_000
@@ -39,6 +48,8 @@ _ROOT_ROUNDS, _ROUNDS = 6, 2
 """In which covers may gain nothing."""
 _MOST_KEPT: Final = 256 << 20
 _MOST_FITTING: Final = 1_000
+_TOLERANCE: Final = 1e-6
+"""Of what is counted in floating point: the program that finds a solution has it as well."""
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
 
 
@@ -61,6 +72,14 @@ class Row:
 
 
 @record
+class Rows:
+    """What fits below the sum of all peaks: buffers in each pool."""
+
+    divisor: int
+    buffers: tuple[tuple[int, ...], ...]
+
+
+@record
 class _Crowd:
     """Units that have no layout together in a pool, and the steps that show it."""
 
@@ -69,12 +88,22 @@ class _Crowd:
     steps: ProofSteps
 
 
+class Draft:
+    """A proof while it is written: how many statements and limits it has, and the heights named in it."""
+
+    def __init__(self, file: ProofFile) -> None:
+        self.file = file
+        self.statements = self.limits = 0
+        self.heights: list[Heights] = []
+
+
 def units_of(problem: Problem, term: str) -> list[Unit]:
-    """The units of a problem, with what they cost in this term."""
+    """The units of a problem, with what they cost in this term; what is no term costs nothing."""
     tied = [tuple(sorted(index for index, _ in group)) for group in groups_of(problem)]
     groups = {group[0]: group for group in tied}
     others = {index for group in tied for index in group[1:]}
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
+    counts = term in provable_terms(problem)
     units = list[Unit]()
     for first, buffer in enumerate(problem.buffers):
         if not buffer.size or first in others:
@@ -82,8 +111,17 @@ def units_of(problem: Problem, term: str) -> list[Unit]:
         members = groups.get(first, (first,))
         costs = [_costs_of(problem, index, term, number_of) for index in members]
         pools = sorted(set.intersection(*(set(mine) for mine in costs)))
-        units.append(Unit(members, tuple(pools), tuple(sum(mine[pool] for mine in costs) for pool in pools)))
+        total = tuple(sum(mine[pool] for mine in costs) if counts else 0 for pool in pools)
+        units.append(Unit(members, tuple(pools), total))
     return units
+
+
+def most_cost(problem: Problem, term: str) -> int:
+    """What no layout costs more than: all buffers in their dearest pools."""
+    number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
+    counts = term in provable_terms(problem)
+    sized = (index for index, buffer in enumerate(problem.buffers) if buffer.size and counts)
+    return sum(max(_costs_of(problem, index, term, number_of).values(), default=0) for index in sized)
 
 
 def _costs_of(problem: Problem, index: int, term: str, number_of: dict[str, int]) -> dict[int, int]:
@@ -95,7 +133,7 @@ def _costs_of(problem: Problem, index: int, term: str, number_of: dict[str, int]
 
 
 def measured(problem: Problem, row: Row, height: int) -> tuple[list[int], int]:
-    """The weights of the buffers of a row, and its room, in layouts up to a height."""
+    """The weights of the buffers of a row, and its room, in layouts up to a height of its pool."""
     pool = problem.pools[row.pool]
     end, base = min(height, end_of(pool)), pool.base or 0
     grid = lcm(pool.alignment, gcd(*(problem.buffers[i].alignment for i in row.buffers)))
@@ -109,14 +147,18 @@ def measured(problem: Problem, row: Row, height: int) -> tuple[list[int], int]:
 
 
 class PlacementProof:
-    """What layouts up to a height cost at least in a term: a tree, and the limits that it uses."""
+    """What layouts within heights cost at least in a term: a tree, and the limits that it uses.
 
-    def __init__(self, problem: Problem, term: str, height: int, budget: Budget) -> None:
-        self._problem, self._term, self._height, self._budget = problem, term, height, budget
+    The number is what stands for the heights in the file.
+    """
+
+    def __init__(self, problem: Problem, term: str, heights: Heights, number: int, budget: Budget) -> None:
+        self._problem, self._term, self._budget = problem, term, budget
+        self._heights, self._number = heights, number
         self._units = units_of(problem, term)
         self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
-        self._limits = list[Row | _Crowd]()
-        self._rows = set[Row]()
+        self._limits = list[Row | Rows | _Crowd]()
+        self._rows = set[Row | Rows]()
         self._first = list[Row]()
         """The first of the limits, from which others follow."""
         self._program = PlaceProgram([list(unit.costs) for unit in self._units])
@@ -130,12 +172,14 @@ class PlacementProof:
         """The best that a leaf shows of all, and that leaf."""
         self.floor = sum(min(unit.costs, default=0) for unit in self._units)
         steps = (cost - unit.costs[0] for unit in self._units for cost in unit.costs)
-        self._step = gcd(*steps)
+        self._step = gcd(*steps) or 1
+        self.example: dict[int, tuple[int, ...]] | None = None
+        """By pool, units that may be there, where less was shown because of that."""
 
-    def write(self, wanted: int, file: ProofFile) -> int:
-        """Write that layouts cost so much, or as much as can be shown; what they cost at least."""
+    def raise_bound(self, wanted: int) -> int:
+        """Find why layouts cost so much, or as much as can be shown; what they cost at least."""
         is_large = len(self._units) > _MOST_UNITS or size_of_moments(self._problem.buffers) > _MOST_MEMBERS
-        if wanted <= self.floor or not self._step or len(self._problem.pools) < 2 or is_large:
+        if wanted <= self.floor or len(self._problem.pools) < 2 or is_large:
             return min(self.floor, wanted)
         self._add_first_rows()
         wanted = self._rounded(wanted)
@@ -143,38 +187,59 @@ class PlacementProof:
         if not self._node(wanted - self._step + 1, 1):
             bound, self._tree = self._root
             if bound <= self.floor:
+                self._tree = []
                 return self.floor
             wanted = min(wanted, self._rounded(bound))
-        used = sorted({entry[0] for entry in self._tree if isinstance(entry, tuple)})
-        file.lay(self._height)
-        for number in used:
-            self._write_limit(self._limits[number], file)
-        file.placement(PLACEMENT_TERMS.index(Kind(self._term)), self._height, self._numbers(used))
         return wanted
+
+    def write(self, draft: Draft) -> None:
+        """Write what was shown, unless that is clear without a step."""
+        if not self._tree:
+            return
+        used = sorted({entry[0] for entry in self._tree if isinstance(entry, tuple)})
+        draft.file.lay(self._number)
+        for number in used:
+            self._write_limit(self._limits[number], draft.file)
+        term = COST_TERMS.index(Kind(self._term))
+        draft.file.placement(term, self._number, self._numbers(used, draft.limits))
+        draft.statements += 1
+        draft.limits += len(used)
 
     def _rounded(self, bound: int) -> int:
         return bound + (self.floor - bound) % self._step
 
     def _add_first_rows(self) -> None:
         pools_of = {index: unit.pools for unit in self._units for index in unit.members}
+        self._crowds = [list[tuple[int, ...]]() for _ in self._problem.pools]
+        self._members = [
+            [
+                (index, self._problem.buffers[index].size, number, unit.pools.index(pool))
+                for number, unit in enumerate(self._units)
+                if pool in unit.pools
+                for index in unit.members
+            ]
+            for pool in range(len(self._problem.pools))
+        ]
         crowds = crowds_of(self._problem, sorted(pools_of))
         for pool in range(len(self._problem.pools)):
             for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
                 self._budget.count(len(mine))
                 if not self._budget.spent and self._kept <= _MOST_KEPT:
-                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._height)
+                    self._crowds[pool].append(mine)
+                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._heights.peaks[pool])
                     row = Row(pool, gcd(*cells), mine)
                     if self._add_row(row):
                         self._first.append(row)
 
     def _add_row(self, row: Row) -> bool:
         """Keep a row, without buffers that weigh nothing there; whether it is a new one."""
-        weights, room = measured(self._problem, row, self._height)
+        height = self._heights.peaks[row.pool]
+        weights, room = measured(self._problem, row, height)
         while 0 in weights:  # Of fewer buffers the cells may be others.
             row = replace(
                 row, buffers=tuple(i for i, weight in zip(row.buffers, weights, strict=True) if weight)
             )
-            weights, room = measured(self._problem, row, self._height) if row.buffers else ([], 0)
+            weights, room = measured(self._problem, row, height) if row.buffers else ([], 0)
         if row in self._rows or sum(weights) <= room:
             return False
         self._rows.add(row)
@@ -184,6 +249,38 @@ class PlacementProof:
         parts = [(unit, [place], weight) for unit, place, weight in zip(units, places, weights, strict=True)]
         self._program.add(parts, room)
         self._limits.append(row)
+        return True
+
+    def _add_peaks(self) -> bool:
+        """Keep that peaks are no less than what is in each pool, where the solution has more; whether so."""
+        total = self._heights.total
+        if total == LIMIT:
+            return False
+        shares = self._program.shares()
+        taken = [
+            {index: size * shares[unit][place] for index, size, unit, place in members}
+            for members in self._members
+        ]
+        heaviest = [
+            max(((sum(map(mine.__getitem__, crowd)), crowd) for crowd in crowds), default=(0.0, ()))
+            for mine, crowds in zip(taken, self._crowds, strict=True)
+        ]
+        buffers = tuple(crowd for _, crowd in heaviest)
+        divisor = gcd(*(self._problem.buffers[index].size for crowd in buffers for index in crowd)) or 1
+        rows = Rows(divisor, buffers)
+        room = total // divisor
+        if sum(taken for taken, _ in heaviest) <= room * divisor * (1 + _TOLERANCE) or rows in self._rows:
+            return False
+        self._rows.add(rows)
+        parts = [
+            (unit, [self._units[unit].pools.index(pool)], self._problem.buffers[index].size // divisor)
+            for pool, crowd in enumerate(buffers)
+            for index in crowd
+            for unit in [self._unit_of[index]]
+        ]
+        self._kept += _BYTES_OF_AN_ENTRY * len(parts)
+        self._program.add(parts, room)
+        self._limits.append(rows)
         return True
 
     def _node(self, target: int, depth: int) -> bool:
@@ -203,6 +300,8 @@ class PlacementProof:
             if depth == 1:
                 self._root = max(self._root, (bound, self._tree[mark:]), key=itemgetter(0))
             del self._tree[mark:]
+            if self._add_peaks():
+                continue
             divided = self._program.divided()
             if divided is not None:
                 # What covers gain is worth some more rounds.
@@ -240,9 +339,9 @@ class PlacementProof:
             self._tree.append(_CHEAPEST)
         return bound
 
-    def _numbers(self, used: Sequence[int]) -> list[int]:
+    def _numbers(self, used: Sequence[int], first: int) -> list[int]:
         """The tree, by the numbers of limits in the file."""
-        number_of = {limit: number for number, limit in enumerate(used)}
+        number_of = {limit: number for number, limit in enumerate(used, first)}
         numbers, following = list[int](), 0
         for entry in self._tree:
             if isinstance(entry, int):
@@ -254,12 +353,14 @@ class PlacementProof:
                 following = number + 1
         return numbers
 
-    def _write_limit(self, limit: Row | _Crowd, file: ProofFile) -> None:
+    def _write_limit(self, limit: Row | Rows | _Crowd, file: ProofFile) -> None:
         if isinstance(limit, Row):
             file.row(limit.pool, limit.divisor, list(limit.buffers))
+        elif isinstance(limit, Rows):
+            file.rows(limit.divisor, [list(some) for some in limit.buffers])
         else:
             units = [self._units[unit].members[0] for unit in limit.units]
-            file.keep_within(self._height, [(index, [limit.pool]) for index in sorted(units)], limit.steps)
+            file.keep_within(self._number, [(index, [limit.pool]) for index in sorted(units)], limit.steps)
 
     def _find_crowd(self) -> bool | None:
         """Find limits that the solution at hand breaks; None if it has a layout, or one is not known."""
@@ -274,7 +375,7 @@ class PlacementProof:
         is_known = True
         for pool, units in sorted(by_pool.items()):
             key = (pool, tuple(units))
-            if key in self._fitting or end_of(self._problem.pools[pool]) > self._height:
+            if key in self._fitting or self._heights.peaks[pool] == LIMIT:
                 continue
             steps, has_layout = self._refuted(pool, units, self._effort)
             if steps is not None:
@@ -287,11 +388,14 @@ class PlacementProof:
             else:
                 is_known = False
         if is_known:
+            self.example = {pool: tuple(units) for pool, units in by_pool.items()}
             return None
         self._effort *= 4
         return None if self._budget.spent or self._effort > 1 << 40 else self._find_crowd()
 
-    def _refuted(self, pool: int, units: Sequence[int], effort: int) -> tuple[ProofSteps | None, bool]:
+    def _refuted(
+        self, pool: int, units: Sequence[int], effort: int, heights: Heights | None = None
+    ) -> tuple[ProofSteps | None, bool]:
         """Steps that these have no layout in the pool, or whether they have one."""
         name = (self._problem.pools[pool].id,)
         members = sorted(index for unit in units for index in self._units[unit].members)
@@ -299,18 +403,42 @@ class PlacementProof:
         for index in members:
             if buffers[index].pool is None:
                 buffers[index] = replace(buffers[index], pools=name)
+        fewer = replace(self._problem, buffers=tuple(buffers))
         answer: tuple[ProofSteps | None, bool] = None, False
         for ties_count in self._ties:
-            posed = pose(replace(self._problem, buffers=tuple(buffers)), self._height, members, ties_count)
+            posed = pose(fewer, self._heights if heights is None else heights, members, ties_count)
             if posed is None:
                 return None, False
             question, end = posed
             within = self._budget.share(0.5, effort)
-            answer = question.kept_steps(end, self._height, within)
+            answer = question.kept_steps(end, self._number, within)
             self._budget.count(within.work)
             if answer[0] is not None:
                 break
         return answer
+
+    def peak_of_example(self, pool: int) -> int:
+        """A peak that the units of the example have room below, and the least as far as that is known."""
+        units = () if self.example is None else self.example.get(pool, ())
+        high = self._heights.peaks[pool] if units else 0
+        members = {index for unit in units for index in self._units[unit].members}
+        sizes = (
+            sum(self._problem.buffers[i].size for i in members.intersection(crowd))
+            for crowd in self._crowds[pool]
+        )
+        low = min(max(sizes, default=0), high)
+        tried = low
+        while low < high:
+            peaks = [min(tried, peak) if k == pool else 0 for k, peak in enumerate(self._heights.peaks)]
+            steps, has_layout = self._refuted(pool, units, _FIRST_EFFORT, Heights(tuple(peaks)))
+            if has_layout:
+                high = tried
+            elif steps is not None:
+                low = tried + 1
+            else:
+                break
+            tried = (low + high) // 2
+        return high
 
     def _add_covers(self) -> bool:
         """Keep limits that follow from one row each, and that the solution breaks; whether there are any."""

@@ -20,7 +20,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import LIMIT, Problem, Range, end_of, rigid_groups
 from memstow.planner.proofs.proof_file import draft_of
 from memstow.planner.proofs.prove import begins_with_peak, read_provable
-from memstow.planner.proofs.questions import Space, conflicts_of, may_leave_the_capacities, moments_of
+from memstow.planner.proofs.questions import Space, conflicts_of, may_leave_the_capacities, moments_of, up_to
 from memstow.records import record
 from memstow.solvers.core import Budget
 
@@ -92,7 +92,7 @@ class Encoding:
     """
 
     def __init__(self, problem: Problem, height: int) -> None:
-        space = Space(problem, height)
+        space = Space(problem, up_to(problem, height))
         self.height = min(height, max(map(end_of, problem.pools)))
         self.end = space.end
         # Of several pools, one without a capacity has room for all that may be there.

@@ -6,20 +6,41 @@ Buffers in one pool, the offsets that each may have on the grid, and the pairs t
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, takewhile
 from math import gcd, lcm
+from typing import Final
 
 from memstow.planner.model.problem import (
     ALWAYS,
     LIMIT,
     Buffer,
+    Kind,
     Problem,
     Range,
     end_of,
     merged,
     rigid_groups,
 )
+from memstow.records import record
 from memstow.solvers.core import ProofQuestion
+
+
+@record
+class Heights:
+    """Which layouts are meant: the greatest peak of each pool, and of all in all. LIMIT: any."""
+
+    peaks: tuple[int, ...]
+    total: int = LIMIT
+
+    def within(self, other: "Heights") -> bool:
+        """Whether no layout is meant that the other does not mean."""
+        together = zip(self.peaks, other.peaks, strict=True)
+        return self.total <= other.total and all(mine <= theirs for mine, theirs in together)
+
+
+def up_to(problem: Problem, height: int) -> Heights:
+    """The same height in all pools, which ends where they do."""
+    return Heights(tuple(min(end_of(pool), height) for pool in problem.pools))
 
 
 def may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
@@ -29,15 +50,15 @@ def may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
 
 
 def pose(
-    problem: Problem, height: int, kept: Sequence[int], ties_count: bool = False
+    problem: Problem, heights: Heights, kept: Sequence[int], ties_count: bool = False
 ) -> tuple[ProofQuestion, int] | None:
-    """These buffers up to a height, and the end of all addresses; None where that is no question.
+    """These buffers up to heights, and the end of all addresses; None where that is no question.
 
     Pairs in place tie or are apart if ties count; else they may overlap, which is easier to search.
     """
-    space, several = Space(problem, max(height, 0)), len(problem.pools) > 1
-    has_room = height == LIMIT and several
-    if has_room and any(may_leave_the_capacities(problem, problem.buffers[index]) for index in kept):
+    space = Space(problem, heights)
+    open_pools = {k for k, peak in enumerate(heights.peaks) if len(heights.peaks) > 1 and peak == LIMIT}
+    if open_pools and any(open_pools.intersection(space.pools_of(problem.buffers[index])) for index in kept):
         return None
     if space.end > LIMIT:
         return None
@@ -58,6 +79,17 @@ def pose(
         _groups_among(problem, kept),
     )
     return question, space.end
+
+
+COST_TERMS: Final = (Kind.PLACEMENT_COST, Kind.PREFERENCE, Kind.REUSE_COST)
+"""As proofs number them."""
+
+
+def provable_terms(problem: Problem) -> tuple[str, ...]:
+    """The terms that the objective begins with and that proofs are about."""
+    names = [f"{Kind.PEAK}:{pool.id}" for pool in problem.pools]
+    known = {Kind.PEAK, Kind.MAX_PEAK, *COST_TERMS, *names}
+    return tuple(takewhile(lambda term: term in known, problem.terms()))
 
 
 def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
@@ -144,15 +176,15 @@ def conflicts_of(problem: Problem, buffers: Sequence[Buffer]) -> _Pairs:
 
 
 class Space:
-    """The addresses of a pool up to a height; of several pools they lie one after the other.
+    """The addresses of a pool up to its height; of several pools they lie one after the other.
 
     Pools begin where alignments and the grid are the same in all. What is between them is reserved.
     """
 
-    def __init__(self, problem: Problem, height: int) -> None:
+    def __init__(self, problem: Problem, heights: Heights) -> None:
         self._pools = problem.pools
         # Of several those without an end are left out.
-        lengths = (min(end_of(pool), height) for pool in problem.pools)
+        lengths = heights.peaks
         several = len(problem.pools) > 1
         self._lengths = [0 if several and length == LIMIT else length for length in lengths]
         self._starts = [0]

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Sequence
 from math import gcd
 from typing import Final
 
-from memstow.planner.model.problem import Problem, end_of
-from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, Row, measured, units_of
-from memstow.planner.proofs.questions import costs_of
+from memstow.planner.model.problem import LIMIT, Problem, end_of
+from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, Row, measured, most_cost, units_of
+from memstow.planner.proofs.questions import COST_TERMS, Heights, costs_of, up_to
 from memstow.records import record
 
 MOST_STEPS: Final = 300
 _MOST_NAMED: Final = 20
 _HEADER: Final = b"memstow proof 1\n"
 _LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST, _WITHIN, _ROW, _PLACEMENT, _TIES = range(1, 11)
+_HEIGHTS, _ROWS, _PEAKS = range(11, 14)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
 _PAID, _BRANCH, _WEIGHTS = range(3)
@@ -68,7 +69,7 @@ class _Core:
     """Pairs of which every layout within a height pays one."""
 
     pairs: tuple[int, ...]
-    height: int
+    heights: Heights
     case: _Case
 
 
@@ -78,28 +79,24 @@ class _Limit:
 
     parts: tuple[tuple[int, tuple[int, ...], int], ...]
     room: int
-    height: int
+    heights: Heights
     case: _Case | None = None
 
 
 @record
-class _Placement:
-    """What every layout within a height costs at least in a term, and the limits that show it."""
+class _Statement:
+    """What every layout within heights costs at least in a term, and what shows it."""
 
     term: str
-    height: int
-    least: int
-    limits: tuple[int, ...]
-
-
-@record
-class _Cost:
-    """What every layout within a height pays at least, and the cores that show it."""
-
-    height: int
+    heights: Heights
     least: int | None
     """None: there is no such layout."""
-    cores: tuple[int, ...]
+    cores: tuple[int, ...] | None = None
+    limits: tuple[int, ...] | None = None
+    parts: tuple[int, ...] | None = None
+    """Other statements, by the peaks of pools."""
+    case: _Case | None = None
+    """Of a conclusion."""
 
 
 def layout_walk(problem: Problem, data: bytes) -> Walk | None:
@@ -107,15 +104,14 @@ def layout_walk(problem: Problem, data: bytes) -> Walk | None:
     reader = _Reader(problem, numbers_of(data))
     reader.read()
     words = _Words(problem, reader)
-    steps, waiting = [words.placement(cost) for cost in reader.placements], list[_Case]()
-    steps += [words.cost(cost) for cost in reader.costs]
-    if reader.conclusion is not None:
-        height, case = reader.conclusion
-        steps.append(Step(f"No plan has a peak below {height + 1:,}: {words.why(case)}.", case.crowd))
-        waiting.append(case)
-    used = sorted({number for cost in reader.costs for number in cost.cores})
-    limits = sorted({number for cost in reader.placements for number in cost.limits})
-    count, seen = len(steps) + len(used) + len(limits), set[int]()
+    shown = [*reader.of_kind("parts"), *reader.of_kind("limits"), *reader.of_kind("cores")]
+    conclusion = reader.conclusion()
+    shown += [] if conclusion is None else [conclusion]
+    steps = [words.statement(one) for one in shown[:MOST_STEPS]]
+    waiting = [] if conclusion is None or conclusion.case is None else [conclusion.case]
+    used = sorted({number for one in shown for number in one.cores or ()})
+    limits = sorted({number for one in shown for number in one.limits or ()})
+    count, seen = len(shown) + len(used) + len(limits), set[int]()
     steps += [words.core(number) for number in used[: max(MOST_STEPS - len(steps), 0)]]
     waiting += [reader.cores[number].case for number in reversed(used)]
     steps += [words.limit(number) for number in limits[: max(MOST_STEPS - len(steps), 0)]]
@@ -136,60 +132,99 @@ def layout_walk(problem: Problem, data: bytes) -> Walk | None:
 
 
 class _Reader:
-    """The steps of a proof: its strongest conclusion, all lemmas and cores by their numbers, and costs."""
+    """The steps of a proof: all lemmas, cores, limits and statements by their numbers."""
 
     def __init__(self, problem: Problem, numbers: Iterator[int]) -> None:
         self._numbers = numbers
         self.fixed, self.pairs = costs_of(problem)
         self.lemmas = list[_Stated]()
-        self.conclusion: tuple[int, _Case] | None = None
         self.cores = list[_Core]()
-        self.costs = list[_Cost]()
         self.limits = list[_Limit]()
-        self.placements = list[_Placement]()
+        self.statements = list[_Statement]()
+        self._named = list[Heights]()
         self._problem = problem
+
+    def of_kind(self, kind: str) -> list[_Statement]:
+        """The statements that rest on such."""
+        return [one for one in self.statements if getattr(one, kind) is not None]
+
+    def conclusion(self) -> _Statement | None:
+        """The strongest conclusion."""
+        conclusions = self.of_kind("case")
+        return max(conclusions, key=lambda one: max(one.heights.peaks), default=None)
+
+    def _heights(self) -> Heights:
+        number = next(self._numbers)
+        return up_to(self._problem, number) if number <= LIMIT else self._named[number - LIMIT - 1]
 
     def read(self) -> None:
         """All steps."""
-        numbers, apart, height, ties_count = self._numbers, tuple[int, ...](), 0, False
+        numbers, apart, ties_count = self._numbers, tuple[int, ...](), False
+        heights = up_to(self._problem, 0)
         within = list[tuple[int, tuple[int, ...], int]]()
         for kind in numbers:
             if kind == _LEMMA:
                 self.lemmas.append(_lemma(numbers, len(self.lemmas), ties_count))
             elif kind == _CONCLUDE:
-                height = next(numbers)
+                heights = self._heights()
                 case = _case(numbers, len(self.lemmas))
                 if within:
-                    self.limits.append(_Limit(tuple(within), len(within) - 1, height, case))
+                    self.limits.append(_Limit(tuple(within), len(within) - 1, heights, case))
                 elif apart:
-                    self.cores.append(_Core(apart, height, case))
-                elif self.conclusion is None or height > self.conclusion[0]:
-                    self.conclusion = height, case
+                    self.cores.append(_Core(apart, heights, case))
+                else:
+                    self.statements.append(_Statement("", heights, None, case=case))
             elif kind == _FORGET:
                 next(numbers)
             elif kind in (_SPACE, _WITHIN):
-                height, within = next(numbers), []
+                heights, within = self._heights(), []
                 for index in _lists(numbers) if kind == _WITHIN else ():
                     within.append((index, tuple(ascending(numbers)), 1))
             elif kind == _ROW:
                 pool, divisor, buffers = next(numbers), next(numbers), tuple(ascending(numbers))
-                weights, room = measured(self._problem, Row(pool, divisor, buffers), height)
+                weights, room = measured(self._problem, Row(pool, divisor, buffers), heights.peaks[pool])
                 parts = ((i, (pool,), weight) for i, weight in zip(buffers, weights, strict=True))
-                self.limits.append(_Limit(tuple(parts), room, height))
+                self.limits.append(_Limit(tuple(parts), room, heights))
+            elif kind == _ROWS:
+                divisor, more = next(numbers), list[tuple[int, tuple[int, ...], int]]()
+                for pool in range(len(heights.peaks)):
+                    sizes = ((i, self._problem.buffers[i].size) for i in ascending(numbers))
+                    more += [(i, (pool,), size // divisor) for i, size in sizes]
+                self.limits.append(_Limit(tuple(more), heights.total // divisor, heights))
+            elif kind == _HEIGHTS:
+                *peaks, total = (next(numbers) for _ in range(len(self._problem.pools) + 1))
+                reach = up_to(self._problem, LIMIT).peaks
+                self._named.append(Heights(tuple(map(min, peaks, reach)), total))
+            elif kind == _PEAKS:
+                name, most = COST_TERMS[next(numbers)], self._heights()
+                leaves = sorted(self._leaves())
+                bounds = (self.statements[number].least for number in leaves)
+                least = min((bound for bound in bounds if bound is not None), default=None)
+                self.statements.append(_Statement(name, most, least, parts=tuple(leaves)))
             elif kind == _PLACEMENT:
-                term, most = PLACEMENT_TERMS[next(numbers)], next(numbers)
+                term, most = PLACEMENT_TERMS[next(numbers)], self._heights()
                 tree = _PlacementTree(self._problem, term, self.limits, numbers)
-                self.placements.append(_Placement(term, most, tree.least, tuple(sorted(tree.used))))
+                bound = None if tree.least > most_cost(self._problem, term) else tree.least
+                self.statements.append(_Statement(term, most, bound, limits=tuple(sorted(tree.used))))
             elif kind == _TIES:
                 ties_count = next(numbers) == 1
             elif kind == _APART:
                 apart = tuple(ascending(numbers))
             elif kind == _COST:
-                height, cores = next(numbers), set[int]()
+                most, cores = self._heights(), set[int]()
                 least = self._least(cores, self.fixed, frozenset())
-                self.costs.append(_Cost(height, least, tuple(sorted(cores))))
+                term = COST_TERMS[-1]
+                self.statements.append(_Statement(term, most, least, cores=tuple(sorted(cores))))
             else:
                 break
+
+    def _leaves(self) -> set[int]:
+        """The statements that a tree over peaks names."""
+        kind = next(self._numbers)
+        if kind == _BRANCH:
+            next(self._numbers), next(self._numbers)
+            return self._leaves() | self._leaves()
+        return {next(self._numbers)} if kind == _WEIGHTS else set()
 
     def _least(self, cores: set[int], paid: int, excluded: frozenset[int]) -> int | None:
         """What a node of a tree shows, and the cores that it uses."""
@@ -316,20 +351,37 @@ class _Words:
     """What steps say."""
 
     def __init__(self, problem: Problem, reader: _Reader) -> None:
+        self._problem = problem
         self._buffers = problem.buffers
         self._pools = problem.pools
         self._most = max(map(end_of, problem.pools))
         self._reader = reader
 
-    def cost(self, cost: _Cost) -> Step:
-        """What a tree shows."""
-        cores = [self._reader.cores[number] for number in cost.cores]
-        which = f"each of {len(cores):,} cores" if len(cores) > 1 else "a core"
-        pays = f"each pays for a pair of {which}" if cores else "some pairs share memory in every plan"
-        what = f"No plan{self._within(cost.height)}"
-        if cost.least is None:
-            return Step(f"{what} exists: {pays}.", self._members(cores))
-        return Step(f"{what} has a reuse cost below {cost.least:,}: {pays}.", self._members(cores))
+    def statement(self, one: _Statement) -> Step:
+        """What is shown of all plans, and by what."""
+        if one.case is not None:
+            if one.heights == up_to(self._problem, max(one.heights.peaks)):
+                what = f"No plan has a peak below {max(one.heights.peaks) + 1:,}"
+            else:
+                what = f"No plan{self._within(one.heights)} exists"
+            return Step(f"{what}: {self.why(one.case)}.", one.case.crowd)
+        what = f"No plan{self._within(one.heights)} exists"
+        if one.least is not None:
+            what = what.removesuffix(" exists") + f" has a {one.term.replace('_', ' ')} below {one.least:,}"
+        if one.parts is not None:
+            count = len(one.parts)
+            which = f"what {count:,} other steps say of them" if count > 1 else "what another step says"
+            return Step(f"{what}: whatever the peaks are, that is {which}.", ())
+        if one.cores is not None:
+            cores = [self._reader.cores[number] for number in one.cores]
+            which = f"each of {len(cores):,} cores" if len(cores) > 1 else "a core"
+            pays = f"each pays for a pair of {which}" if cores else "some pairs share memory in every plan"
+            return Step(f"{what}: {pays}.", self._members(cores))
+        limits = [self._reader.limits[number] for number in one.limits or ()]
+        which = f"what {len(limits):,} limits leave" if len(limits) > 1 else "what a limit leaves"
+        where = f"the buffers are in the cheapest pools of {which}" if limits else "no pool is cheaper"
+        members = tuple(sorted({index for limit in limits for index, _, _ in limit.parts}))
+        return Step(f"{what}: {where}.", members)
 
     def core(self, number: int) -> Step:
         """Why one of some pairs is paid."""
@@ -338,18 +390,8 @@ class _Words:
         names = [f"{self._buffers[i].id} and {self._buffers[j].id}" for i, j, _ in pairs[:_MOST_NAMED]]
         more = [f"one of {len(pairs) - len(names):,} other pairs"] if len(pairs) > len(names) else []
         paid = ", or ".join([*names, *more])
-        text = f"Core {number:,}: each plan{self._within(core.height)} pays for {paid}."
+        text = f"Core {number:,}: each plan{self._within(core.heights)} pays for {paid}."
         return Step(f"{text} If all are apart: {self.why(core.case)}.", self._members([core]))
-
-    def placement(self, cost: _Placement) -> Step:
-        """What a tree over pools shows."""
-        limits = [self._reader.limits[number] for number in cost.limits]
-        which = f"what {len(limits):,} limits leave" if len(limits) > 1 else "what a limit leaves"
-        where = f"the buffers are in the cheapest pools of {which}" if limits else "no pool is cheaper"
-        what = f"No plan{self._within(cost.height)} has a {cost.term.replace('_', ' ')} below {cost.least:,}"
-        return Step(
-            f"{what}: {where}.", tuple(sorted({index for limit in limits for index, _, _ in limit.parts}))
-        )
 
     def limit(self, number: int) -> Step:
         """How much of some buffers may be in some pools."""
@@ -357,19 +399,26 @@ class _Words:
         shown = limit.parts[:_MOST_NAMED]
         more = f" and {len(limit.parts) - len(shown):,} others" if len(limit.parts) > len(shown) else ""
         buffers = tuple(index for index, _, _ in limit.parts)
-        begin = f"Limit {number:,}: each plan{self._within(limit.height)}"
+        begin = f"Limit {number:,}: each plan{self._within(limit.heights)}"
         if limit.case is None:
             names = ", ".join(f"{self._buffers[index].id} {weight:,}" for index, _, weight in shown)
-            pool = self._pools[limit.parts[0][1][0]].id
-            return Step(f"{begin} has at most {limit.room:,} of these in {pool}: {names}{more}.", buffers)
+            pools = sorted({pool for _, some, _ in limit.parts for pool in some})
+            where = " and ".join(self._pools[pool].id for pool in pools)
+            return Step(f"{begin} has at most {limit.room:,} of these in {where}: {names}{more}.", buffers)
         names = ", ".join(
             f"{self._buffers[index].id} in {' or '.join(self._pools[pool].id for pool in pools)}"
             for index, pools, _ in shown
         )
         return Step(f"{begin} lacks one of these: {names}{more}. With all: {self.why(limit.case)}.", buffers)
 
-    def _within(self, height: int) -> str:
-        return "" if height >= self._most else f" with a peak of at most {height:,}"
+    def _within(self, heights: Heights) -> str:
+        height, total = max(heights.peaks), heights.total
+        if total == LIMIT and heights == up_to(self._problem, height):
+            return "" if height >= self._most else f" with a peak of at most {height:,}"
+        together = zip(self._pools, heights.peaks, strict=True)
+        peaks = [f"{peak:,} in {pool.id}" for pool, peak in together if peak < end_of(pool)]
+        peaks += [f"{total:,} in all"] if total < LIMIT else []
+        return f" with peaks of at most {' and '.join(peaks)}"
 
     def _members(self, cores: list[_Core]) -> tuple[int, ...]:
         pairs = {pair for core in cores for pair in core.pairs}

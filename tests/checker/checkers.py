@@ -248,6 +248,38 @@ def tiny_placements(rng: Random) -> Problem:
             return problem
 
 
+def tiny_sums(rng: Random) -> Problem:
+    """Tiny problems of several pools with sums of peaks, or peaks of single pools, among the terms."""
+    while True:
+        problem = random_problem(rng, 6)
+        if len(problem.pools) == 1:
+            continue
+        pools = [
+            pool if pool.capacity or rng.random() < 0.5 else replace(pool, capacity=rng.randint(3, 9))
+            for pool in problem.pools
+        ]
+        own = f"peak:{rng.choice(pools).id}"
+        terms = rng.choice(
+            (
+                None,
+                None,
+                ("peak",),
+                ("peak", "placement_cost"),
+                ("preference", "peak"),
+                ("placement_cost", "preference", "peak"),
+                ("max_peak", "peak"),
+                ("peak", "max_peak"),
+                (own, "peak", "placement_cost"),
+                ("placement_cost", own),
+                ("peak", "reuse_cost"),
+            )
+        )
+        buffers = [replace(one, pools=None) if rng.random() < 0.3 else one for one in problem.buffers]
+        problem = replace(problem, pools=tuple(pools), buffers=tuple(buffers), objective=terms)
+        if not find_issues(problem) and why_not(problem) is None:
+            return problem
+
+
 def _shared(rng: Random) -> Problem:
     """Buffers that live one after the other, of which few fit beside each other: many cores, and a tree."""
     buffers = [

@@ -1,8 +1,8 @@
 """Attacks on the checker: proofs, plans and problems that were changed, so that what they claim may be false.
 
-`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs`, `placements` or `ties` after it
-of problems with reuse costs, several pools or many pairs in place. What the checker calls verified is
-compared with brute force.
+`python -m tests.checker.mutations COUNT SEED` makes that many, with `costs`, `placements`, `sums` or `ties`
+after it of problems with reuse costs, several pools, sums of their peaks or many pairs in place. What the
+checker calls verified is compared with brute force.
 """
 
 import json
@@ -43,6 +43,7 @@ from tests.checker.checkers import (
     tiny_costs,
     tiny_placements,
     tiny_problem,
+    tiny_sums,
     tiny_ties,
 )
 from tests.referee import best, breaks, cost
@@ -180,11 +181,17 @@ def _least(document: bytes, terms: tuple[str, ...]) -> tuple[int, ...] | None:
     return None if status is Status.INFEASIBLE else vector
 
 
+def _term_of(name: str) -> str:
+    if name.startswith("peak of "):
+        return name.replace(" of ", ":")
+    return {"peak": "max_peak", "sum of peaks": "peak"}.get(name, name.replace(" ", "_"))
+
+
 def is_true(files: Files, words: str = "peak 0") -> bool:
     """Whether the plan is right and none is better in the terms named, or nothing fits, by brute force."""
     document, answer = files[0], json.loads(files[1])
-    named = re.findall(r"(peak|reuse cost|placement cost|preference) \d+", words)
-    terms = tuple("max_peak" if name == "peak" else name.replace(" ", "_") for name in named)
+    named = re.findall(r"(sum of peaks|peak of \S+|peak|reuse cost|placement cost|preference) \d+", words)
+    terms = tuple(_term_of(name) for name in named)
     try:
         problem = read_problem(document, "json")
         least = _least(document, terms)
@@ -218,7 +225,7 @@ def campaign(
 
 def main(words: list[str]) -> int:
     """Make mutants, and print what became of them."""
-    makers = {"costs": tiny_costs, "placements": tiny_placements, "ties": tiny_ties}
+    makers = {"costs": tiny_costs, "placements": tiny_placements, "sums": tiny_sums, "ties": tiny_ties}
     count, seed, tiny = int(words[0]), int(words[1]), makers.get("".join(words[2:]), tiny_problem)
     with TemporaryDirectory() as name:
         folder = Path(name)

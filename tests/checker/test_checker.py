@@ -84,7 +84,7 @@ PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 1_855
+    assert len(source.splitlines()) <= 2_030
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 
@@ -212,7 +212,7 @@ def test_several_pools(checker: Batch, tmp_path: Path) -> None:
     files = by_hand(POOLS, in_pools(0, 0), *APART)
     assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 6 is least"
     # Nothing is said of other objectives, but that nothing fits.
-    other = POOLS | {"objective": ["peak"]}
+    other = POOLS | {"objective": ["moves"]}
     files = by_hand(other, in_pools(0, 0), *APART)
     assert checker.check(files).code == second(files, tmp_path).code == NOT_CHECKED
     small = other | {"pools": [{"id": "x", "capacity": 5}, {"id": "y", "capacity": 4}]}
@@ -518,7 +518,8 @@ def test_a_proof_of_more_than_is_true_contradicts_the_plan(checker: Batch, tmp_p
     [
         {"preferences": []},
         {"version": 2},
-        {"pools": [{"id": "memory"}, {"id": "more"}], "objective": ["peak"]},
+        {"pools": [{"id": "memory"}, {"id": "more"}], "objective": ["peak:other"]},
+        {"pools": [{"id": "memory"}, {"id": "more"}], "objective": ["moves", "peak"]},
         {"pools": [{"id": "memory", "cost": -1}]},
         {"pools": [{"id": "memory", "cost": 1 << 60}], "objective": ["placement_cost"]},
         {"buffers": [{"id": "a", "size": 4, "accesses": -1}]},

@@ -12,13 +12,13 @@ import pytest
 from memstow import Problem
 from memstow.planner.check import find_issues
 from memstow.planner.model import Status
-from memstow.planner.model.problem import LIMIT, end_of
+from memstow.planner.model.problem import LIMIT, allowed_pools, end_of
 from memstow.planner.proofs.prove_places import Unit, units_of
-from memstow.planner.proofs.questions import conflicts_of, may_leave_the_capacities, pose
+from memstow.planner.proofs.questions import Heights, conflicts_of, pose, up_to
 from memstow.solvers.core import Budget, ProofFile
 from tests.campaign import gate_first
 from tests.checker.checkers import SecondChecker, document_of, tiny_placements
-from tests.referee import best
+from tests.referee import best, least
 
 MODULE = SecondChecker("check.py").module
 
@@ -34,37 +34,52 @@ def within(problem: Problem, units: Sequence[Unit], pools: dict[int, list[int]])
     return replace(problem, buffers=tuple(buffers))
 
 
-def proof_with_limits(rng: Random, problem: Problem, height: int, document: bytes, path: Path) -> bytes:
-    """Rows of cliques and what has no layout within some pools, as a search shows it."""
+def proof_with_limits(
+    rng: Random, problem: Problem, heights: Heights, document: bytes, path: Path
+) -> tuple[bytes, int]:
+    """Rows of cliques, how many, and what has no layout within some pools, as a search shows it."""
     units, file = units_of(problem, "placement_cost"), ProofFile(str(path), sha256(document).digest())
-    pools_of = {index: unit.pools for unit in units for index in unit.members}
+    pools_of = {index: frozenset(unit.pools) for unit in units for index in unit.members}
     sized = sorted(pools_of)
     unit_of = {index: number for number, unit in enumerate(units) for index in unit.members}
     pairs = conflicts_of(problem, [problem.buffers[index] for index in sized])
     conflicts = {frozenset((sized[one], sized[other])) for one, other in pairs}
-    file.lay(height)
-    for pool in range(len(problem.pools)):
+    number = file.name_heights([*heights.peaks, heights.total])
+    file.lay(number)
+
+    def crowd_in(pools: Sequence[int]) -> list[int]:
         crowd = list[int]()
         for index in rng.sample(sized, len(sized)):
             meets = (frozenset((index, j)) in conflicts and unit_of[index] != unit_of[j] for j in crowd)
-            if pool in pools_of[index] and all(meets):
+            if not pools_of[index].isdisjoint(pools) and all(meets):
                 crowd.append(index)
+        return sorted(crowd)
+
+    for pool in range(len(problem.pools)):
+        if crowd := crowd_in([pool]):
+            file.row(pool, rng.choice((1, 1, 1, 2, 3, 4)), crowd)
+    for _ in range(0 if heights.total == LIMIT else 3):
+        some = rng.sample(range(len(problem.pools)), rng.randint(1, len(problem.pools)))
+        crowd = crowd_in(some)
+        rows = [[i for i in crowd if k in some and k in pools_of[i]] for k in range(len(problem.pools))]
         if crowd:
-            file.row(pool, rng.choice((1, 1, 1, 2, 3, 4)), sorted(crowd))
+            file.rows(rng.choice((1, 1, 1, 2, 3)), rows)
+    rows_in_all = file.steps - 2
     for _ in range(4):
         some = rng.sample(range(len(units)), rng.randint(1, len(units)))
         pools = {
             one: sorted(rng.sample(units[one].pools, rng.randint(1, len(units[one].pools)))) for one in some
         }
         fewer = within(problem, units, pools)
-        kept = [i for i in sized if height < LIMIT or not may_leave_the_capacities(fewer, fewer.buffers[i])]
-        posed = pose(fewer, height, kept) if kept else None
-        steps = None if posed is None else posed[0].kept_steps(posed[1], height, Budget(-1.0, 30_000))[0]
+        ends = {pool.id for pool, peak in zip(problem.pools, heights.peaks, strict=True) if peak < LIMIT}
+        kept = [i for i in sized if ends.issuperset(allowed_pools(fewer, fewer.buffers[i]))]
+        posed = pose(fewer, heights, kept) if kept else None
+        steps = None if posed is None else posed[0].kept_steps(posed[1], number, Budget(-1.0, 30_000))[0]
         if steps is not None:
             listed = sorted((rng.choice(units[one].members), places) for one, places in pools.items())
-            file.keep_within(height, listed, steps)
+            file.keep_within(number, listed, steps)
     file.finish()
-    return path.read_bytes()
+    return path.read_bytes(), rows_in_all
 
 
 @pytest.mark.parametrize("seed", gate_first(range(30), 2))
@@ -76,31 +91,39 @@ def test_limits_hold_of_each_layout(tmp_path: Path, seed: int) -> None:
         if len(problem.pools) < 2 or not units or not all(unit.pools for unit in units):
             continue
         height = rng.choice((LIMIT, LIMIT, max(map(end_of, problem.pools)), rng.randint(1, 9)))
+        heights = up_to(problem, height)
+        if rng.random() < 0.6:
+            peaks = (min(peak, rng.choice((LIMIT, rng.randint(0, 9)))) for peak in heights.peaks)
+            lowest = best(replace(problem, objective=("peak",)))[1] or (9,)
+            heights = Heights(tuple(peaks), rng.choice((LIMIT, lowest[0], lowest[0], lowest[0] + 1)))
         document = document_of(problem)
-        proof = MODULE.Proof(
-            MODULE.Problem(MODULE.read_json(document)),
-            proof_with_limits(rng, problem, height, document, tmp_path / "a.proof"),
-        )
+        data, rows_in_all = proof_with_limits(rng, problem, heights, document, tmp_path / "a.proof")
+        proof = MODULE.Proof(MODULE.Problem(MODULE.read_json(document)), data)
         proof.check(sha256(document).digest())
-        low = tuple(replace(pool, capacity=min(end_of(pool), height)) for pool in problem.pools)
-        problem = problem if height == LIMIT else replace(problem, pools=low)
+        together = zip(problem.pools, heights.peaks, strict=True)
+        low = tuple(replace(pool, capacity=None if peak == LIMIT else peak) for pool, peak in together)
+        problem = replace(problem, pools=low, objective=("peak", "placement_cost"))
         if find_issues(problem):  # Pins or reserved ranges are above the height.
             continue
-        for limit in proof.limits:
+        for number, limit in enumerate(proof.limits):
             pools = {pool for _, places, _ in limit.parts for pool in places}
-            if limit.room == len(limit.parts) - 1 and all(weight == 1 for _, _, weight in limit.parts):
+            if number >= rows_in_all:
                 fewer = within(problem, units, {unit: places for unit, places, _ in limit.parts})
                 assert best(fewer)[0] is Status.INFEASIBLE, (fewer, limit)
                 counts["within"] += 1
                 continue
             # A layout pays for what is not in the pool.
             buffers = [replace(buffer, accesses=0) for buffer in problem.buffers]
-            for unit, _, weight in limit.parts:
+            weights = {unit: weight for unit, _, weight in limit.parts}
+            for unit, weight in weights.items():
                 index = units[unit].members[0]
                 buffers[index] = replace(buffers[index], accesses=weight)
             costs = (replace(pool, cost=int(k not in pools)) for k, pool in enumerate(problem.pools))
-            least = best(replace(problem, buffers=tuple(buffers), pools=tuple(costs)))[1]
-            most = 0 if least is None else sum(weight for _, _, weight in limit.parts) - least[0]
+            paying = replace(problem, buffers=tuple(buffers), pools=tuple(costs))
+            cheapest = least(paying, "placement_cost", (heights.total,))
+            most = 0 if cheapest is None else sum(weights.values()) - cheapest
             assert most <= limit.room, (problem, limit)
-            counts["full" if most == limit.room else "row"] += 1
-    assert min(counts[kind] for kind in ("within", "full", "row")) > 5, counts
+            is_sum = limit.room == heights.total and len(pools) > 1
+            counts["sum " * is_sum + ("full" if most == limit.room else "row")] += 1
+    assert min(counts[kind] for kind in ("within", "full", "row", "sum row")) > 5, counts
+    assert counts["sum full"] > 0

@@ -107,7 +107,7 @@ def test_the_second_term_is_about_plans_as_good_in_the_first(checker: Batch, tmp
         ((5, 2, 0, 0, 3, 10, 3, *ALL, 0, 2), "two that do not conflict are in one stretch"),
         # Without the pairs it is a proof that nothing fits.
         ((3, 10, 3, *ALL, 0, 1), "two that do not conflict are in one stretch"),
-        ((*CORE, 6, 11, *BRANCH, 0, 3), "a core that does not hold so high"),
+        ((5, 3, 0, 0, 0, 3, 9, 3, *ALL, 6, 10, *BRANCH, 0, 3), "a core that does not hold so high"),
         ((*CORE, 6, 10, 2, 1, 0, 2, 0, 3), "more than a pair costs"),
         ((*CORE, 6, 10, 2, 2, 0, 1, 0, 1, 0, 3), "a list of 2 cores"),
         ((*CORE, 6, 10, 2, 1, 1, 1, 0, 3), "a core that there is not"),

@@ -15,7 +15,7 @@ from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.model.problem import Buffer, InPlace, Problem
 from memstow.planner.proofs.prove import prove_within
-from memstow.planner.proofs.questions import pose
+from memstow.planner.proofs.questions import pose, up_to
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker import derivations
@@ -50,7 +50,10 @@ def test_no_rule_loses_a_layout(seed: int) -> None:
     while counts["rules"] < 3_000:
         problem = derivations.problem_of(json.loads(document_of(tiny_ties(rng))), rng.random() < 0.9)
         if len(problem.pools) > 1:
-            problem.lay_space(rng.randint(2, 6))
+            heights = [rng.randint(2, 6)] * len(problem.pools)
+            if rng.random() < 0.5:
+                heights = [rng.randint(0, 6) for _ in heights]
+            problem.lay_space((*heights, 1 << 62))
         if problem.open and rng.random() < 0.3:
             problem.apart = {frozenset(rng.choice(problem.open))}
         if not any(one.size for one in problem.buffers):
@@ -98,7 +101,7 @@ def derived(rng: Random) -> Case | None:
         return None
     known = derivations.problem_of(json.loads(document), True)
     if several:
-        known.lay_space(height)
+        known.lay_space((*[height] * len(known.pools), 1 << 62))
     context = derivations.context_of(known, height, several)
     builder = derivations.Builder(rng, known)
     conclusion = builder.derivation(context)
@@ -155,7 +158,7 @@ def test_a_search_proves_what_only_ties_show(checker: Batch, tmp_path: Path) -> 
         answer = plan(problem, Options(deterministic=True))
         assert answer.status is Status.OPTIMAL
         height, everything = answer.objective[0].value - 1, list(range(len(problem.buffers)))
-        posed = pose(problem, height, everything)
+        posed = pose(problem, up_to(problem, height), everything)
         assert posed is not None
         has_layout = posed[0].kept_steps(height, height, Budget(-1.0, 1_000_000))[1]
         document, path = document_of(problem), tmp_path / "plan.proof"

@@ -71,6 +71,15 @@ class NamedFile {
     void lay(Bytes height) {
         write_to(path_, [&] { file_->lay(height); });
     }
+    Bytes name_heights(const std::vector<Bytes>& heights) {
+        return write_to(path_, [&] { return file_->name_heights(heights); });
+    }
+    void rows(Bytes divisor, const std::vector<Numbers>& buffers) {
+        write_to(path_, [&] { file_->rows(divisor, buffers); });
+    }
+    void peaks(std::uint64_t term, Bytes height, const Numbers& tree) {
+        write_to(path_, [&] { file_->peaks(term, height, tree); });
+    }
     void row(std::uint64_t pool, Bytes divisor, const Numbers& buffers) {
         write_to(path_, [&] { file_->row(pool, divisor, buffers); });
     }
@@ -179,7 +188,8 @@ void bind_proof(nb::module_& m) {
              "Some of the first limits, and what to divide them by so that the solution breaks what is left.")
         .def("divided", &proof::PlaceProgram::divided,
              "A unit that is in one of its pools in part; None if each is in one pool.")
-        .def("places", &proof::PlaceProgram::places, "The pool of each unit.");
+        .def("places", &proof::PlaceProgram::places, "The pool of each unit.")
+        .def("shares", &proof::PlaceProgram::shares, "How much of each unit is in each of its pools.");
     nb::class_<proof::CostProof>(
         m, "CostProof",
         "What layouts pay for pairs of items that share memory: both items, the cost, and "
@@ -206,6 +216,13 @@ void bind_proof(nb::module_& m) {
              "how much.")
         .def("lay", &NamedFile::lay, nb::arg("height"),
              "Of several pools: what follows is about this height.")
+        .def("name_heights", &NamedFile::name_heights, nb::arg("heights"),
+             "Of several pools: a height of each, and one of their sum. Returns what stands for them as a "
+             "height.")
+        .def("rows", &NamedFile::rows, nb::arg("divisor"), nb::arg("buffers"),
+             "A limit: what fits below the sum of all peaks, by buffers in each pool.")
+        .def("peaks", &NamedFile::peaks, nb::arg("term"), nb::arg("height"), nb::arg("tree"),
+             "What layouts up to the height cost at least, by the peaks of pools.")
         .def("row", &NamedFile::row, nb::arg("pool"), nb::arg("divisor"), nb::arg("buffers"),
              "A limit: what fits into a pool.")
         .def("keep_within", &NamedFile::keep_within, nb::arg("height"), nb::arg("pools"), nb::arg("steps"),

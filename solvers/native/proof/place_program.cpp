@@ -62,6 +62,14 @@ double PlaceProgram::share(Index unit, Index place) const {
     return rest;
 }
 
+std::vector<std::vector<double>> PlaceProgram::shares() const {
+    std::vector<std::vector<double>> all(costs_.size());
+    for (Index u = 0; u < count_of(costs_); ++u) {
+        for (Index k = 0; k < count_of(costs_[u]); ++k) all[u].push_back(share(u, k));
+    }
+    return all;
+}
+
 double PlaceProgram::share(const Part& part) const {
     double there = 0;
     for (const Index place : part.places) there += share(part.unit, place);

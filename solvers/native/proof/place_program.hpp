@@ -45,6 +45,8 @@ class PlaceProgram {
     std::vector<std::pair<Index, Bytes>> divisors(Index limits) const;
     // A unit of which a part is in this one of its pools, and another part elsewhere.
     std::optional<std::pair<Index, Index>> divided() const;
+    // By unit, how much of it is in each of its pools.
+    std::vector<std::vector<double>> shares() const;
     // Where each unit is if none is divided; may be unlike the limits only where there is no solution.
     std::vector<Index> places() const;
 

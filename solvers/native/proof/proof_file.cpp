@@ -14,7 +14,10 @@ enum Step : std::uint64_t {
     kWithin = 7,
     kRow = 8,
     kPlacement = 9,
-    kTies = 10
+    kTies = 10,
+    kHeights = 11,
+    kRows = 12,
+    kPeaks = 13
 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
@@ -23,6 +26,13 @@ enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
 
 ProofFile::ProofFile(const std::string& path, const Digest& digest)
     : NumberFile(path, "memstow proof 1\n", digest), is_kept_(false) {}
+
+Bytes ProofFile::name_heights(const std::vector<Bytes>& heights) {
+    ++steps_;
+    number(kHeights);
+    for (const Bytes one : heights) number_of(one);
+    return (Bytes{1} << 62) + 1 + named_++;
+}
 
 void ProofFile::lay(Bytes height) {
     ++steps_;
@@ -122,6 +132,21 @@ void ProofFile::row(std::uint64_t pool, Bytes divisor, const std::vector<std::ui
     number(pool);
     number_of(divisor);
     list(items);
+}
+
+void ProofFile::rows(Bytes divisor, const std::vector<std::vector<std::uint64_t>>& items) {
+    ++steps_;
+    number(kRows);
+    number_of(divisor);
+    for (const std::vector<std::uint64_t>& some : items) list(some);
+}
+
+void ProofFile::peaks(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree) {
+    ++steps_;
+    number(kPeaks);
+    number(term);
+    number_of(height);
+    for (const std::uint64_t one : tree) number(one);
 }
 
 void ProofFile::placement(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree) {

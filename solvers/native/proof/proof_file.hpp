@@ -38,6 +38,9 @@ class ProofFile : private NumberFile {
     // No file: steps that are kept until another one takes them.
     ProofFile() = default;
 
+    // Of several pools: a height of each, and one of the sum of their peaks. Returns what stands for them
+    // where a height does.
+    Bytes name_heights(const std::vector<Bytes>& heights);
     // Of several pools, before all else: what follows is about this height.
     void lay(Bytes height);
     // The number of a lemma: no layout is within these bounds (ascending by name), as a split of an item at
@@ -59,6 +62,10 @@ class ProofFile : private NumberFile {
                      const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools);
     // What fits into the cells of a pool, in units of the divisor.
     void row(std::uint64_t pool, Bytes divisor, const std::vector<std::uint64_t>& items);
+    // The same of all pools, by the bytes of items in each: below the sum of their peaks.
+    void rows(Bytes divisor, const std::vector<std::vector<std::uint64_t>>& items);
+    // The same in a term, by the peaks of pools.
+    void peaks(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree);
     // What layouts up to a height cost at least in a term, by a tree as the page has it.
     void placement(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree);
     // Steps that refer to no lemma before them.
@@ -73,6 +80,7 @@ class ProofFile : private NumberFile {
     void list(const std::vector<std::uint64_t>& ascending_numbers);
 
     std::uint64_t steps_ = 0, lemmas_ = 0;
+    Bytes named_ = 0;
     bool is_kept_ = true, ties_count_ = false;
 };
 

@@ -269,8 +269,8 @@ REFUSED: list[tuple[tuple[str, ...], dict[str, Any], str]] = [
     (("--output", "plan.json", "--proof", "plan.json"), {}, "cannot be the same file"),
     (
         (),
-        {"pools": [{"id": "one"}, {"id": "two"}], "objective": ["peak"]},
-        "its objective does not begin with `max_peak`",
+        {"pools": [{"id": "one"}, {"id": "two"}], "objective": ["moves"]},
+        "its objective does not begin with a peak or a cost",
     ),
     ((), {"pools": [{"id": "memory", "banks": [{"size": 64}]}]}, "banks"),
     ((), {"objective": ["moves"]}, "its objective does not begin with the peak or a cost"),
@@ -466,11 +466,29 @@ def test_several_pools_are_proven(cli: Cli, three: Path, tmp_path: Path, capacit
 def test_of_other_terms_of_several_pools_it_is_said_that_nothing_is_proven(cli: Cli, three: Path) -> None:
     problem = json.loads(three.read_bytes())
     problem["pools"] = [{"id": name, "capacity": 200} for name in ("one", "two")]
-    problem["objective"] = ["peak"]
+    problem["objective"] = []
     three.write_text(json.dumps(problem))
     code, out, err = solve_and_prove(cli, three)
     assert (code, "proves" in out) == (Exit.DONE, False)
-    assert "plan.proof is not written: of several pools" in err
+    assert "plan.proof is not written: proofs are about a peak or a cost" in err
+
+
+@pytest.mark.parametrize(
+    ("objective", "says"), [("peak", "sum of peaks below 150"), ("peak:one", "peak of one below 0")]
+)
+def test_peaks_of_several_pools_are_proven(
+    cli: Cli, three: Path, tmp_path: Path, objective: str, says: str
+) -> None:
+    problem = json.loads(three.read_bytes())
+    problem["pools"] = [{"id": name, "capacity": 200} for name in ("one", "two")]
+    problem["objective"] = [objective]
+    three.write_text(json.dumps(problem))
+    code, out, err = solve_and_prove(cli, three)
+    assert (code, err) == (Exit.DONE, "")
+    assert f"plan.proof proves that no plan has a {says} (" in out
+    assert second(written(tmp_path), tmp_path).code == 0
+    checked = cli("verify", three, tmp_path / "plan.json", "--proof", tmp_path / "plan.proof")
+    assert checked.code == Exit.DONE, checked.out
 
 
 def test_a_page_walks_through_a_proof(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -509,8 +527,10 @@ def test_placement_costs_are_proven(cli: Cli, three: Path, tmp_path: Path) -> No
     code, out, err = solve_and_prove(cli, three)
     assert (code, err) == (Exit.DONE, "")
     least = json.loads((tmp_path / "plan.json").read_text())["objective"][0]["value"]
-    assert f"plan.proof proves that no plan has a placement cost below {least:,} (" in out
-    assert second(written(tmp_path), tmp_path).words == f"verified: placement cost {least} is least"
+    assert f"plan.proof proves that no plan has a placement cost below {least:,}, and no plan as good" in out
+    assert "has a sum of peaks below 150 (" in out
+    words = f"verified: placement cost {least} is least, then sum of peaks 150"
+    assert second(written(tmp_path), tmp_path).words == words
     checked = cli("verify", three, tmp_path / "plan.json", "--proof", tmp_path / "plan.proof")
     assert checked.code == Exit.DONE, checked.out
     page = tmp_path / "plan.html"

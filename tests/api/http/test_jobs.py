@@ -542,9 +542,9 @@ def test_a_proof_that_is_too_large_is_not_kept(tmp_path: Path) -> None:
     ("problem", "code", "why"),
     [
         (
-            {**PROBLEM, "pools": [{"id": "one"}, {"id": "two"}], "objective": ["peak"]},
+            {**PROBLEM, "pools": [{"id": "one"}, {"id": "two"}], "objective": ["moves"]},
             "no_proof",
-            "its objective does not begin with `max_peak`",
+            "its objective does not begin with a peak or a cost",
         ),
         ({"version": 1, "tensors": [], "operators": []}, "no_proof", "its operators run as they are listed"),
         (SYMBOLIC, "not_for_symbols", "not for problems with symbols"),

@@ -1,0 +1,93 @@
+"""A proof of the least peaks of several pools: of their sum, or of that of one.
+
+A tree halves what the peaks may be, pool by pool; where layouts within the heights of a node would cost too
+much, that is a leaf. Else there are buffers that fit below them in each pool alone: the least peak there that
+they have says where to go on.
+"""
+
+from typing import Final
+
+from memstow.planner.model.problem import LIMIT, Kind, Problem
+from memstow.planner.proofs.prove_places import Draft, PlacementProof
+from memstow.planner.proofs.questions import COST_TERMS, Heights
+from memstow.solvers.core import Budget
+
+_DEEPEST: Final = 300
+_DEAD, _BRANCH, _LEAF = range(3)
+
+
+class PeaksProof:
+    """That layouts within heights, with their sum, cost at least so much in a term."""
+
+    def __init__(self, problem: Problem, term: str, heights: Heights, budget: Budget) -> None:
+        self._problem, self._term, self._budget = problem, term, budget
+        self._heights = heights
+        self._leaves = list[tuple[Heights, PlacementProof]]()
+        self._tree = list[int]()
+
+    def write(self, wanted: int, draft: Draft) -> bool:
+        """Write that layouts cost so much, if that can be shown; whether it was."""
+        self._wanted = wanted
+        # What is named for a leaf is used by it; all are named before the first is.
+        self._first_name = LIMIT + 1 + len(draft.heights)
+        if not self._node([0] * len(self._problem.pools), list(self._heights.peaks), 1):
+            return False
+        for heights, _ in self._leaves:
+            draft.file.name_heights([*heights.peaks, heights.total])
+            draft.heights.append(heights)
+        first = draft.statements
+        for _, leaf in self._leaves:
+            leaf.write(draft)
+        if self._tree == [_LEAF, 0]:
+            return True
+        number = draft.file.name_heights([*self._heights.peaks, self._heights.total])
+        draft.heights.append(self._heights)
+        draft.file.peaks(COST_TERMS.index(Kind(self._term)), number, self._numbers(first))
+        draft.statements += 1
+        return True
+
+    def _numbers(self, first: int) -> list[int]:
+        """The tree, by the numbers of statements in the file."""
+        numbers, at = list[int](), 0
+        while at < len(self._tree):
+            kind = self._tree[at]
+            length = {_DEAD: 1, _BRANCH: 3, _LEAF: 2}[kind]
+            entry = self._tree[at : at + length]
+            numbers += [kind, first + entry[1]] if kind == _LEAF else entry
+            at += length
+        return numbers
+
+    def _node(self, lows: list[int], tops: list[int], depth: int) -> bool:
+        """Write a tree of the layouts whose peaks are from the lows to the tops; whether there is one."""
+        if depth > _DEEPEST or self._budget.spent:
+            return False
+        total = self._heights.total
+        left = LIMIT if total == LIMIT else total - sum(lows)
+        most = [min(top, low + left) for low, top in zip(lows, tops, strict=True)]
+        if any(top < low for low, top in zip(lows, most, strict=True)):
+            self._tree.append(_DEAD)
+            return True
+        heights = Heights(tuple(most), total)
+        for number, (known, _) in enumerate(self._leaves):
+            if heights.within(known):
+                self._tree += [_LEAF, number]
+                return True
+        name = self._first_name + len(self._leaves)
+        proof = PlacementProof(self._problem, self._term, heights, name, self._budget)
+        if proof.raise_bound(self._wanted) >= self._wanted:
+            self._tree += [_LEAF, len(self._leaves)]
+            self._leaves.append((heights, proof))
+            return True
+        if proof.example is None or total == LIMIT:
+            return False
+        needed = [proof.peak_of_example(pool) for pool in range(len(lows))]
+        raised, pool = max(
+            (peak - low, pool) for pool, (peak, low) in enumerate(zip(needed, lows, strict=True))
+        )
+        if raised <= 0 or sum(needed) <= total:
+            return False  # As far as is known, that is a layout.
+        at = needed[pool] - 1
+        self._tree += [_BRANCH, pool, at]
+        lower, higher = [*tops], [*lows]
+        lower[pool], higher[pool] = min(tops[pool], at), at + 1
+        return self._node(lows, lower, depth + 1) and self._node(higher, tops, depth + 1)
