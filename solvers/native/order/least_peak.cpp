@@ -42,7 +42,7 @@ constexpr std::size_t kMostToNarrow = 2'000;
 // Where the search just below the best peak has not come that far by then, it will hardly end: what must come
 // before what gets as much work as the searches.
 constexpr double kFarEnough = 1e-4;
-constexpr std::int64_t kNarrowingAlongside = 2, kNarrowingFirst = 12;
+constexpr std::int64_t kNarrowingAlongside = 4, kNarrowingFirst = 12;
 // Limits are tried in the middle of what is left, until that is so small a part of the gap.
 constexpr Bytes kLeastPart = 64;
 
