@@ -97,7 +97,7 @@ class EarlyPlans:
 # of few, which are soon placed; what looking for one more order may take, and a placement, each at first and
 # later. Of orders with the same live bytes some pack at once and others never.
 _ORDER_SHARE: Final = 0.5
-_ORDER_SHARE_OF_FEW: Final = 0.75
+_ORDER_SHARE_OF_FEW: Final = 0.65
 _FEW: Final = 1_000
 _SHARE: Final = 0.5
 _FIRST_SHARE: Final = 0.1
@@ -229,7 +229,8 @@ class FreeRun:
             if self._is_over(self._budget(_SHARE)):
                 return
             if seed == _FIRST_TRIES + 1:
-                yield self._best_order, _SHARE
+                # Where none came at first, hardly any will.
+                yield self._best_order, _SHARE if len(tried) > 1 else 1.0
             budget = self._budget(_FIRST_SHARE_TO_LOOK if at_first else _SHARE)
             with cancelling(budget, self._callbacks.cancel):
                 order = order_within(instance, first.live, seed, budget)

@@ -44,7 +44,7 @@ constexpr std::size_t kMostToNarrow = 2'000;
 constexpr double kFarEnough = 1e-4;
 constexpr std::int64_t kNarrowingAlongside = 4, kNarrowingFirst = 12;
 // Limits are tried in the middle of what is left, until that is so small a part of the gap.
-constexpr Bytes kLeastPart = 64;
+constexpr Bytes kLeastPart = 32;
 
 // One way to go on: a beam, the search at one limit, forwards or backwards, or what must come before what.
 struct Way {
