@@ -300,6 +300,18 @@ def _graphs(_folder: Path, _effort: Effort) -> list[str]:
     return [f"generate:graph,n=200,seed=1..2,family={family}" for family in FAMILIES]
 
 
+def _free_graphs(_folder: Path, effort: Effort) -> list[str]:
+    """Published graphs and models, where they are there, and generated ones of each family."""
+    shared = [DATA / folder for folder in ("graphs", "tflite")]
+    patterns = ("*.json", "*.tflite")
+    there = [str(folder / name) for folder, name in zip(shared, patterns, strict=True) if folder.is_dir()]
+    return there + [
+        f"generate:graph,n={n},seed=0..{effort.seeds - 1},family={family}"
+        for n in (25, 50, 100, 200)
+        for family in FAMILIES
+    ]
+
+
 _SEVERAL: Final = ("--workers", str(WORKERS), "--solvers")
 ALL: Final = {
     "published": ProblemSet(
@@ -339,6 +351,10 @@ HARD: Final = {
         "as one problem; five seconds each:",
         (Batch(_altered, 5.0),),
         ("minimalloc",),
+    ),
+    "graphs": ProblemSet(
+        "The order and the places of graphs, proven together; one thread and twenty seconds each:",
+        (Batch(_free_graphs, 20.0, ("--workers", "1", "--orders", "free")),),
     ),
     "idealloc": ProblemSet(
         "Twenty seconds each:",

@@ -92,9 +92,16 @@ class EarlyPlans:
             return self._best
 
 
-# Of the time or the work that is left: what the search for an order may take, and the first placement.
+# Of the time or the work that is left: what the search for an order may take, of more operators than few and
+# of few, which are soon placed; what looking for one more order may take, and a placement, each at first and
+# later. Of orders with the same live bytes some pack at once and others never.
 _ORDER_SHARE: Final = 0.5
-_FIRST_SHARE: Final = 0.5
+_ORDER_SHARE_OF_FEW: Final = 0.65
+_FEW: Final = 1_000
+_SHARE: Final = 0.5
+_FIRST_SHARE: Final = 0.1
+_FIRST_SHARE_TO_LOOK: Final = 0.05
+_FIRST_TRIES: Final = 3
 _MOST_TRIES: Final = 64
 # Of more operators, placing one order well takes all the time there is: a greedy pass that is cut short has a
 # peak of many times the live bytes.
@@ -123,6 +130,7 @@ class FreeRun:
         self._early = EarlyPlans(graph, options, callbacks.on_better)
         self._callbacks = replace(callbacks, on_event=self._since_begin(callbacks.on_event))
         self._work = 0
+        self._best_order: Sequence[int] = ()
 
     def plan(self) -> Plan:
         """The best plan of the orders that the solver finds."""
@@ -131,14 +139,16 @@ class FreeRun:
         if hinted is not None:
             instance = replace(instance, listed=array("q", hinted))
         first = self._first_order(instance)
-        others = self._may_try_others(first) or hinted not in (None, list(first.order))
-        best = self._placed(first, first.order, _FIRST_SHARE if others else 1.0)
-        for order in self._other_orders(instance, first, best, hinted):
-            plan = self._placed(first, order, _FIRST_SHARE)
-            if better(plan, best):
-                best = plan
-            if self._is_enough(first, best):
+        self._best_order = first.order
+        orders = self._orders(instance, first, hinted)
+        best = self._placed(first, *next(orders))
+        while not self._is_enough(first, best):
+            another = next(orders, None)
+            if another is None:
                 break
+            plan = self._placed(first, *another)
+            if better(plan, best):
+                best, self._best_order = plan, another[0]
         early = self._early.best
         if early is not None and better(early, best):
             best = with_bound(self._graph, early, first.bound, self._options.hint)
@@ -162,7 +172,8 @@ class FreeRun:
             workers=1 if self._options.deterministic else self._workers(),
             deterministic=self._options.deterministic,
         )
-        budget = self._budget(_ORDER_SHARE)
+        few = len(self._graph.operators) <= _FEW
+        budget = self._budget(_ORDER_SHARE_OF_FEW if few else _ORDER_SHARE)
         listeners = OrderListeners(
             order=(lambda _solver, _peak, order: self._early.offer(order)) if self._early.wanted else None,
             bound=self._tell_bound,
@@ -192,28 +203,39 @@ class FreeRun:
             return True
         return plan.status in PLANNED and sum(use.peak for use in plan.pools) <= first.live
 
-    def _other_orders(
-        self, instance: OrderInstance, best: _BestOrder, first: Plan, hinted: Sequence[int] | None
-    ) -> Iterator[Sequence[int]]:
-        """That of the hint, whose places are known, and others that need no more, while there is time."""
-        if self._is_enough(best, first):
+    def _orders(
+        self, instance: OrderInstance, first: _BestOrder, hinted: Sequence[int] | None
+    ) -> Iterator[tuple[Sequence[int], float]]:
+        """The orders to place, each with a share of what is left, while there is time.
+
+        The first, that of the hint, whose places are known, and some that need no more have a moment each;
+        then the best of these has its time, and further ones.
+        """
+        tried = {tuple(first.order)}
+        from_hint = hinted is not None and tuple(hinted) not in tried
+        if not self._may_try_others(first):
+            yield first.order, _SHARE if from_hint else 1.0
+            if hinted is not None and from_hint:
+                yield hinted, 1.0
             return
-        tried = {tuple(best.order)}
-        if hinted is not None and tuple(hinted) not in tried:
+        yield first.order, _FIRST_SHARE
+        if hinted is not None and from_hint:
             tried.add(tuple(hinted))
-            yield hinted
-        if not self._may_try_others(best):
-            return
+            yield hinted, _SHARE
         for seed in range(1, _MOST_TRIES + 1):
-            budget = self._budget(_FIRST_SHARE)
-            if self._is_over(budget):
+            at_first = seed <= _FIRST_TRIES
+            if self._is_over(self._budget(_SHARE)):
                 return
+            if seed == _FIRST_TRIES + 1:
+                # Where none came at first, hardly any will.
+                yield self._best_order, _SHARE if len(tried) > 1 else 1.0
+            budget = self._budget(_FIRST_SHARE_TO_LOOK if at_first else _SHARE)
             with cancelling(budget, self._callbacks.cancel):
-                order = order_within(instance, best.live, seed, budget)
+                order = order_within(instance, first.live, seed, budget)
             self._work += budget.work
             if order is not None and tuple(order) not in tried:
                 tried.add(tuple(order))
-                yield order
+                yield order, _FIRST_SHARE if at_first else _SHARE
 
     def _placed(self, first: _BestOrder, order: Sequence[int], share: float) -> Plan:
         """The plan of one order, within a share of what is left."""

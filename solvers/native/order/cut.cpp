@@ -118,13 +118,39 @@ std::vector<Index> Cut::smallest() const {
     return result;
 }
 
-std::vector<Index> Cut::largest() const {
-    const std::vector<bool> far = flow_.near_sink();
+std::vector<Index> Cut::largest() const { return open_where(flow_.near_sink(), false); }
+
+std::vector<Index> Cut::open_where(const std::vector<bool>& of_node, bool wanted) const {
     std::vector<Index> result;
     for (const Index v : open_) {
-        if (!far[node_[v]]) result.push_back(v);
+        if (of_node[node_[v]] == wanted) result.push_back(v);
     }
     return result;
+}
+
+Cut::Rise Cut::rise(Must must, Index v, Bytes enough) {
+    const Index node = node_[v];
+    Rise rise{};
+    if (must == Must::have) {
+        rise.bytes = flow_.push_from(node, enough);
+        if (rise.bytes <= enough) rise.best = open_where(flow_.behind(node), true);
+    } else {
+        rise.bytes = flow_.push_to(node, enough);
+        if (rise.bytes <= enough) rise.best = open_where(flow_.before(node), false);
+    }
+    if (rise.bytes > 0) flow_.restore();
+    return rise;
+}
+
+Bytes Cut::require(Must must, Index v, Bytes enough) {
+    if (must == Must::have) {
+        flow_.add_arc(MaxFlow::kSource, node_[v], MaxFlow::kEndless);
+    } else {
+        flow_.add_arc(node_[v], MaxFlow::kSink, MaxFlow::kEndless);
+    }
+    const Bytes more = flow_.push(enough);
+    flow_.keep();
+    return more;
 }
 
 std::vector<Chain> Cut::chains() const {

@@ -51,6 +51,18 @@ class Cut {
     std::vector<Index> smallest() const;
     std::vector<Index> largest() const;
 
+    // What the least is more by where the sets must have, or lack, one of the open operators; cut short above
+    // `enough`, otherwise with the open operators in such a set. Before the first: `keep`, after a full run.
+    enum class Must { have, lack };
+    struct Rise {
+        Bytes bytes;
+        std::vector<Index> best;
+    };
+    void keep() { flow_.keep(); }
+    Rise rise(Must must, Index v, Bytes enough);
+    // From now on they must: what the least is more by.
+    Bytes require(Must must, Index v, Bytes enough);
+
     // After a full run: chains that prove the sum, with what is live in all sets.
     std::vector<Chain> chains() const;
 
@@ -59,6 +71,7 @@ class Cut {
   private:
     void add_storage(const Between& between, Index s);
     void add_credit(const Between& between, Index number);
+    std::vector<Index> open_where(const std::vector<bool>& of_node, bool wanted) const;
     Index entry(const Between& between, Index s);
     Index exit(const Between& between, std::span<const Index> ends);
 

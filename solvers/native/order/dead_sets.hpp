@@ -2,16 +2,13 @@
 // nothing.
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
-#include "core/instance.hpp"
+#include "order/words.hpp"
 
 namespace memstow::order {
-
-using Word = std::uint64_t;
 
 // A set, and where it must lead: to the set `commit`, or, where that is empty, to any of the next.
 struct DeadSet {

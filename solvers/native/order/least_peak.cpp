@@ -12,6 +12,7 @@
 #include "order/classics.hpp"
 #include "order/descent.hpp"
 #include "order/late.hpp"
+#include "order/narrowing.hpp"
 #include "order/state.hpp"
 
 namespace memstow::order {
@@ -25,7 +26,7 @@ constexpr std::size_t kFirstWidth = 4;
 constexpr std::size_t kWidest = 4096;
 constexpr std::size_t kMostInBeam = 1'000'000;
 
-enum class Kind { beam, lowest, middle, highest };
+enum class Kind { beam, lowest, middle, highest, narrowing };
 
 // Shares of the work, and in 32nds of the memory for sets. What ends a run is most often the search just
 // below the best peak, and it meets the most sets.
@@ -34,7 +35,18 @@ constexpr std::size_t memory_share(Kind kind) { return kind == Kind::highest ? 8
 // Forwards and backwards one of these often ends in a second and the other never.
 constexpr std::int64_t kMoreForAhead = 4;
 
-// One way to go on: a beam, or the search at one limit; forwards or backwards.
+// What must come before what is looked for where the searches have not ended at once: they prove with sets
+// that can be handed out. It takes a cut or two for each pair of operators.
+constexpr std::int64_t kBeforeNarrowing = 3'000'000;
+constexpr std::size_t kMostToNarrow = 2'000;
+// Where the search just below the best peak has not come that far by then, it will hardly end: what must come
+// before what gets as much work as the searches.
+constexpr double kFarEnough = 1e-4;
+constexpr std::int64_t kNarrowingAlongside = 4, kNarrowingFirst = 12;
+// Limits are tried in the middle of what is left, until that is so small a part of the gap.
+constexpr Bytes kLeastPart = 32;
+
+// One way to go on: a beam, the search at one limit, forwards or backwards, or what must come before what.
 struct Way {
     Kind kind;
     bool backwards;
@@ -44,6 +56,7 @@ struct Way {
     Bytes limit = -1;
     double explored = 0;
     std::unique_ptr<Descent> search = {};
+    std::unique_ptr<Narrowing> narrowing = {};
 };
 
 class Engine {
@@ -53,6 +66,7 @@ class Engine {
         for (const Kind kind : {Kind::beam, Kind::lowest, Kind::highest, Kind::middle}) {
             for (const bool backwards : {false, true}) ways_.push_back({kind, backwards});
         }
+        ways_.push_back({Kind::narrowing, false});
     }
 
     LeastPeak run(const std::vector<Index>& listed);
@@ -72,6 +86,9 @@ class Engine {
     void work();
     void turn(Way& way, std::unique_lock<std::mutex>& lock);
     void grow_beam(Way& way, std::unique_lock<std::mutex>& lock);
+    bool may_narrow(const Way& way) const;
+    Bytes limit_to_narrow(const Way& way) const;
+    void narrow(Way& way, std::unique_lock<std::mutex>& lock);
     void take(Way& way, Answer answer);
 
     const Graph& whole_;
@@ -157,14 +174,36 @@ bool Engine::helps(const Way& way) const {
             return middle != low && middle != high;
         case Kind::highest:
             return high != low;
+        case Kind::narrowing:
+            return may_narrow(way);
     }
     return false;
 }
 
+bool Engine::may_narrow(const Way& way) const {
+    if (core_.kept.size() > kMostToNarrow) return false;
+    std::int64_t spent = 0;
+    for (const Way& other : ways_) spent += other.spent;
+    return spent >= kBeforeNarrowing && limit_to_narrow(way) >= result_.bound;
+}
+
+// Below the least that was left open: what is shown there holds here as well. -1 where nothing is left.
+Bytes Engine::limit_to_narrow(const Way& way) const {
+    const Bytes open = way.narrowing == nullptr ? kLimit : way.narrowing->open_limit();
+    const Bytes high = std::min(open, result_.peak), middle = result_.bound + (high - result_.bound) / 2;
+    return (high - result_.bound) * kLeastPart < result_.peak - result_.bound ? -1 : middle;
+}
+
 std::int64_t Engine::share_of(const Way& way) const {
+    if (way.kind == Kind::narrowing) {
+        const bool ends = std::any_of(ways_.begin(), ways_.end(), [](const Way& other) {
+            return other.kind == Kind::highest && other.explored > kFarEnough;
+        });
+        return ends ? kNarrowingAlongside : kNarrowingFirst;
+    }
+    if (way.kind != Kind::highest) return work_share(way.kind);
     const Way& other_direction = ways_[static_cast<std::size_t>(&way - ways_.data()) ^ 1];
-    const bool is_ahead = way.kind == Kind::highest && way.explored > other_direction.explored;
-    return work_share(way.kind) * (is_ahead ? kMoreForAhead : 1);
+    return work_share(way.kind) * (way.explored > other_direction.explored ? kMoreForAhead : 1);
 }
 
 // The way that has had the least of its share; null where the others are all at work.
@@ -189,6 +228,22 @@ void Engine::grow_beam(Way& way, std::unique_lock<std::mutex>& lock) {
     take_core(std::move(order), way.backwards);
 }
 
+void Engine::narrow(Way& way, std::unique_lock<std::mutex>& lock) {
+    if (way.narrowing == nullptr) way.narrowing = std::make_unique<Narrowing>(core_.graph);
+    Narrowing& narrowing = *way.narrowing;
+    const bool is_done =
+        way.limit < result_.bound || way.limit >= result_.peak || way.limit >= narrowing.open_limit();
+    if (is_done) way.limit = limit_to_narrow(way);
+    const Bytes limit = way.limit;
+    const std::int64_t steps = way.turn;
+    lock.unlock();
+    const Narrowing::Answer answer = narrowing.search(limit, steps, budget_);
+    lock.lock();
+    way.spent += steps;
+    way.turn = std::min(2 * way.turn, kLongestTurn);
+    if (answer == Narrowing::Answer::none) raise(std::min(narrowing.least_blocked(), result_.peak));
+}
+
 // All dead sets and where they must lead to; none where there are too many.
 std::vector<DeadSet> kept_of(const Descent& search) {
     std::vector<DeadSet> sets;
@@ -211,6 +266,7 @@ void Engine::take(Way& way, Answer answer) {
 
 void Engine::turn(Way& way, std::unique_lock<std::mutex>& lock) {
     if (way.kind == Kind::beam) return grow_beam(way, lock);
+    if (way.kind == Kind::narrowing) return narrow(way, lock);
     if (way.limit < result_.bound || way.limit >= result_.peak || way.kind == Kind::highest) {
         way.limit = limit_of(way.kind);
     }

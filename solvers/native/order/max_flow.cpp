@@ -21,28 +21,28 @@ void MaxFlow::add_arc(Index from, Index to, Bytes capacity) {
     first_[to] = count_of(arcs_) - 1;
 }
 
-bool MaxFlow::find_levels() {
+bool MaxFlow::find_levels(Index from, Index to) {
     level_.assign(first_.size(), -1);
-    queue_.assign(1, kSource);
-    level_[kSource] = 0;
+    queue_.assign(1, from);
+    level_[from] = 0;
     for (std::size_t k = 0; k < queue_.size(); ++k) {
         const Index node = queue_[k];
         for (Index a = first_[node]; a >= 0; a = arcs_[a].next) {
             ++steps_;
-            const Index to = arcs_[a].to;
-            if (arcs_[a].room == 0 || level_[to] >= 0) continue;
-            level_[to] = level_[node] + 1;
-            queue_.push_back(to);
+            const Index next = arcs_[a].to;
+            if (arcs_[a].room == 0 || level_[next] >= 0) continue;
+            level_[next] = level_[node] + 1;
+            queue_.push_back(next);
         }
     }
-    return level_[kSink] >= 0;
+    return level_[to] >= 0;
 }
 
-// One path from the source to the sink that climbs a level with each arc; 0 where there is none left.
-Bytes MaxFlow::advance(Bytes most) {
+// One path that climbs a level with each arc; 0 where there is none left.
+Bytes MaxFlow::advance(Index from, Index to) {
     trail_.clear();
-    Index node = kSource;
-    while (node != kSink) {
+    Index node = from;
+    while (node != to) {
         Index& a = current_[node];
         while (a >= 0 && (arcs_[a].room == 0 || level_[arcs_[a].to] != level_[node] + 1)) {
             ++steps_;
@@ -59,6 +59,7 @@ Bytes MaxFlow::advance(Bytes most) {
         trail_.pop_back();
         node = arcs_[back ^ 1].to;
     }
+    Bytes most = kEndless;
     for (const Index a : trail_) most = std::min(most, arcs_[a].room);
     for (const Index a : trail_) {
         arcs_[a].room -= most;
@@ -67,7 +68,7 @@ Bytes MaxFlow::advance(Bytes most) {
     return most;
 }
 
-Bytes MaxFlow::push(Bytes enough, const Budget* budget) {
+Bytes MaxFlow::push(Index from, Index to, Bytes enough, const Budget* budget) {
     constexpr std::int64_t kStride = 10'000;  // between looks at the clock
     std::int64_t next_look = steps_;
     const auto late = [&] {
@@ -76,9 +77,9 @@ Bytes MaxFlow::push(Bytes enough, const Budget* budget) {
         return budget->out_of_time();
     };
     Bytes total = 0;
-    while (total <= enough && !late() && find_levels()) {
+    while (total <= enough && !late() && find_levels(from, to)) {
         current_ = first_;
-        while (const Bytes more = advance(kEndless)) {
+        while (const Bytes more = advance(from, to)) {
             total += more;
             if (late()) return total;
         }
@@ -86,10 +87,27 @@ Bytes MaxFlow::push(Bytes enough, const Budget* budget) {
     return total;
 }
 
-std::vector<bool> MaxFlow::near_sink() const {
+std::vector<bool> MaxFlow::behind(Index node) const {
+    std::vector<bool> seen(first_.size(), false);
+    std::vector<Index> queue{kSource};
+    if (node != kSource) queue.push_back(node);
+    for (const Index start : queue) seen[start] = true;
+    for (std::size_t k = 0; k < queue.size(); ++k) {
+        for (Index a = first_[queue[k]]; a >= 0; a = arcs_[a].next) {
+            const Index to = arcs_[a].to;
+            if (arcs_[a].room == 0 || seen[to]) continue;
+            seen[to] = true;
+            queue.push_back(to);
+        }
+    }
+    return seen;
+}
+
+std::vector<bool> MaxFlow::before(Index node) const {
     std::vector<bool> seen(first_.size(), false);
     std::vector<Index> queue{kSink};
-    seen[kSink] = true;
+    if (node != kSink) queue.push_back(node);
+    for (const Index start : queue) seen[start] = true;
     for (std::size_t k = 0; k < queue.size(); ++k) {
         for (Index a = first_[queue[k]]; a >= 0; a = arcs_[a].next) {
             const Index from = arcs_[a].to;

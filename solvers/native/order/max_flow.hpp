@@ -19,12 +19,26 @@ class MaxFlow {
     void add_arc(Index from, Index to, Bytes capacity);
     // Pushes what fits. Ends early, with less than the most, where more than `enough` has come through.
     // Ends early as well when the time of the budget is over; what has come through is a part then.
-    Bytes push(Bytes enough = kEndless, const Budget* budget = nullptr);
+    Bytes push(Bytes enough = kEndless, const Budget* budget = nullptr) {
+        return push(kSource, kSink, enough, budget);
+    }
 
     // After a full push: whether the node is on the source's side of the cut with the fewest nodes there.
     bool near_source(Index node) const { return level_[node] >= 0; }
     // By node, whether it is on the sink's side of the cut with the fewest nodes there.
-    std::vector<bool> near_sink() const;
+    std::vector<bool> near_sink() const { return before(kSink); }
+
+    // What more fits, after a full push, if a node is a source (or a sink) as well; in the same way cut
+    // short.
+    Bytes push_from(Index node, Bytes enough) { return push(node, kSink, enough, nullptr); }
+    Bytes push_to(Index node, Bytes enough) { return push(kSource, node, enough, nullptr); }
+    // By node, whether something may still flow there from the source or this node; from there to the sink or
+    // this node.
+    std::vector<bool> behind(Index node) const;
+    std::vector<bool> before(Index node) const;
+    // Takes back what has flown since.
+    void keep() { kept_ = arcs_; }
+    void restore() { arcs_ = kept_; }
 
     // What flows, as paths from the source to the sink; arcs in the order they were added, each two numbers.
     struct Path {
@@ -44,10 +58,11 @@ class MaxFlow {
     std::int64_t steps() const { return steps_; }
 
   private:
-    bool find_levels();
-    Bytes advance(Bytes most);
+    Bytes push(Index from, Index to, Bytes enough, const Budget* budget);
+    bool find_levels(Index from, Index to);
+    Bytes advance(Index from, Index to);
 
-    std::vector<Arc> arcs_;
+    std::vector<Arc> arcs_, kept_;
     std::vector<Index> first_, level_, current_, queue_, trail_;
     std::int64_t steps_ = 0;
 };

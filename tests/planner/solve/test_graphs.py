@@ -364,3 +364,10 @@ def test_temporaries_of_more_than_64_bits_end_without_an_order_and_without_a_def
     for order in orders_searched:
         answer = solve(with_order(graph, order), Options(deterministic=True))
         assert (answer.status, answer.placements) == (Status.UNKNOWN, ())
+
+
+def test_where_the_best_order_packs_badly_others_have_their_turn() -> None:
+    graph = replace(generated(100, 1, family="training"), order="free")
+    plan = solve(graph, Options(deterministic=True, work_limit=20_000_000))
+    assert plan.status is Status.OPTIMAL
+    assert verify(graph, plan) == []

@@ -304,3 +304,12 @@ SIMPLE = instance_of(2, [(5, [0], [1]), (3, [1], [])], outputs=[1])
 def test_arrays_that_make_no_sense_are_refused(change: dict[str, "array[int]"], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _ = replace(SIMPLE, **change).native  # type: ignore[arg-type]
+
+
+def test_what_must_come_first_bounds_a_graph_that_no_search_ends_with() -> None:
+    instance = wired(150)
+    by_cuts, _ = _native.cut_bound(instance.native, list(instance.listed), _native.Budget(-1, -1))
+    outcome = solved(OrderTask(instance, deterministic=True), work=20_000_000)
+    assert 1.2 * by_cuts < outcome.bound < outcome.peak
+    # Nothing was written down that shows it.
+    assert outcome.proof is None
