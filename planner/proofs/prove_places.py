@@ -91,9 +91,10 @@ class _Crowd:
 class Draft:
     """A proof while it is written: how many statements and limits it has, and the heights named in it."""
 
-    def __init__(self, file: ProofFile) -> None:
+    def __init__(self, file: ProofFile, statements: int = 0) -> None:
         self.file = file
-        self.statements = self.limits = 0
+        self.statements = statements
+        self.limits = 0
         self.heights: list[Heights] = []
 
 
