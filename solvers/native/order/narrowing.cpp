@@ -10,7 +10,7 @@ constexpr std::size_t kMostShown = 64;
 // Steps of cuts that take as long as one of a search.
 constexpr std::int64_t kCutSteps = 8;
 // Between looks at the clock.
-constexpr std::int64_t kStepsAtOnce = 20'000;
+constexpr std::int64_t kStepsBetweenLooks = 20'000;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void Narrowing::start(Bytes limit) {
 
 bool Narrowing::late() {
     if (late_ || steps_ < next_look_) return late_;
-    next_look_ = steps_ + kStepsAtOnce;
+    next_look_ = steps_ + kStepsBetweenLooks;
     late_ = budget_->out_of_time();
     return late_;
 }
