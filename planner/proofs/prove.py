@@ -291,7 +291,7 @@ class _Writer:
                 # What is clear without a step is no statement.
                 draft = Draft(file, file.steps and 1)
                 bounds = self._bounds(draft, terms, {0: height + 1} if terms else {})
-                return height + 1, _finished(file), bounds
+                return (bounds[0] if bounds else height + 1), _finished(file), bounds
         return None
 
     def _without_claims(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
