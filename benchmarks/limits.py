@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from benchmarks.problems import random_lives
 from benchmarks.versions import Case, Checkout, Figures, Inputs, Row
+from memstow.api.cli.terminal import Exit
 
 SIZES: Final = (20_000, 100_000)
 LIMITS: Final = (0.5, 2.0)
@@ -21,7 +22,7 @@ MOST_ORDERED: Final = 20_000
 BYTES_OF_BUFFER: Final = 200.0
 _READ: Final = "import sys, pathlib, memstow; memstow.{}(pathlib.Path(sys.argv[1]).read_bytes())"
 # With a plan, or with none when the time was over.
-_ENDED: Final = (0, 4)
+_ENDED: Final = (Exit.DONE, Exit.UNKNOWN)
 # Of so many buffers, one has the constraint.
 _EACH: Final = 10
 _SYMBOL_MOST: Final = 64

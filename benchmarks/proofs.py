@@ -7,6 +7,7 @@ read what was written; they share nothing with memstow or with each other.
 import json
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,9 +17,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from benchmarks.measuring import MEMSTOW, ProcessRun, run
+from benchmarks.measuring import MEMSTOW, run
 from benchmarks.page import DATA, ROOT, table
 from benchmarks.problems import three_pools
+from memstow.api.cli.terminal import Exit
 from memstow.planner import formats
 from memstow.planner.generate.features import FAMILIES
 from memstow.planner.generate.graph import graph
@@ -26,16 +28,13 @@ from memstow.planner.generate.planted import planted
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Problem
+from memstow.planner.proofs.check import Outcome
+from memstow.planner.proofs.walk import numbers_of
 
 SECONDS: Final = 10.0
 _MOST_SECONDS: Final = 120.0
 """Of a checker. What takes longer counts as not checked."""
-_NO_PLAN: Final = 4
-"""The exit code of a run without a plan, and without a proof that there is none."""
-_NOTHING_FITS: Final = 3
 _CHECKER: Final = ROOT / "checker"
-_SHOWN: Final = 0
-_WRONG: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,58 +124,51 @@ def measured(name: str, problems: Iterable[Named]) -> Figures:
 
 def _add(document: Problem | Graph, folder: Path, figures: Figures) -> None:
     source, plan, proof = folder / "problem.json", folder / "plan.json", folder / "plan.proof"
-    is_graph = isinstance(document, Graph)
-    source.write_bytes(
-        formats.write_graph(document) if isinstance(document, Graph) else formats.write_problem(document)
-    )
-    order = ("--order", "free") if is_graph else ()
-    solve = (MEMSTOW, "solve", source, *order, "--time-limit", f"{SECONDS:g}", "--workers", "2", "--quiet")
+    checkers = [str(_CHECKER / "memstow-check")], [sys.executable, str(_CHECKER / "check.py")]
+    order: tuple[str, ...] = ()
+    if isinstance(document, Graph):
+        source.write_bytes(formats.write_graph(document))
+        checkers = [f"{checkers[0][0]}-order"], [sys.executable, str(_CHECKER / "check_order.py")]
+        order = ("--order", "free")
+    else:
+        source.write_bytes(formats.write_problem(document))
+    words = [*order, "--time-limit", f"{SECONDS:g}", "--workers", "2", "--quiet"]
     figures.problems += 1
-    seconds = _ended(*solve, "--output", plan).usage.seconds
-    proven = json.loads(plan.read_bytes())["status"] in ("optimal", "infeasible") if plan.exists() else False
+    code, alone = _solved(source, *words, "--output", plan)
+    proven = code is Exit.INFEASIBLE or (
+        code is Exit.DONE and json.loads(plan.read_bytes())["status"] == "optimal"
+    )
     figures.proven += proven
-    figures.alone.append(seconds)
+    figures.alone.append(alone)
     plan.unlink(missing_ok=True)  # that beside the proof is another run's
-    with_proof = _ended(*solve, "--output", plan, "--proof", proof).usage.seconds
+    _, seconds = _solved(source, *words, "--output", plan, "--proof", proof)
     if not proof.exists():
         return
-    programs = (
-        [_CHECKER / f"memstow-check{'-order' if is_graph else ''}"],
-        [
-            sys.executable,
-            _CHECKER / f"check{'_order' if is_graph else ''}.py",
-        ],
-    )
     first, second = (
-        run(*program, source, plan, proof, folder=folder, most_seconds=_MOST_SECONDS) for program in programs
+        run(*checker, source, plan, proof, folder=folder, most_seconds=_MOST_SECONDS) for checker in checkers
     )
-    if first.code == _WRONG:
-        raise RuntimeError(f"memstow-check ends with {first.code}: {first.out.decode()}")
+    if first.code == Outcome.WRONG:
+        raise RuntimeError(f"memstow-check: {first.out.decode()}")
     figures.checks.append(first.usage.seconds)
     figures.seconds.append(second.usage.seconds)
     data = proof.read_bytes()
     figures.sizes.append(len(data))
-    figures.steps.append(_steps(data))
-    if first.code == _SHOWN:
+    # The last number of a file.
+    figures.steps.append(deque(numbers_of(data), maxlen=1).pop())
+    if first.code == Outcome.VERIFIED:
         figures.shown += 1
-        figures.agreed += second.code == _SHOWN
+        figures.agreed += second.code == Outcome.VERIFIED
         if proven:
-            figures.times.append(with_proof / seconds)
+            figures.times.append(seconds / alone)
 
 
-def _ended(*words: str | Path) -> ProcessRun:
-    ran = run(*words)
-    if ran.code not in (0, _NOTHING_FITS, _NO_PLAN):
-        raise RuntimeError(f"{' '.join(map(str, words))} ends with {ran.code}")
-    return ran
-
-
-def _steps(proof: bytes) -> int:
-    """The number at the end: seven bits a byte, the lowest first; of its bytes only the last is below 128."""
-    begin = len(proof) - 1
-    while proof[begin - 1] > 127:
-        begin -= 1
-    return sum((byte & 127) << 7 * place for place, byte in enumerate(proof[begin:]))
+def _solved(*words: str | Path) -> tuple[Exit, float]:
+    """The exit code of `memstow solve`, and its seconds; it may end without a plan."""
+    ran = run(MEMSTOW, "solve", *words)
+    code = Exit(ran.code)
+    if code not in (Exit.DONE, Exit.INFEASIBLE, Exit.UNKNOWN):
+        raise RuntimeError(f"memstow solve ends with {code}")
+    return code, ran.usage.seconds
 
 
 def _files(*patterns: str) -> Iterator[Named]:

@@ -91,7 +91,7 @@ def sha256_of(data: bytes) -> "_Hash":
 
 
 def hasher(size: int) -> "_Hash":
-    """SHA-256 for about so many bytes: to load OpenSSL takes longer than to hash a few without it."""
+    """SHA-256 of data of about this size: to load OpenSSL takes longer than to hash a little without it."""
     if size <= _FEW:
         for module in ("_sha2", "_sha256"):  # The first since Python 3.12; a build may have neither.
             with suppress(ImportError):

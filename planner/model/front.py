@@ -172,7 +172,7 @@ class Front:
         default=False,
         description="All points within what was asked for are there, and all are proven.",
     )
-    request: FrontOptions = Field(default_factory=FrontOptions, description="What was asked for.")
+    request: FrontOptions = Field(default_factory=FrontOptions, description="Which front this is.")
     explanation: Explanation | None = Field(default=None, description="Why nothing fits.")
     kept_order: KeptOrder | None = Field(
         default=None,

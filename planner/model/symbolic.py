@@ -18,14 +18,13 @@ of lines like that of an ordinary problem (planner/model/digest.py):
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import accumulate, product
 from math import prod
 from operator import attrgetter
 from typing import Annotated, Final, Literal, SupportsIndex, TypeVar
 
 from memstow.planner.model import Status
-from memstow.planner.model.digest import canonical
+from memstow.planner.model.digest import canonical, sha256_of
 from memstow.planner.model.graph import (
     AnyGraph,
     AnyOperator,
@@ -409,7 +408,7 @@ def _put(instances: list[Buffer], name: str, values: Iterable[object]) -> None:
 @Remembered
 def digest_symbolic(problem: SymbolicProblem) -> str:
     """SHA-256 of the canonical form, in hex; the problem has to be valid."""
-    return sha256(canonical_symbolic(problem)).hexdigest()
+    return sha256_of(canonical_symbolic(problem)).hexdigest()
 
 
 def canonical_symbolic(problem: SymbolicProblem) -> bytes:

@@ -30,32 +30,21 @@ class PeaksProof:
         self._wanted = wanted
         # What is named for a leaf is used by it; all are named before the first is.
         self._first_name = LIMIT + 1 + len(draft.heights)
+        self._first_statement = draft.statements
         if not self._node([0] * len(self._problem.pools), list(self._heights.peaks), 1):
             return False
         for heights, _ in self._leaves:
             draft.file.name_heights([*heights.peaks, heights.total])
             draft.heights.append(heights)
-        first = draft.statements
         for _, leaf in self._leaves:
             leaf.write(draft)
-        if self._tree == [_LEAF, 0]:
+        if self._tree == [_LEAF, self._first_statement]:
             return True
         number = draft.file.name_heights([*self._heights.peaks, self._heights.total])
         draft.heights.append(self._heights)
-        draft.file.peaks(COST_TERMS.index(Kind(self._term)), number, self._numbers(first))
+        draft.file.peaks(COST_TERMS.index(Kind(self._term)), number, self._tree)
         draft.statements += 1
         return True
-
-    def _numbers(self, first: int) -> list[int]:
-        """The tree, by the numbers of statements in the file."""
-        numbers, at = list[int](), 0
-        while at < len(self._tree):
-            kind = self._tree[at]
-            length = {_DEAD: 1, _BRANCH: 3, _LEAF: 2}[kind]
-            entry = self._tree[at : at + length]
-            numbers += [kind, first + entry[1]] if kind == _LEAF else entry
-            at += length
-        return numbers
 
     def _node(self, lows: list[int], tops: list[int], depth: int) -> bool:
         """Write a tree of the layouts whose peaks are from the lows to the tops; whether there is one."""
@@ -70,12 +59,12 @@ class PeaksProof:
         heights = Heights(tuple(most), total)
         for number, (known, _) in enumerate(self._leaves):
             if heights.within(known):
-                self._tree += [_LEAF, number]
+                self._tree += [_LEAF, self._first_statement + number]
                 return True
         name = self._first_name + len(self._leaves)
         proof = PlacementProof(self._problem, self._term, heights, name, self._budget)
         if proof.raise_bound(self._wanted) >= self._wanted:
-            self._tree += [_LEAF, len(self._leaves)]
+            self._tree += [_LEAF, self._first_statement + len(self._leaves)]
             self._leaves.append((heights, proof))
             return True
         if proof.example is None or total == LIMIT:

@@ -61,7 +61,7 @@ class OrderedGraph:
     least: tuple[int, ...]
     """Of each point: no order has a smaller objective there, whatever the places. 0: nothing is known."""
     certificates: tuple[Cut | RefutedOrders | None, ...]
-    """Of each point: why every order needs so many bytes; None: it is a claim, or nothing is known."""
+    """Of each point: why every order needs what `least` says; None: it is a claim, or nothing is known."""
     live: tuple[int, ...]
     """Of each point: the most bytes that are live at once in this order."""
     live_as_listed: tuple[int, ...]

@@ -87,33 +87,15 @@ Bytes MaxFlow::push(Index from, Index to, Bytes enough, const Budget* budget) {
     return total;
 }
 
-std::vector<bool> MaxFlow::behind(Index node) const {
+std::vector<bool> MaxFlow::reached(std::vector<Index> queue, bool forwards) const {
     std::vector<bool> seen(first_.size(), false);
-    std::vector<Index> queue{kSource};
-    if (node != kSource) queue.push_back(node);
     for (const Index start : queue) seen[start] = true;
     for (std::size_t k = 0; k < queue.size(); ++k) {
         for (Index a = first_[queue[k]]; a >= 0; a = arcs_[a].next) {
-            const Index to = arcs_[a].to;
-            if (arcs_[a].room == 0 || seen[to]) continue;
-            seen[to] = true;
-            queue.push_back(to);
-        }
-    }
-    return seen;
-}
-
-std::vector<bool> MaxFlow::before(Index node) const {
-    std::vector<bool> seen(first_.size(), false);
-    std::vector<Index> queue{kSink};
-    if (node != kSink) queue.push_back(node);
-    for (const Index start : queue) seen[start] = true;
-    for (std::size_t k = 0; k < queue.size(); ++k) {
-        for (Index a = first_[queue[k]]; a >= 0; a = arcs_[a].next) {
-            const Index from = arcs_[a].to;
-            if (arcs_[a ^ 1].room == 0 || seen[from]) continue;
-            seen[from] = true;
-            queue.push_back(from);
+            const Index other = arcs_[a].to;
+            if (arcs_[forwards ? a : a ^ 1].room == 0 || seen[other]) continue;
+            seen[other] = true;
+            queue.push_back(other);
         }
     }
     return seen;

@@ -34,8 +34,8 @@ class MaxFlow {
     Bytes push_to(Index node, Bytes enough) { return push(kSource, node, enough, nullptr); }
     // By node, whether something may still flow there from the source or this node; from there to the sink or
     // this node.
-    std::vector<bool> behind(Index node) const;
-    std::vector<bool> before(Index node) const;
+    std::vector<bool> behind(Index node) const { return reached({kSource, node}, true); }
+    std::vector<bool> before(Index node) const { return reached({kSink, node}, false); }
     // Takes back what has flown since.
     void keep() { kept_ = arcs_; }
     void restore() { arcs_ = kept_; }
@@ -58,6 +58,9 @@ class MaxFlow {
     std::int64_t steps() const { return steps_; }
 
   private:
+    // By node, whether an arc with room, or some of them, lead there from one of these, or from there to
+    // them.
+    std::vector<bool> reached(std::vector<Index> queue, bool forwards) const;
     Bytes push(Index from, Index to, Bytes enough, const Budget* budget);
     bool find_levels(Index from, Index to);
     Bytes advance(Index from, Index to);

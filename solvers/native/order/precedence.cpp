@@ -34,7 +34,7 @@ void Precedence::add(Index u, Index v) {
 }
 
 std::vector<std::vector<Index>> Precedence::direct() const {
-    std::vector<std::vector<Index>> result(static_cast<std::size_t>(size_));
+    std::vector<std::vector<Index>> result(size_);
     std::vector<Word> further(words_);
     for (Index v = 0; v < size_; ++v) {
         const std::span<const Word> before = all_before(v);

@@ -26,11 +26,9 @@ class Precedence {
 
   private:
     std::span<const Word> row(const std::vector<Word>& rows, Index v) const {
-        return {&rows[static_cast<std::size_t>(v) * words_], words_};
+        return {&rows[v * words_], words_};
     }
-    std::span<Word> row(std::vector<Word>& rows, Index v) {
-        return {&rows[static_cast<std::size_t>(v) * words_], words_};
-    }
+    std::span<Word> row(std::vector<Word>& rows, Index v) { return {&rows[v * words_], words_}; }
     void join(std::vector<Word>& rows, Index to, Index from);
 
     Index size_;

@@ -10,12 +10,8 @@ namespace memstow::order {
 
 using Word = std::uint64_t;
 
-inline bool has(std::span<const Word> set, Index v) {
-    return ((set[static_cast<std::size_t>(v) / 64] >> (v % 64)) & 1U) != 0;
-}
+inline bool has(std::span<const Word> set, Index v) { return ((set[v / 64] >> (v % 64)) & 1U) != 0; }
 
-inline void put(std::span<Word> set, Index v) {
-    set[static_cast<std::size_t>(v) / 64] |= Word{1} << (v % 64);
-}
+inline void put(std::span<Word> set, Index v) { set[v / 64] |= Word{1} << (v % 64); }
 
 }  // namespace memstow::order
