@@ -160,6 +160,7 @@ space := $(empty) $(empty)
 NATIVE_WANTED = $(notdir $(shell grep -l '^TEST.*$(NATIVE_ARGS)' tests/native/test_*.cpp))
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
 native-check: $(TOOLS)
+	@[ -n "$(NATIVE_WANTED)" ] || { echo "no native test has $(NATIVE_ARGS) in its name" >&2; exit 1; }
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$(NATIVE_FLAGS)" \
 	  -DMEMSTOW_NATIVE_TESTS=ON -DMEMSTOW_SANITIZE=$(SANITIZE) -DMEMSTOW_NOT_SANITIZED=$(NOT_SANITIZED) -DMEMSTOW_TOGETHER=ON \

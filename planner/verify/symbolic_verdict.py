@@ -36,7 +36,6 @@ from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, v
 from memstow.planner.verify.symbolic_sizes import (
     LiveBound,
     PlainColumns,
-    PlainFixed,
     Sizes,
     columns_of,
     plain_fixed,
@@ -68,6 +67,25 @@ class Schedules:
     Raises TooMuch where that is not looked at."""
 
 
+@record
+class Review:
+    """A plan with its problem, and what has been noted of it so far."""
+
+    problem: SymbolicProblem
+    plan: SymbolicPlan
+    sizes: Sizes
+    space: Space
+    schedules: Schedules | None
+    """None where the plan is not of a graph."""
+    findings: Findings
+    claims: Claims
+
+    @property
+    def other_orders(self) -> bool:
+        """Whether the plan is of a graph that allows other orders of its operators."""
+        return self.schedules is not None and self.schedules.has_others
+
+
 MOST_POINTS_LAID_OUT: Final = 4_096
 MOST_STEPS: Final = 4_000_000
 """Buffers laid out, over all points and orders."""
@@ -75,13 +93,12 @@ UPPER_BOUNDS: Final = "upper bounds of the sizes"
 _SHOWN: Final = 5
 
 
-def check_everywhere(
-    index: ProblemIndex, orders: Orders, sizes: Sizes, space: Space, findings: Findings, claims: Claims
-) -> None:
+def _check_everywhere(review: Review, index: ProblemIndex, orders: Orders) -> None:
     """Note what does not hold at some point, or could not be shown to hold at all."""
+    sizes, space, findings, claims = review.sizes, review.space, review.findings, review.claims
     bound = _Bound(index, orders, sizes)
     if bound.fits:
-        say_most(index.pools, bound.peaks, bound.how, claims)
+        _say_most(index.pools, bound.peaks, bound.how, claims)
         return
     each = len(index.buffers) * len(orders.all)
     room = MOST_STEPS // max(each, 1)
@@ -101,7 +118,7 @@ def check_everywhere(
             return
         peaks = [max(pair) for pair in zip(peaks, orders.peaks(laid), strict=True)]
     if few:
-        say_most(index.pools, peaks, "looking at every value", claims)
+        _say_most(index.pools, peaks, "looking at every value", claims)
         return
     for doubt in bound.doubts:
         text = "it could not be shown for every value: with upper bounds of all sizes {}"
@@ -144,7 +161,7 @@ def _only_the_peak_matters(index: ProblemIndex, orders: Orders) -> bool:
     return no_pin and len(index.pools) == 1
 
 
-def say_most(pools: Sequence[Pool], peaks: Sequence[int], how: str, claims: Claims) -> None:
+def _say_most(pools: Sequence[Pool], peaks: Sequence[int], how: str, claims: Claims) -> None:
     """Claim the largest peak of each pool, and how it was found."""
     for pool, peak in zip(pools, peaks, strict=True):
         most = "" if pool.capacity is None else f" of its {pool.capacity:,}"
@@ -164,7 +181,7 @@ _MOST_LOOKS: Final = 500_000
 _OF_SIZES: Final = frozenset({Code.OVERLAP, Code.IN_PLACE, Code.BEYOND_CAPACITY, Code.RESERVED})
 
 
-class Fixed:
+class _Fixed:
     """The offsets of a plan."""
 
     def __init__(
@@ -184,30 +201,27 @@ class Fixed:
         return pool_peaks(len(self.index.pools), self.layout.pool, self.layout.offset, sizes)
 
 
-def check_fixed(fixed: Fixed, sizes: Sizes, space: Space, findings: Findings, claims: Claims) -> None:
+def _check_fixed(review: Review, fixed: _Fixed) -> None:
     """Note what these offsets break at some value, or may break."""
     trial = Findings()
     check_places(fixed.index, fixed.layout, trial)
     check_overlaps(fixed.index, fixed.layout, trial)
-    before = findings.total
-    doubts = _Doubts(fixed, sizes, space)
+    before = review.findings.total
+    doubts = _Doubts(fixed, review.sizes, review.space)
     for violation in trial.violations():
-        _note(violation, doubts, findings)
-    if findings.total == before:
-        claim_fixed(fixed.index.pools, fixed.peaks(sizes.largest()), sizes, claims)
-    else:
-        _claim_places(sizes, claims, holds=False)
+        _note(violation, doubts, review.findings)
+    holds = review.findings.total == before
+    _claim_fixed(review, fixed.peaks(review.sizes.largest()) if holds else None)
 
 
-def claim_fixed(pools: Sequence[Pool], peaks: Sequence[int], sizes: Sizes, claims: Claims) -> None:
-    """Claim what has been shown of offsets that hold, with these peaks where all sizes are largest."""
-    _claim_places(sizes, claims, holds=True)
-    say_most(pools, peaks, COUNTED if sizes.largest_are_reached else UPPER_BOUNDS, claims)
-
-
-def _claim_places(sizes: Sizes, claims: Claims, *, holds: bool) -> None:
+def _claim_fixed(review: Review, peaks: Sequence[int] | None) -> None:
+    """Claim of offsets that they hold, with these peaks where all sizes are largest; None: they do not."""
     says = "no two that conflict share a byte, and every buffer is where it may be, at every value"
-    claims.proven(Subject.PLACES, None, says, f"the largest sizes ({sizes.say_how()})", holds)
+    by = f"the largest sizes ({review.sizes.say_how()})"
+    review.claims.proven(Subject.PLACES, None, says, by, holds=peaks is not None)
+    if peaks is not None:
+        how = COUNTED if review.sizes.largest_are_reached else UPPER_BOUNDS
+        _say_most(review.problem.pools, peaks, how, review.claims)
 
 
 def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:
@@ -232,7 +246,7 @@ def _note(violation: Violation, doubts: "_Doubts", findings: Findings) -> None:
 class _Doubts:
     """Looks for points at which something really is wrong."""
 
-    def __init__(self, fixed: Fixed, sizes: Sizes, space: Space) -> None:
+    def __init__(self, fixed: _Fixed, sizes: Sizes, space: Space) -> None:
         self._fixed = fixed
         self._sizes = sizes
         self._space = space
@@ -285,31 +299,24 @@ _MOST_POINTS_FOR_A_REASON = 72
 _MOST_SUMS = 4096
 
 
-def check_nothing(
-    plan: SymbolicPlan,
-    index: ProblemIndex,
-    sizes: Sizes,
-    space: Space,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
+def _check_nothing(review: Review, index: ProblemIndex) -> None:
     """Judge the explanation: at the points, at the corners, and with the largest sizes."""
+    plan, findings, claims = review.plan, review.findings, review.claims
     explanation = plan.explanation
     if explanation is None:
         if plan.status is Status.INFEASIBLE:
             findings.add(Code.EXPLANATION, "the plan is infeasible and does not say why")
         return
     if explanation.code == NO_ORDER:
-        _check_no_order(plan, explanation, index, sizes, space, schedules, findings, claims)
+        _check_no_order(review, explanation, index)
         return
-    where = _shown_at(explanation, sizes, space)
+    where = _shown_at(explanation, review.sizes, review.space)
     if where is None:
-        findings.merge(_false_everywhere(explanation, index, space))
+        findings.merge(_false_everywhere(explanation, index, review.space))
     if plan.status is not Status.INFEASIBLE:
         return
     says = f"nothing fits at every value ({explanation.code[:64]})"
-    if schedules is not None and schedules.has_others:
+    if review.other_orders:
         says = f"nothing fits at every value ({explanation.code[:64]}, which is counted for this order alone)"
         where = None
     if where is not None:
@@ -322,17 +329,9 @@ def check_nothing(
         findings.add(Code.EXPLANATION, text)
 
 
-def _check_no_order(
-    plan: SymbolicPlan,
-    explanation: Explanation,
-    index: ProblemIndex,
-    sizes: Sizes,
-    space: Space,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
+def _check_no_order(review: Review, explanation: Explanation, index: ProblemIndex) -> None:
     """Judge that in each order of the operators too much is live at one of the points."""
+    schedules, findings, claims = review.schedules, review.findings, review.claims
     if schedules is None or len(index.pools) != 1:
         message = "the explanation is about the orders of a graph of one pool, and this is none"
         findings.add(Code.EXPLANATION, message)
@@ -346,16 +345,16 @@ def _check_no_order(
     reason: str | None = "it names no certificate"
     if certificate is not None and not findings.total:
         try:
-            for values in space.points:
-                reason = schedules.against(sizes.at(values), live, certificate)
+            for values in review.space.points:
+                reason = schedules.against(review.sizes.at(values), live, certificate)
                 if reason is None:
-                    where = f"{certificate.kind} at {space.say(values)}"
+                    where = f"{certificate.kind} at {review.space.say(values)}"
                     claims.proven(Subject.NOTHING_FITS, None, says, where, holds=True)
                     return
             findings.add(Code.EXPLANATION, "the certificate shows it at none of the points: {}", reason)
         except TooMuch:
             pass
-    claims.claimed(Subject.NOTHING_FITS, None, says, plan.prover, not findings.total)
+    claims.claimed(Subject.NOTHING_FITS, None, says, review.plan.prover, not findings.total)
 
 
 def _shown_at(explanation: Explanation, sizes: Sizes, space: Space) -> str | None:
@@ -433,48 +432,40 @@ def _judged(explanation: Explanation, index: ProblemIndex) -> tuple[tuple[Claim,
 LIVE_BYTES: Final = "live bytes"
 
 
-class Laid(Protocol):
+class _Laid(Protocol):
     """A plan that has an objective for any sizes."""
 
     def value(self, sizes: Sequence[int]) -> int: ...
 
 
-def is_bare(plan: SymbolicPlan) -> bool:
+def _is_bare(plan: SymbolicPlan) -> bool:
     """Whether the plan says where things are and nothing else: it claims nothing."""
     return plan.status is Status.FEASIBLE and not plan.points and plan.worst is None and plan.bound is None
 
 
-def check_points(
-    plan: SymbolicPlan,
-    peak_and_least: Callable[[Sequence[int]], tuple[int, int]],
-    sizes: Sizes,
-    space: Space,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
+def _check_points(review: Review, peak_and_least: Callable[[Sequence[int]], tuple[int, int]]) -> None:
     """Compare all that is said of the points with what the judge counts there.
 
     `peak_and_least`: with these sizes, the objective of the plan, and what any layout needs.
     """
+    space, findings, claims = review.space, review.findings, review.claims
     before = findings.total
-    points = _read(plan, space, findings)
     counted: list[tuple[PointPeak, int]] = []
-    for point, values in points:
-        where, laid = space.say(values), sizes.at(values)
-        peak, bound = peak_and_least(laid)
+    for point, values in _read(review.plan, space, findings):
+        where, sizes = space.say(values), review.sizes.at(values)
+        peak, bound = peak_and_least(sizes)
         claims.counted(Subject.PEAK_AT, where, f"the peak at {where} is {point.peak:,}", point.peak == peak)
         if point.peak != peak:
             findings.add(Code.PEAK, "the peak at {} is {}, not {}", where, peak, point.peak)
         by = LIVE_BYTES
         if point.bound is not None:
-            shown = _check_of_orders(plan, point, point.bound, peak, laid, where, schedules, findings, claims)
+            shown = _shown_of_orders(review, point, point.bound, peak, sizes, where)
             if point.certificate is not None and shown > bound:
                 bound, by = shown, point.certificate.kind
-        _check_least(plan, point, peak, bound, by, where, schedules, findings, claims)
+        _check_least(review, point, peak, bound, by, where)
         counted.append((point, bound))
     if findings.total == before:
-        _check_worst(plan, counted, schedules, findings, claims)
+        _check_worst(review, counted)
 
 
 def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[PointPeak, Values]]:
@@ -499,46 +490,28 @@ def _read(plan: SymbolicPlan, space: Space, findings: Findings) -> list[tuple[Po
     return [(point, values) for values, point in point_at.items()]
 
 
-def _check_least(
-    plan: SymbolicPlan,
-    point: PointPeak,
-    peak: int,
-    bound: int,
-    by: str,
-    where: str,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
+def _check_least(review: Review, point: PointPeak, peak: int, bound: int, by: str, where: str) -> None:
     """Judge the least peak at a point; `bound`: what is proven of it, `by` what."""
     holds = point.least <= peak
     if not holds:
         text = "the least peak at {} cannot be {}: the plan needs {}"
-        findings.add(Code.LEAST, text, where, point.least, peak)
-    says = f"no layout made for {where} alone{_in_order(schedules)} has a peak below {point.least:,}"
+        review.findings.add(Code.LEAST, text, where, point.least, peak)
+    says = f"no layout made for {where} alone{_in_order(review)} has a peak below {point.least:,}"
     if point.least <= bound:
-        claims.proven(Subject.LEAST_AT, where, says, by, holds)
+        review.claims.proven(Subject.LEAST_AT, where, says, by, holds)
     else:
-        claims.claimed(Subject.LEAST_AT, where, says, plan.prover, holds)
+        review.claims.claimed(Subject.LEAST_AT, where, says, review.plan.prover, holds)
 
 
-def _in_order(schedules: Schedules | None) -> str:
-    """What is said of a plan whose graph allows other orders."""
-    return ", in this order of the operators," if schedules is not None and schedules.has_others else ""
+def _in_order(review: Review) -> str:
+    return ", in this order of the operators," if review.other_orders else ""
 
 
-def _check_of_orders(
-    plan: SymbolicPlan,
-    point: PointPeak,
-    bound: int,
-    peak: int,
-    sizes: Sequence[int],
-    where: str,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
+def _shown_of_orders(
+    review: Review, point: PointPeak, bound: int, peak: int, sizes: Sequence[int], where: str
 ) -> int:
     """Judge what is said of every order of the operators; what its certificate shows, if it has one."""
+    schedules, findings, claims = review.schedules, review.findings, review.claims
     holds = bound <= peak
     if not holds:
         text = "the bound of all orders at {} cannot be {}: the plan needs {}"
@@ -556,18 +529,13 @@ def _check_of_orders(
             shows = holds and reason is None
             claims.proven(Subject.BOUND, where, says, point.certificate.kind, shows)
             return bound if shows else 0
-    claims.claimed(Subject.BOUND, where, says, plan.prover, holds)
+    claims.claimed(Subject.BOUND, where, says, review.plan.prover, holds)
     return 0
 
 
-def _check_worst(
-    plan: SymbolicPlan,
-    counted: Sequence[tuple[PointPeak, int]],
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
+def _check_worst(review: Review, counted: Sequence[tuple[PointPeak, int]]) -> None:
     """`counted`: each point with what the judge can prove of its least peak. All peaks are right."""
+    plan, findings, claims = review.plan, review.findings, review.claims
     if plan.worst is None and plan.bound is not None:
         findings.add(Code.BOUND, "there is a bound of the largest ratio, and no largest ratio")
     worst = _largest_ratio([(point.peak, point.least) for point, _ in counted])
@@ -583,8 +551,8 @@ def _check_worst(
         says = f"no peak is above {plan.worst} times the least at its point"
         claims.counted(Subject.WORST, None, says, holds)
     if plan.bound is not None and worst is not None and holds:
-        _check_bound(plan, plan.bound, worst, counted, schedules, findings, claims)
-    if plan.status is Status.OPTIMAL and schedules is not None and schedules.has_others:
+        _check_bound(review, plan.bound, worst, counted)
+    if plan.status is Status.OPTIMAL and review.other_orders:
         if any(point.bound is None or point.bound < point.peak for point, _ in counted):
             text = (
                 "the status is optimal, and in another order of the operators less may be needed at a point"
@@ -603,26 +571,18 @@ def _largest_ratio(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def _check_bound(
-    plan: SymbolicPlan,
-    bound: float,
-    worst: float,
-    counted: Sequence[tuple[PointPeak, int]],
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
+    review: Review, bound: float, worst: float, counted: Sequence[tuple[PointPeak, int]]
 ) -> None:
     holds = bound <= worst
     if not holds:
         text = "the bound {} of the largest ratio is above the ratio {}"
-        findings.add(Code.BOUND, text, bound, worst)
-    says = (
-        f"no plan of this kind{_in_order(schedules)} has a largest ratio below {bound} to these least peaks"
-    )
+        review.findings.add(Code.BOUND, text, bound, worst)
+    says = f"no plan of this kind{_in_order(review)} has a largest ratio below {bound} to these least peaks"
     # What is proven of the least peak at any point is proven of each plan there.
     if bound <= max(live / point.least if point.least else 1.0 for point, live in counted):
-        claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
+        review.claims.proven(Subject.BOUND, Subject.WORST.value, says, LIVE_BYTES, holds)
     else:
-        claims.claimed(Subject.BOUND, Subject.WORST.value, says, plan.prover, holds)
+        review.claims.claimed(Subject.BOUND, Subject.WORST.value, says, review.plan.prover, holds)
 
 
 _OF_ONE_POOL: Final = ("peak", "max_peak")
@@ -650,107 +610,45 @@ def judge_everywhere(
         return
     says = "every size is from 0 to 2^62 at every value of the symbols"
     claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
+    review = Review(problem, plan, sizes, space, schedules, findings, claims)
     plain = columns_of(problem) if problem.objective[0] in _OF_ONE_POOL else None
     fixed = None
     if plain is not None and plan.shapes == "fixed" and plan.status in PLANNED:
         fixed = plain_fixed(plain, plan.placements, sizes.largest())
-    if plain is not None and fixed is not None:
-        _judge_plain(problem, plan, fixed, sizes, space, schedules, findings, claims)
-    else:
-        _judge_all(problem, plan, plain, sizes, space, schedules, findings, claims)
+    if fixed is None:
+        _judge_all(review, plain)
+    elif _is_whole(review):
+        # Offsets that hold are judged without objects for each buffer.
+        _claim_fixed(review, [fixed.peak])
+        if not _is_bare(plan):
+            _check_points(review, fixed.peak_and_least)
 
 
-def _judge_plain(
-    problem: SymbolicProblem,
-    plan: SymbolicPlan,
-    fixed: PlainFixed,
-    sizes: Sizes,
-    space: Space,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
-    """Offsets that hold are judged without objects for each buffer."""
-    _check_whole(problem, plan, schedules, findings)
-    if findings.total:
-        return
-    claim_fixed(problem.pools, [fixed.peak], sizes, claims)
-    if not is_bare(plan):
-        check_points(plan, fixed.peak_and_least, sizes, space, schedules, findings, claims)
-
-
-def _judge_all(
-    problem: SymbolicProblem,
-    plan: SymbolicPlan,
-    plain: PlainColumns | None,
-    sizes: Sizes,
-    space: Space,
-    schedules: Schedules | None,
-    findings: Findings,
-    claims: Claims,
-) -> None:
+def _judge_all(review: Review, plain: PlainColumns | None) -> None:
+    """Judge with an ordinary problem, whose sizes are the largest."""
+    problem, plan, sizes, findings = review.problem, review.plan, review.sizes, review.findings
     index = ProblemIndex(sizes.problem_with(sizes.largest()), findings)
     term = parse_term(problem.objective[0])
     if term is None or term.kind not in (Kind.PEAK, Kind.MAX_PEAK, Kind.POOL_PEAK):
         text = "the problem is not valid: {!r} is no objective of a symbolic problem"
         findings.add(Code.INVALID_PROBLEM, text, problem.objective[0])
-    elif not findings.total:
-        _judge(problem, plan, _Subject(index, sizes, space, term, plain, schedules), findings, claims)
-
-
-class _Subject:
-    """The problem as the judge reads it: `index` is the ordinary problem with all sizes at their largest."""
-
-    def __init__(
-        self,
-        index: ProblemIndex,
-        sizes: Sizes,
-        space: Space,
-        term: Term,
-        plain: PlainColumns | None,
-        schedules: Schedules | None,
-    ) -> None:
-        self.index = index
-        self.schedules = schedules
-        self.plain = plain
-        self.sizes = sizes
-        self.space = space
-        self.term = term
-
-
-def _judge(
-    problem: SymbolicProblem, plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims
-) -> None:
-    _check_whole(problem, plan, subject.schedules, findings)
-    if findings.total:
+    if findings.total or term is None or not _is_whole(review):
         return
     if plan.status not in PLANNED:
-        check_nothing(plan, subject.index, subject.sizes, subject.space, subject.schedules, findings, claims)
+        _check_nothing(review, index)
         return
-    laid = _fixed(plan, subject, findings, claims) if plan.shapes == "fixed" else None
-    if laid is None and plan.shapes != "fixed":
-        laid = _orders(plan, subject, findings, claims)
-    if laid is not None and not is_bare(plan):
-        live = LiveBound(subject.index, subject.term) if subject.plain is None else subject.plain
-        value, least = laid.value, live.at
-        check_points(
-            plan,
-            lambda at: (value(at), least(at)),
-            subject.sizes,
-            subject.space,
-            subject.schedules,
-            findings,
-            claims,
-        )
+    laid = (_laid_fixed if plan.shapes == "fixed" else _laid_in_orders)(review, index, term)
+    if laid is not None and not _is_bare(plan):
+        value, least = laid.value, (LiveBound(index, term) if plain is None else plain).at
+        _check_points(review, lambda at: (value(at), least(at)))
 
 
-def _check_whole(
-    problem: SymbolicProblem, plan: SymbolicPlan, schedules: Schedules | None, findings: Findings
-) -> None:
-    """It is a plan of this problem, with the parts of its kind."""
+def _is_whole(review: Review) -> bool:
+    """Whether the plan is one of this problem, with the parts of its kind."""
+    problem, plan, findings = review.problem, review.plan, review.findings
     if plan.digest is not None and plan.digest != digest_symbolic(problem):
         text = "the plan is for another problem: its digest is {}"
-        if schedules is not None:
+        if review.schedules is not None:
             text = (
                 "the plan is for another graph, or for another order of the operators than its schedule "
                 "says: its digest is {}; plan the graph again"
@@ -759,6 +657,7 @@ def _check_whole(
     _check_parts(plan, bool(problem.buffers), findings)
     if plan.status in PLANNED and plan.explanation is not None and not findings.total:
         findings.add(Code.EXPLANATION, "the status is {}, and there is an explanation", plan.status.value)
+    return not findings.total
 
 
 def _check_parts(plan: SymbolicPlan, has_buffers: bool, findings: Findings) -> None:
@@ -779,23 +678,24 @@ def _check_parts(plan: SymbolicPlan, has_buffers: bool, findings: Findings) -> N
         findings.add(Code.SHAPES, "it must have {}, and has {}", wanted, len(plan.orders))
 
 
-def _fixed(plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims) -> Laid | None:
-    fixed = Fixed(subject.index, plan.placements, subject.term, findings)
-    if findings.total:
+def _laid_fixed(review: Review, index: ProblemIndex, term: Term) -> _Laid | None:
+    fixed = _Fixed(index, review.plan.placements, term, review.findings)
+    if review.findings.total:
         return None
-    check_fixed(fixed, subject.sizes, subject.space, findings, claims)
+    _check_fixed(review, fixed)
     return fixed
 
 
-def _orders(plan: SymbolicPlan, subject: _Subject, findings: Findings, claims: Claims) -> Laid | None:
-    stacks = [Stack(subject.index, order, findings) for order in plan.orders]
+def _laid_in_orders(review: Review, index: ProblemIndex, term: Term) -> _Laid | None:
+    findings = review.findings
+    stacks = [Stack(index, order, findings) for order in review.plan.orders]
     if not all(stack.sound for stack in stacks):
         return None
-    before, largest = findings.total, subject.sizes.largest()
+    before, largest = findings.total, review.sizes.largest()
     for stack in stacks:
         check_apart(stack, largest, findings)
     says = "of every two buffers that conflict one is above the other, at every value"
-    claims.counted(Subject.PLACES, None, says, findings.total == before)
-    orders = Orders(subject.index, stacks, subject.term)
-    check_everywhere(subject.index, orders, subject.sizes, subject.space, findings, claims)
+    review.claims.counted(Subject.PLACES, None, says, findings.total == before)
+    orders = Orders(index, stacks, term)
+    _check_everywhere(review, index, orders)
     return orders
