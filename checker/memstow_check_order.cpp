@@ -44,7 +44,8 @@ void sort_unique(Indices& some) {
     some.erase(std::unique(some.begin(), some.end()), some.end());
 }
 
-bool has(const Indices& some, Index one) { return std::find(some.begin(), some.end(), one) != some.end(); }
+// Of some that ascend.
+bool has(const Indices& some, Index one) { return std::ranges::binary_search(some, one); }
 
 // ---------------------------------------------------------------------------------------------------------------
 // The graph
@@ -110,7 +111,7 @@ class Graph {
         for (Indices& some : before) sort_unique(some);
         for (const Json& one : document.list("views")) read_view(one);
         check_views();
-        for (Index v = 0; v < operators.size(); ++v) read_pairs(document.list("operators")[v], operators[v]);
+        for (Index v = 0; v < operators.size(); ++v) read_pairs(document.list("operators")[v], v);
         read_objective(document.find("objective", true));
         check_circles();
     }
@@ -252,7 +253,8 @@ class Graph {
         std::vector<Index> writer(tensors.size(), kNone);  // of states: the latest
         std::vector<Indices> since(tensors.size());        // and who has only read it since
         for (Index v = 0; v < operators.size(); ++v) {
-            Indices used = operators[v].inputs;
+            Indices used = operators[v].inputs, written = operators[v].outputs;
+            sort_unique(written);
             for (const Index t : used) tensors[t].readers.push_back(v);
             for (const Index t : operators[v].outputs) {
                 Tensor& one = tensors[t];
@@ -267,7 +269,7 @@ class Graph {
                 if (tensors[t].kind != Kind::state) continue;
                 if (writer[t] != kNone) before[v].push_back(writer[t]);
                 since[t].push_back(v);
-                if (!has(operators[v].outputs, t)) continue;
+                if (!has(written, t)) continue;
                 before[v].insert(before[v].end(), since[t].begin(), since[t].end() - 1);
                 since[t].clear();
                 writer[t] = v;
@@ -328,11 +330,13 @@ class Graph {
         }
     }
 
-    void read_pairs(const Json& value, Operator& one) const {
+    void read_pairs(const Json& value, Index v) {
+        Operator& one = operators[v];
+        std::unordered_set<std::uint64_t> known;
         for (const Json& names : value.list("in_place")) {
             const auto& ends = names.pair();
             const Index source = tensor_of(ends[0]), target = tensor_of(ends[1]);
-            know(has(one.inputs, source) && has(one.outputs, target),
+            know(has(one.inputs, source) && tensors[target].maker == v,
                  "a pair in place is not of an input and an output");
             bool is_data = true;
             for (const Index t : {source, target}) {
@@ -341,10 +345,8 @@ class Graph {
                      "' cannot be in place");
                 is_data = is_data && !elsewhere;
             }
-            const auto entry = std::pair(source, target);
-            const bool known =
-                std::find(one.in_place.begin(), one.in_place.end(), entry) != one.in_place.end();
-            if (is_data && !known) one.in_place.push_back(entry);
+            const bool is_new = known.insert(key(source, target)).second;
+            if (is_data && is_new) one.in_place.emplace_back(source, target);
         }
     }
 
