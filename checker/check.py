@@ -612,6 +612,7 @@ class Proof:
         self.apart: list[int] = []
         self.cores: list[tuple[list[int], Heights]] = []
         self.named: list[Heights] = []
+        self.read_as = self.laid_as = 0  # the numbers of the heights read last, and of the space
         self.within: dict[int, list[int]] = {}
         self.parts: list[tuple[int, list[int], int]] = []
         self.limits: list[Limit] = []
@@ -642,7 +643,7 @@ class Proof:
 
     def heights(self) -> Heights:
         """One of all, or some that have a number."""
-        number = self.number()
+        self.read_as = number = self.number()
         if number <= LIMIT:
             return self.uniform(number)
         require(number - LIMIT - 1 < len(self.named), "no such heights")
@@ -689,7 +690,7 @@ class Proof:
             elif kind in (4, 7) and several:
                 require(kind == 4 or not self.apart, "pools where pairs are apart")
                 self.lemmas.clear()
-                laid = self.heights()
+                laid, self.laid_as = self.heights(), self.read_as
                 self.within = self.read_within() if kind == 7 else {}
                 self.parts = [(unit, pools, 1) for unit, pools in self.within.items()]
                 self.problem.lay_space(laid, self.within)
@@ -733,7 +734,7 @@ class Proof:
     def conclusion(self, laid: Heights | None) -> None:
         """That no layout is within the heights, or a core."""
         heights = self.heights()
-        require(laid is None or heights is laid or heights == laid, "a conclusion for another height")
+        require(laid is None or self.read_as == self.laid_as, "a conclusion for another height")
         end = min(heights[0], self.problem.end) if laid is None else self.problem.end
         reach = self.problem.reach(heights)
         out = set() if laid is None else {k for k, top in enumerate(reach) if top == LIMIT}

@@ -80,7 +80,7 @@ constexpr Bytes times(Bytes a, Bytes b) { return b != 0 && a > kLimit / b ? kOve
 
 class Problem {
   public:
-    explicit Problem(const Json& document) {
+    Problem(const Json& document, ProofFile& proof) : file(proof) {
         document.has_only({"version", "name", "pools", "buffers", "conflicts", "exclusive", "relative",
                            "in_place", "reuse_costs", "objective"});
         if (bytes_or(1, document.find("version")) != 1) not_checked("the version is not 1");
@@ -99,6 +99,7 @@ class Problem {
         forget_conflicts();
     }
     Problem(const Problem&) = delete;
+    ProofFile& file;  // which counts the work
 
     struct Pool : checker::Pool {
         Bytes cost = 0, start = 0;  // in the space
@@ -213,6 +214,7 @@ class Problem {
             }
             make_disjoint(ranges);
         }
+        file.work(buffers.size() * pools.size() + barred_.size() * reserved.size());
         lay_grid();
     }
 
@@ -278,6 +280,7 @@ class Problem {
             const auto next = std::ranges::upper_bound(*one.barred, at, {}, &Range::end);
             if (next == one.barred->end() || next->begin >= at + one.size) return at;
             at = up ? next->end : next->begin - one.size;
+            file.work(1);
         }
         return std::nullopt;
     }
@@ -342,10 +345,11 @@ class Problem {
         return {static_cast<Index>(pair >> 32), static_cast<Index>(pair & 0xffffffffU)};
     }
 
-    static bool live_together(const Buffer& a, const Buffer& b) {
+    bool live_together(const Buffer& a, const Buffer& b) const {
+        file.work(a.lives.size());
         return std::ranges::any_of(a.lives, [&](const Range& one) {
-            return std::ranges::any_of(
-                b.lives, [&](const Range& other) { return one.begin < other.end && other.begin < one.end; });
+            const auto other = std::ranges::upper_bound(b.lives, one.begin, {}, &Range::end);
+            return other != b.lives.end() && other->begin < one.end;
         });
     }
 
@@ -387,6 +391,7 @@ class Problem {
         } else if (lives != nullptr) {
             for (const Json& span : lives->list()) live(span);
             if (buffer.lives.empty()) lives->fail("are none");
+            make_disjoint(buffer.lives);
         }
         buffer.alignment = bytes_or(1, one.find("alignment"), 1);
         const Json *allowed = one.find("pools", true), *pin = one.find("pool", true);
@@ -566,7 +571,7 @@ class Problem {
 // The plan
 
 // What it has of each term; nothing if it says that nothing fits.
-std::optional<Values> checked_plan(const Problem& problem, const Json& document, ProofFile& file) {
+std::optional<Values> checked_plan(const Problem& problem, const Json& document) {
     const std::string& state = document["status"].string();
     if (state == "infeasible") return std::nullopt;
     if (state != "optimal" && state != "feasible")
@@ -617,7 +622,7 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document,
         const Index i = up[at];
         for (const Index j : std::span(up).subspan(at + 1)) {
             if (*offsets[j] >= *offsets[i] + problem.buffers[i].size) break;
-            file.work(1);
+            problem.file.work(1);
             if (!share(i, j) || !problem.meet(i, j)) continue;
             if (*offsets[i] == *offsets[j] && problem.may_tie(i, j)) continue;
             wrong("'" + problem.buffers[std::max(i, j)].id + "' and '" + problem.buffers[std::min(i, j)].id +
@@ -704,7 +709,6 @@ struct Shown {
         Bytes cost;
     };
     const Problem& problem;
-    ProofFile& file;
     std::vector<Least> all;
 
     // What layouts have at least of a term that have no more than this of the others.
@@ -713,7 +717,7 @@ struct Shown {
         for (const Least& one : all) {
             // Up to which value of a peak all of them are within the heights; of a cost, whether they are.
             Bytes value = kLimit;
-            file.work(problem.pools.size());
+            problem.file.work(problem.pools.size());
             if (most[kSum] > one.heights.sum()) value = term == kSum ? one.heights.sum() : -1;
             for (Index k = 0; k < problem.pools.size(); ++k) {
                 const Bytes height = one.heights.of(k);
@@ -731,8 +735,8 @@ struct Shown {
 
 class Proof {
   public:
-    Proof(Problem& problem, ProofFile& file, bool shows)
-        : problem_(problem), file_(file), shows_(shows), now_(problem) {
+    Proof(Problem& problem, bool shows)
+        : problem_(problem), file_(problem.file), shows_(shows), now_(problem) {
         if (!shows) return;
         for (Buffer& one : problem.buffers) one.id = printable(one.id);
     }
@@ -1076,7 +1080,6 @@ class Proof {
         lemmas_.clear();
         within_.reset();
         heights_ = height();
-        file_.work(problem_.buffers.size() * problem_.pools.size());
         problem_.lay_space(*heights_);
         say("addresses of all pools end at ", problem_.end, '\n');
     }
@@ -1100,7 +1103,6 @@ class Proof {
             if (!within.emplace(unit, pools).second) fail("two of one group");
             parts.push_back({unit, std::move(pools), 1});
         });
-        file_.work(problem_.buffers.size() * problem_.pools.size());
         problem_.lay_space(*heights_, within);
         within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
@@ -1435,7 +1437,6 @@ class Proof {
     const std::pair<Bytes, Bytes> floors_[2] = {problem_.floor_and_step(0), problem_.floor_and_step(1)};
     const Heights any_{static_cast<Number>(kLimit), nullptr};
     Shown shown_{problem_,
-                 file_,
                  {{kReuse, any_, problem_.fixed_cost},
                   {kPlacement, any_, floors_[0].first},
                   {kPreference, any_, floors_[1].first}}};
@@ -1453,12 +1454,11 @@ class Proof {
 // Without a plan the steps are printed.
 Verdict compared(const std::string& problem_text, const std::string* plan_text, std::streambuf& stream) {
     ProofFile file(stream);
-    Problem problem(JsonReader(problem_text, "the problem").document());
+    Problem problem(JsonReader(problem_text, "the problem").document(), file);
     std::optional<Values> plan;
-    if (plan_text != nullptr)
-        plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document(), file);
+    if (plan_text != nullptr) plan = checked_plan(problem, JsonReader(*plan_text, "the plan").document());
     file.begin("memstow proof 1\n", sha256_of(problem_text));
-    const Shown shown = Proof(problem, file, plan_text == nullptr).checked();
+    const Shown shown = Proof(problem, plan_text == nullptr).checked();
     if (plan_text == nullptr) return {verified, ""};
     Values most(kOwn + problem.pools.size(), kLimit);
     for (const Term cost : {kPlacement, kPreference, kReuse}) most[cost] = Shown::kNone - 1;

@@ -6,20 +6,10 @@
 // Written from docs/proofs.md alone ("Orders of graphs"), whose words it uses; it shares no code with
 // memstow. What it does not know in a graph it refuses. It keeps the graph and those dead sets that a proof
 // has not forgotten, nothing else.
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "reading.hpp"
 
@@ -54,7 +44,8 @@ void sort_unique(Indices& some) {
     some.erase(std::unique(some.begin(), some.end()), some.end());
 }
 
-bool has(const Indices& some, Index one) { return std::find(some.begin(), some.end(), one) != some.end(); }
+// Of some that ascend.
+bool has(const Indices& some, Index one) { return std::ranges::binary_search(some, one); }
 
 // ---------------------------------------------------------------------------------------------------------------
 // The graph
@@ -120,7 +111,7 @@ class Graph {
         for (Indices& some : before) sort_unique(some);
         for (const Json& one : document.list("views")) read_view(one);
         check_views();
-        for (Index v = 0; v < operators.size(); ++v) read_pairs(document.list("operators")[v], operators[v]);
+        for (Index v = 0; v < operators.size(); ++v) read_pairs(document.list("operators")[v], v);
         read_objective(document.find("objective", true));
         check_circles();
     }
@@ -262,7 +253,8 @@ class Graph {
         std::vector<Index> writer(tensors.size(), kNone);  // of states: the latest
         std::vector<Indices> since(tensors.size());        // and who has only read it since
         for (Index v = 0; v < operators.size(); ++v) {
-            Indices used = operators[v].inputs;
+            Indices used = operators[v].inputs, written = operators[v].outputs;
+            sort_unique(written);
             for (const Index t : used) tensors[t].readers.push_back(v);
             for (const Index t : operators[v].outputs) {
                 Tensor& one = tensors[t];
@@ -277,7 +269,7 @@ class Graph {
                 if (tensors[t].kind != Kind::state) continue;
                 if (writer[t] != kNone) before[v].push_back(writer[t]);
                 since[t].push_back(v);
-                if (!has(operators[v].outputs, t)) continue;
+                if (!has(written, t)) continue;
                 before[v].insert(before[v].end(), since[t].begin(), since[t].end() - 1);
                 since[t].clear();
                 writer[t] = v;
@@ -338,11 +330,13 @@ class Graph {
         }
     }
 
-    void read_pairs(const Json& value, Operator& one) const {
+    void read_pairs(const Json& value, Index v) {
+        Operator& one = operators[v];
+        std::unordered_set<std::uint64_t> known;
         for (const Json& names : value.list("in_place")) {
             const auto& ends = names.pair();
             const Index source = tensor_of(ends[0]), target = tensor_of(ends[1]);
-            know(has(one.inputs, source) && has(one.outputs, target),
+            know(has(one.inputs, source) && tensors[target].maker == v,
                  "a pair in place is not of an input and an output");
             bool is_data = true;
             for (const Index t : {source, target}) {
@@ -351,10 +345,8 @@ class Graph {
                      "' cannot be in place");
                 is_data = is_data && !elsewhere;
             }
-            const auto entry = std::pair(source, target);
-            const bool known =
-                std::find(one.in_place.begin(), one.in_place.end(), entry) != one.in_place.end();
-            if (is_data && !known) one.in_place.push_back(entry);
+            const bool is_new = known.insert(key(source, target)).second;
+            if (is_data && is_new) one.in_place.emplace_back(source, target);
         }
     }
 
@@ -560,18 +552,23 @@ struct Program {
     std::vector<std::vector<Pair>> pairs;
     std::vector<char> left_out;
 
+    Number work = 0, links = 0;  // of looking at all of this; of those around what is left out
+
     std::size_t size() const { return extra.size(); }
 
     // What follows from the rest.
     void complete() {
         for (auto* lists : {&after, &begins_at, &ends_at}) lists->assign(size(), {});
+        work = size() + storages.size();
         for (Index v = 0; v < size(); ++v) {
             sort_unique(before[v]);
+            work += before[v].size() + pairs[v].size();
             for (const Index u : before[v]) after[u].push_back(v);
         }
         for (Index s = 0; s < storages.size(); ++s) {
             sort_unique(storages[s].begins);
             sort_unique(storages[s].ends);
+            work += storages[s].begins.size() + storages[s].ends.size();
             for (const Index v : storages[s].begins) begins_at[v].push_back(s);
             for (const Index v : storages[s].ends) ends_at[v].push_back(s);
         }
@@ -590,31 +587,34 @@ struct Program {
     }
 
     // What comes after an operator, or before it, without those in between that are left out.
-    void nearest(Index v, const std::vector<Indices>& next, Indices& to, std::vector<Index>& seen) const {
+    void nearest(Index v, const std::vector<Indices>& next, Indices& to, Indices& seen, ProofFile& file) {
         Indices stack{v};
         while (!stack.empty()) {
             const Index at = stack.back();
             stack.pop_back();
+            file.work(next[at].size() + 1);
             for (const Index w : next[at]) {
                 if (seen[w] == v) continue;
                 seen[w] = v;
                 (left_out[w] != 0 ? stack : to).push_back(w);
             }
         }
+        links += to.size() * (left_out[v] != 0 ? begins_at[v].size() : 1);
+        know(links >> 26 == 0, "what is left out links too many operators");  // up to a gigabyte
     }
 
-    void leave_out(const Indices& some) {
+    void leave_out(const Indices& some, ProofFile& file) {
         left_out.assign(size(), 0);
         for (const Index v : some) left_out[v] = 1;
         std::vector<Indices> earlier(size());
-        std::vector<Index> seen(size(), kNone);
+        Indices seen(size(), kNone);
         for (Index v = 0; v < size(); ++v) {
-            if (left_out[v] == 0) nearest(v, before, earlier[v], seen);
+            if (left_out[v] == 0) nearest(v, before, earlier[v], seen, file);
         }
         seen.assign(size(), kNone);
         for (const Index v : some) {
             Indices later;
-            nearest(v, after, later, seen);
+            nearest(v, after, later, seen, file);
             for (const Index s : begins_at[v]) {
                 Indices& begins = storages[s].begins;
                 begins.insert(begins.end(), later.begin(), later.end());
@@ -734,9 +734,10 @@ Bytes most_saved(std::vector<Pair> pairs) {
 // A set of operators: what is live after it, and who can run next.
 class State {
   public:
-    explicit State(const Program& program)
+    State(const Program& program, ProofFile& file)
         : bits((program.size() + 63) / 64),
           program_(program),
+          file_(file),
           in_(program.size()),
           place_(program.size(), kNone),
           waits_(program.size()),
@@ -768,6 +769,7 @@ class State {
     };
     // What an operator needs that runs next, and what is live then.
     Step step(Index v) const {
+        file_.work(program_.begins_at[v].size() + program_.ends_at[v].size() + program_.pairs[v].size() + 1);
         Bytes begins = 0, change = 0;
         for (const Index s : program_.begins_at[v]) {
             if (begun_[s] > 0 || left_[s] == 0) continue;
@@ -785,6 +787,7 @@ class State {
     // Takes an operator into the set, or out of it.
     void toggle(Index v) {
         const bool comes = in_[v] == 0;
+        file_.work(program_.after[v].size() + 1);
         for (const Index s : program_.begins_at[v]) change(s, begun_, comes ? 1 : kNone);
         for (const Index s : program_.ends_at[v]) change(s, left_, comes ? kNone : 1);
         in_[v] = comes ? 1 : 0;
@@ -856,10 +859,12 @@ class State {
             if (left_[one.source] == 1 && begun_[one.target] == 0) had.push_back(one);
         }
         if (had.size() < 2) return had.empty() ? 0 : had[0].bytes;
+        file_.work(had.size() << std::min<std::size_t>(had.size(), 12));
         return most_saved(had);
     }
 
     const Program& program_;
+    ProofFile& file_;
     std::vector<char> in_;
     Indices place_, waits_, begun_, left_;
     std::vector<std::uint64_t> keys_;
@@ -959,23 +964,13 @@ class Proof {
     // The greatest height that no order keeps to, if the proof shows one.
     std::optional<Bytes> checked() {
         file_.begin("memstow order proof 1\n", digest_);
-        for (;; ++file_.step) {
-            const Number kind = file_.number();
-            if (kind == 0) break;
-            if (kind == 1)
-                ends();
-            else if (kind == 2)
-                needed_by(operator_number());
-            else if (kind == 3)
-                search();
-            else if (kind == 4)
-                dead_set();
-            else if (kind == 5)
-                forget();
-            else if (kind == 6)
-                conclude();
-            else
-                fail("an unknown kind of step, " + std::to_string(kind));
+        using Step = void (Proof::*)();
+        constexpr Step kSteps[] = {&Proof::ends,     &Proof::needed_by, &Proof::search,
+                                   &Proof::dead_set, &Proof::forget,    &Proof::conclude};
+        for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
+            if (kind > std::size(kSteps)) fail("an unknown kind of step, " + std::to_string(kind));
+            const Step step = kSteps[kind - 1];
+            (this->*step)();
         }
         file_.end();
         return refuted_;
@@ -1020,7 +1015,9 @@ class Proof {
     }
 
     // The sets after which an operator can run, and the pairs that may save something then.
-    void needed_by(Index v) {
+    void needed_by() {
+        const Index v = operator_number();
+        file_.work(whole_.work);
         Between between{std::vector<char>(whole_.size()), std::vector<char>(whole_.size()), v};
         for (const bool later : {false, true}) {
             auto& side = later ? between.outside : between.inside;
@@ -1055,6 +1052,7 @@ class Proof {
         constexpr int kDeepest = 500;
         const auto& pairs = whole_.pairs[v];
         const Number kind = file_.number();
+        file_.work(open.size());
         if (kind == 1) {
             const Number k = file_.number();
             if (depth >= kDeepest) fail("cases within cases, too deep");
@@ -1116,6 +1114,7 @@ class Proof {
             const Bytes amount = file_.amount();
             const Number start = file_.number();
             ++known_round_;
+            file_.work(usable.size());
             if (start > 0) {
                 if (start > pairs.size() || !has(usable, static_cast<Index>(start - 1)))
                     fail("a chain that begins with a pair that is not in question");
@@ -1131,6 +1130,7 @@ class Proof {
                 const Number number = file_.number();
                 if (number >= program.storages.size()) fail("there is no storage " + std::to_string(number));
                 const Storage& one = program.storages[number];
+                file_.work(one.begins.size() + one.ends.size());
                 const auto begun = [&](Index u) {
                     return between.inside[u] != 0 || u == between.running || known_[u] == known_round_;
                 };
@@ -1161,6 +1161,7 @@ class Proof {
         while (!stack_.empty()) {
             const Index at = stack_.back();
             stack_.pop_back();
+            file_.work(program.before[at].size() + 1);
             for (const Index u : program.before[at]) {
                 if (between.inside[u] != 0 || known_[u] == known_round_) continue;
                 known_[u] = known_round_;
@@ -1182,9 +1183,10 @@ class Proof {
             std::cout << '\n';
         }
         program_ = whole_;
-        if (!out.empty()) program_.leave_out(out);
+        if (!out.empty()) program_.leave_out(out, file_);
+        file_.work(program_.work);
         if (direction == 1) program_.turn();
-        state_.emplace(program_);
+        state_.emplace(program_, file_);
         kept_.emplace(state_->bits.size());
         between_ = {std::vector<char>(program_.size()), std::vector<char>(program_.size()), kNone};
         made_ = 0;
@@ -1207,12 +1209,8 @@ class Proof {
             std::cout << '\n';
         }
         const Number rule = file_.number();
-        if (rule == 0)
-            next();
-        else if (rule == 1)
-            commit();
-        else
-            fail("an unknown rule, " + std::to_string(rule));
+        if (rule > 1) fail("an unknown rule, " + std::to_string(rule));
+        rule == 0 ? next() : commit();
         kept_->add(made_++, at);
     }
 
@@ -1243,6 +1241,7 @@ class Proof {
     void commit() {
         State& at = *state_;
         const Indices more = operator_list(1);
+        file_.work(program_.size());
         if (shows_) {
             show("  commit to", more);
             std::cout << '\n';
@@ -1290,6 +1289,7 @@ class Proof {
     void conclude() {
         if (!state_) fail("a conclusion before a search");
         Indices members;
+        file_.work(program_.size());
         for (Index v = 0; v < program_.size(); ++v) {
             if (state_->has(v)) members.push_back(v);
         }

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations, pairwise
@@ -284,6 +285,55 @@ def test_what_takes_long_for_few_bytes_can_be_stopped(tmp_path: Path, at_once: b
     assert _checker.check(document, answer, str(path), bool) is not None
     assert len(proof) < 8_192
     assert _checker.check(document, answer, str(path), stopped) is None
+
+
+def _of_many_lives() -> tuple[dict[str, Any], list[int]]:
+    count, stretch = 60_000, (1, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 2, 0, 0)
+    # They meet at the end alone.
+    lives = [
+        [[4 * k + of, 4 * k + of + 1] for k in range(count)] + [[4 * count, 4 * count + 1]] for of in (0, 2)
+    ]
+    buffers = [{"id": name, "size": 1, "lifetimes": some} for name, some in zip("ab", lives, strict=True)]
+    return {"version": 1, "buffers": buffers}, [*stretch * 300, 0, 300]
+
+
+def _of_reserved_ranges_and_no_place() -> tuple[dict[str, Any], list[int]]:
+    count = 100_000
+    stretch = (1, 2, 0, 0, 3 * count, 0, 0, 3 * count, 0, 3, 3 * count, 3 * count + 3, 2, 0, 0)
+    pool = {"id": "memory", "reserved": [{"offset": 3 * k, "size": 1} for k in range(count)]}
+    buffers = [{"id": name, "size": 3, "alignment": 3, "lifetime": [0, 1]} for name in "ab"]
+    return {"version": 1, "pools": [pool], "buffers": buffers}, [*stretch * 100, 0, 100]
+
+
+def _of_spaces_with_lists_of_pools() -> tuple[dict[str, Any], list[int]]:
+    pools: list[dict[str, Any]] = [{"id": str(k), "capacity": 300_000} for k in range(20)]
+    pools[0]["reserved"] = [{"offset": 3 * k, "size": 1} for k in range(100_000)]
+    lists = ([str(k) for k in range(20) if k != left_out] for left_out in range(20))
+    buffers = [{"id": str(i), "size": 1, "pools": some} for i, some in enumerate(lists)]
+    return {"version": 1, "pools": pools, "buffers": buffers}, [*(4, 300_000) * 10, 0, 10]
+
+
+@pytest.mark.parametrize(
+    "case_of", [_of_many_lives, _of_reserved_ranges_and_no_place, _of_spaces_with_lists_of_pools]
+)
+def test_a_large_problem_does_not_keep_few_bytes_from_being_stopped(
+    tmp_path: Path, case_of: Callable[[], tuple[dict[str, Any], list[int]]]
+) -> None:
+    problem, numbers = case_of()
+    document, answer, proof = by_hand(problem, {"status": "infeasible"}, *numbers)
+    path = tmp_path / "plan.proof"
+    path.write_bytes(proof)
+    request = list[bool]()
+
+    def stopped() -> bool:
+        request.append(True)
+        return False
+
+    result = _checker.check(document, answer, str(path), stopped)
+    assert result is not None
+    assert "does not show it" in result[1]
+    assert len(proof) < 8_192
+    assert len(request) > 2  # at the beginning of the file, at its end, and in between
 
 
 @pytest.mark.parametrize(

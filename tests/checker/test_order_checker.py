@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -17,6 +17,7 @@ from memstow.planner.formats.native import write_document
 from memstow.planner.model import Status
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, View
 from memstow.planner.model.model_class import fields_of
+from memstow.planner.proofs import _checker
 from memstow.planner.proofs.prove_order import prove_order_within
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
@@ -391,6 +392,64 @@ def test_the_steps_in_words(tmp_path: Path) -> None:
         command = [str(tmp_path / "check"), "--text", str(tmp_path / "graph.json"), str(tmp_path / "proof")]
         ran = subprocess.run(command, check=True, capture_output=True, text=True)
         assert ran.stdout == expected
+
+
+def _of_operators() -> tuple[Document, list[int]]:
+    count = 5_000
+    graph: Document = {
+        "tensors": [{"id": f"t{k}", "size": 1} for k in range(count + 1)],
+        "operators": [{"id": f"o{k}", "inputs": [f"t{k}"], "outputs": [f"t{k + 1}"]} for k in range(count)],
+        "inputs": ["t0"],
+    }
+    return graph, [*(2, count // 2, 0, 0) * 1_000, 0, 1_000]
+
+
+def _of_sets() -> tuple[Document, list[int]]:
+    # After any operator no other one keeps to 1, so that is dead; of the empty set each of them is tried.
+    count, again = 1_000, 6
+    names = [f"t{k}" for k in range(count)]
+    graph: Document = {
+        "tensors": [{"id": name, "size": 1} for name in names],
+        "operators": [{"id": name, "outputs": [name]} for name in names],
+        "outputs": names,
+    }
+    one_by_one = [number for k in range(1, count) for number in (4, 2, k - 1, 0, 0)]
+    empty = (4, 1, count - 1, 0, *(4, 0, 0) * again)
+    return graph, [3, 1, 0, 0, 4, 1, 0, 0, *one_by_one, *empty, 6, 0, count + again + 3]
+
+
+@pytest.mark.parametrize("case_of", [_of_operators, _of_sets])
+def test_a_large_graph_does_not_keep_few_bytes_from_being_stopped(
+    tmp_path: Path, case_of: Callable[[], tuple[Document, list[int]]]
+) -> None:
+    graph, numbers = case_of()
+    document, answer, proof = files_of(graph, {"status": "infeasible"}, numbers)
+    path = tmp_path / "plan.proof"
+    path.write_bytes(proof)
+    request = list[bool]()
+
+    def stopped() -> bool:
+        request.append(True)
+        return False
+
+    result = _checker.check_order(document, answer, str(path), stopped)
+    assert result is not None
+    assert "does not show it" in result[1]
+    assert len(proof) < 8_192
+    assert len(request) > 2  # at the beginning of the file, at its end, and in between
+
+
+def test_what_is_left_out_links_a_limited_number_of_others(checker: Batch) -> None:
+    # All that the one makes begins, without it, at each of those after it.
+    names = [f"t{k}" for k in range(1 << 13)]
+    graph: Document = {
+        "tensors": [{"id": name, "size": 1} for name in names],
+        "operators": [{"id": "all", "outputs": names}, *({"id": name, "inputs": [name]} for name in names)],
+    }
+    files = files_of(graph, {"status": "infeasible"}, [3, 1, 0, 1, 0, 0, 1])
+    verdict = checker.check(files)
+    assert (verdict.code, "links too many operators" in verdict.words) == (NOT_CHECKED, True)
+    assert checker.check(files_of(graph, {"status": "infeasible"}, [3, 1, 0, 1, 1, 0, 1])).code == WRONG
 
 
 SEEDS = gate_first(range(40), 4)

@@ -163,6 +163,18 @@ def test_trees_are_not_deeper_than_can_be_read(checker: Batch, tmp_path: Path, d
     assert (code == WRONG) == ("a tree too deep" in verdict.words)
 
 
+@pytest.mark.parametrize("number", [4, FIRST, FIRST + 1])
+def test_a_conclusion_has_the_number_of_its_space(checker: Batch, tmp_path: Path, number: int) -> None:
+    # All three are the same heights; to these, and to the capacities, the buffer is too large.
+    pools = [{"id": "x", "capacity": 4}, {"id": "y", "capacity": 4}]
+    problem = {"version": 1, "pools": pools, "buffers": [{"id": "a", "size": 5}]}
+    for laid in (4, FIRST, FIRST + 1):
+        numbers = (*(11, 4, 4, END) * 2, 4, laid, 3, number, 2, 0, 4)
+        files = by_hand(problem, {"status": "infeasible"}, *numbers)
+        code = VERIFIED if laid == number else WRONG
+        assert checker.check(files).code == second(files, tmp_path).code == code
+
+
 def test_of_one_pool_there_are_no_such_steps(checker: Batch, tmp_path: Path) -> None:
     one: dict[str, Any] = MEMORIES | {"pools": [{"id": "fast"}], "objective": ["peak"]}
     answer = placed("fast", "fast", "fast", offsets=(0, 4, 9))
