@@ -565,6 +565,15 @@ class Program:
         before = [0 if out >> v & 1 else them & ~out for v, them in enumerate(self.before)]
         return Program(self.base, self.extra, storages, before, self.pairs, self.all & ~out)
 
+    def ordered(self, u: int, v: int) -> "Program":
+        """The program where one operator comes before another."""
+        them = self.before[u] | 1 << u
+        before = [
+            all_before | them if w == v or all_before >> v & 1 else all_before
+            for w, all_before in enumerate(self.before)
+        ]
+        return replace(self, before=before)
+
     def backwards(self) -> "Program":
         """The program with time reversed."""
         after = [
@@ -673,8 +682,17 @@ class Proof:
         steps = 0
         while kind := self.number():
             steps += 1
-            require(kind <= 6, "an unknown step")
-            (self.ends, self.operator, self.search, self.dead_set, self.forget, self.conclude)[kind - 1]()
+            require(kind <= 7, "an unknown step")
+            rules = (
+                self.ends,
+                self.operator,
+                self.search,
+                self.dead_set,
+                self.forget,
+                self.conclude,
+                self.first,
+            )
+            rules[kind - 1]()
         require(self.number() == steps and self.at == len(self.data), "another end")
         return self.refuted
 
@@ -687,7 +705,23 @@ class Proof:
 
     def operator(self) -> None:
         """What one operator needs at least."""
-        program, v = self.program, self.number(self.count)
+        if self.searched is None:
+            self.refuted = max(self.refuted, self.least(self.program) - 1)
+        else:
+            self.refuted = max(self.refuted, min(self.height, self.least(self.searched) - 1))
+
+    def first(self) -> None:
+        """One operator comes before another."""
+        program, u, v = self.current(), self.number(self.count), self.number(self.count)
+        require(u != v and bool(program.all >> u & program.all >> v & 1), "no two operators of the search")
+        require(self.least(program.ordered(v, u)) > self.height, "they may be the other way round")
+        self.searched = program.ordered(u, v)
+        self._forget_all()
+
+    def least(self, program: Program) -> int:
+        """What an operator needs at least."""
+        v = self.number(self.count)
+        require(bool(program.all >> v & 1), "left out")
         after = set_of(w for w in range(self.count) if program.before[w] >> v & 1)
         between = Between(program.before[v], after | 1 << v, 1 << v)
         always = sum(one.size for s, one in enumerate(program.storages) if program.always_live(s, between))
@@ -697,12 +731,12 @@ class Proof:
             if not program.storages[pair[0]].kept
             and not program.storages[pair[0]].ends & between.outside & ~(1 << v)
         ]
-        least = self.case(v, between, opened, 0)
-        self.refuted = max(self.refuted, program.base + program.extra[v] + always + least - 1)
+        return program.base + program.extra[v] + always + self.case(program, v, between, opened, 0)
 
-    def case(self, v: int, between: Between, opened: list[tuple[int, int]], depth: int) -> int:
+    def case(
+        self, program: Program, v: int, between: Between, opened: list[tuple[int, int]], depth: int
+    ) -> int:
         """The chains less what is saved, at least."""
-        program = self.program
         if self.number(2):
             require(depth < 500, "too deep")
             chosen = program.pairs[v][self.number(len(program.pairs[v]))]
@@ -710,8 +744,8 @@ class Proof:
             others = [pair for pair in opened if pair != chosen]
             apart = [pair for pair in others if pair[0] != chosen[0] and pair[1] != chosen[1]]
             require(len(apart) < len(others), "a pair that shares nothing")
-            without = self.case(v, between, others, depth + 1)
-            return min(without, self.case(v, between, [chosen, *apart], depth + 1))
+            without = self.case(program, v, between, others, depth + 1)
+            return min(without, self.case(program, v, between, [chosen, *apart], depth + 1))
         by_target: dict[int, list[tuple[int, int]]] = {}
         for pair in opened:
             by_target.setdefault(pair[1], []).append(pair)
@@ -760,6 +794,9 @@ class Proof:
         self.searched = self.program.without(out)
         if backwards:
             self.searched = self.searched.backwards()
+        self._forget_all()
+
+    def _forget_all(self) -> None:
         self.made = self.latest = 0
         self.numbers.clear()
         self.dead.clear()

@@ -7,6 +7,7 @@
 // memstow. What it does not know in a graph it refuses. It keeps the graph and those dead sets that a proof
 // has not forgotten, nothing else.
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -574,6 +575,9 @@ struct Program {
         }
     }
 
+    void link(Index u, Index v) { before[v].push_back(u), after[u].push_back(v), ++work; }
+    void unlink(Index u, Index v) { before[v].pop_back(), after[u].pop_back(), --work; }  // the latest
+
     void turn() {
         before = after;
         for (Storage& one : storages) {
@@ -965,8 +969,8 @@ class Proof {
     std::optional<Bytes> checked() {
         file_.begin("memstow order proof 1\n", digest_);
         using Step = void (Proof::*)();
-        constexpr Step kSteps[] = {&Proof::ends,     &Proof::needed_by, &Proof::search,
-                                   &Proof::dead_set, &Proof::forget,    &Proof::conclude};
+        constexpr Step kSteps[] = {&Proof::ends,   &Proof::needed,   &Proof::search, &Proof::dead_set,
+                                   &Proof::forget, &Proof::conclude, &Proof::first};
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
             if (kind > std::size(kSteps)) fail("an unknown kind of step, " + std::to_string(kind));
             const Step step = kSteps[kind - 1];
@@ -984,8 +988,10 @@ class Proof {
 
     Index operator_number() {
         const Number value = file_.number();
-        if (value >= whole_.size()) fail("there is no operator " + std::to_string(value));
-        return static_cast<Index>(value);
+        if (value >= program_.size()) fail("there is no operator " + std::to_string(value));
+        const auto v = static_cast<Index>(value);
+        if (program_.left_out[v] != 0) fail("'" + id(v) + "' is left out");
+        return v;
     }
 
     Indices operator_list(Number least) {
@@ -1014,43 +1020,57 @@ class Proof {
         no_order_within(std::max(start, end) - 1);
     }
 
-    // The sets after which an operator can run, and the pairs that may save something then.
-    void needed_by() {
-        const Index v = operator_number();
-        file_.work(whole_.work);
-        Between between{std::vector<char>(whole_.size()), std::vector<char>(whole_.size()), v};
+    // Whether an order keeps to the height of a search matters only there.
+    void needed() {
+        const Bytes below = needed_by(operator_number()) - 1;
+        no_order_within(searches_ ? std::min(height_, below) : below);
+    }
+
+    // Of two operators one comes first: not the second one, or some operator would need too much.
+    void first() {
+        if (!searches_) fail("what comes first before a search");
+        const Index u = operator_number(), v = operator_number();
+        if (u == v) fail("'" + id(u) + "' before itself");
+        if (shows_) std::cout << id(u) << " comes before " << id(v) << ", or ";
+        program_.link(v, u);
+        const Bytes least = needed_by(operator_number());
+        program_.unlink(v, u);
+        if (least <= height_) fail("'" + id(v) + "' may come before '" + id(u) + "'");
+        if (!has(program_.before[v], u)) program_.link(u, v);
+        state_.reset();
+        kept_.reset();
+    }
+
+    // By the sets after which an operator can run, and the pairs that may save something then.
+    Bytes needed_by(Index v) {
+        file_.work(program_.work);
+        Between between{std::vector<char>(program_.size()), std::vector<char>(program_.size()), v};
         for (const bool later : {false, true}) {
             auto& side = later ? between.outside : between.inside;
-            Indices stack{v};
-            while (!stack.empty()) {
-                const Index at = stack.back();
-                stack.pop_back();
-                for (const Index w : (later ? whole_.after : whole_.before)[at]) {
-                    if (side[w] == 0) side[w] = 1, stack.push_back(w);
-                }
-            }
+            spread(v, later ? program_.after : program_.before,
+                   [&](Index w) { return std::exchange(side[w], 1) == 0; });
         }
         between.outside[v] = 1;
-        Bytes always = whole_.base + whole_.extra[v];
-        for (const Storage& one : whole_.storages) {
+        Bytes always = program_.base + program_.extra[v];
+        for (const Storage& one : program_.storages) {
             if (always_live(one, between)) always += one.size;
         }
         Indices open;
-        for (Index k = 0; k < whole_.pairs[v].size(); ++k) {
-            const Storage& source = whole_.storages[whole_.pairs[v][k].source];
+        for (Index k = 0; k < program_.pairs[v].size(); ++k) {
+            const Storage& source = program_.storages[program_.pairs[v][k].source];
             const bool kept =
                 source.to_end || std::any_of(source.ends.begin(), source.ends.end(),
                                              [&](Index u) { return u != v && between.outside[u] != 0; });
             if (!kept) open.push_back(k);
         }
         if (shows_) std::cout << id(v) << " needs " << always << " bytes\n";
-        no_order_within(least_of(v, between, always, open, 0) - 1);
+        return least_of(v, between, always, open, 0);
     }
 
     // The least that the operator needs if it can save with these pairs alone.
     Bytes least_of(Index v, const Between& between, Bytes always, const Indices& open, int depth) {
         constexpr int kDeepest = 500;
-        const auto& pairs = whole_.pairs[v];
+        const auto& pairs = program_.pairs[v];
         const Number kind = file_.number();
         file_.work(open.size());
         if (kind == 1) {
@@ -1088,7 +1108,7 @@ class Proof {
         for (const Index k : open) {
             if (granted.contains(pairs[k].target)) usable.push_back(k);
         }
-        const Bytes chained = chains(whole_, between, pairs, usable);
+        const Bytes chained = chains(between, pairs, usable);
         if (shows_) std::cout << "  saves at most " << saved << ", chains have " << chained << '\n';
         return always - saved + chained;
     }
@@ -1104,12 +1124,11 @@ class Proof {
     }
 
     // The bytes of chains: of each, some storage is live in each of the sets, or its pair saves nothing.
-    Bytes chains(const Program& program, const Between& between, const std::vector<Pair>& pairs,
-                 const Indices& usable) {
+    Bytes chains(const Between& between, const std::vector<Pair>& pairs, const Indices& usable) {
         Bytes total = 0;
         used_.clear();
         used_pairs_.clear();
-        known_.resize(program.size(), 0);
+        known_.resize(program_.size(), 0);
         for (Number count = file_.number(); count > 0; --count) {
             const Bytes amount = file_.amount();
             const Number start = file_.number();
@@ -1120,16 +1139,16 @@ class Proof {
                     fail("a chain that begins with a pair that is not in question");
                 const Pair& pair = pairs[start - 1];
                 spend(used_pairs_[pair.target], amount, pair.bytes);
-                for (const Index u : program.storages[pair.source].ends) {
-                    if (u != between.running) know(program, between, u);
+                for (const Index u : program_.storages[pair.source].ends) {
+                    if (u != between.running) know(between, u);
                 }
             }
             Number left = file_.number();
             if (left == 0) fail("a chain without a storage");
             for (; left > 0; --left) {
                 const Number number = file_.number();
-                if (number >= program.storages.size()) fail("there is no storage " + std::to_string(number));
-                const Storage& one = program.storages[number];
+                if (number >= program_.storages.size()) fail("there is no storage " + std::to_string(number));
+                const Storage& one = program_.storages[number];
                 file_.work(one.begins.size() + one.ends.size());
                 const auto begun = [&](Index u) {
                     return between.inside[u] != 0 || u == between.running || known_[u] == known_round_;
@@ -1141,7 +1160,7 @@ class Proof {
                     fail("the last storage of a chain is not the one that ends in none of the sets");
                 spend(used_[static_cast<Index>(number)], amount, one.size);
                 if (left == 1) continue;
-                for (const Index u : one.ends) know(program, between, u);
+                for (const Index u : one.ends) know(between, u);
             }
             total += amount;
         }
@@ -1154,25 +1173,26 @@ class Proof {
     }
 
     // An operator is done, and so is all that comes before it.
-    void know(const Program& program, const Between& between, Index v) {
-        if (between.inside[v] != 0 || known_[v] == known_round_) return;
-        known_[v] = known_round_;
+    void know(const Between& between, Index v) {
+        const auto is_new = [&](Index u) {
+            return between.inside[u] == 0 && std::exchange(known_[u], known_round_) != known_round_;
+        };
+        if (is_new(v)) spread(v, program_.before, is_new);
+    }
+
+    template <typename IsNew>
+    void spread(Index v, const std::vector<Indices>& next, const IsNew& is_new) {
         stack_.assign(1, v);
         while (!stack_.empty()) {
             const Index at = stack_.back();
             stack_.pop_back();
-            file_.work(program.before[at].size() + 1);
-            for (const Index u : program.before[at]) {
-                if (between.inside[u] != 0 || known_[u] == known_round_) continue;
-                known_[u] = known_round_;
-                stack_.push_back(u);
-            }
+            file_.work(next[at].size() + 1);
+            std::copy_if(next[at].begin(), next[at].end(), std::back_inserter(stack_), is_new);
         }
     }
 
     // From here on sets are of these operators, at this height.
     void search() {
-        state_.reset();
         height_ = file_.amount();
         const Number direction = file_.number();
         if (direction > 1) fail("an unknown direction");
@@ -1186,15 +1206,25 @@ class Proof {
         if (!out.empty()) program_.leave_out(out, file_);
         file_.work(program_.work);
         if (direction == 1) program_.turn();
+        state_.reset();
+        kept_.reset();
+        searches_ = true;
+    }
+
+    // The set that was stated last: at first none, of an order that keeps to what was shown to come first.
+    State& state() {
+        if (!searches_) fail("a set before a search");
+        if (state_) return *state_;
+        file_.work(program_.work);
         state_.emplace(program_, file_);
         kept_.emplace(state_->bits.size());
         between_ = {std::vector<char>(program_.size()), std::vector<char>(program_.size()), kNone};
         made_ = 0;
+        return *state_;
     }
 
     void dead_set() {
-        if (!state_) fail("a set before a search");
-        State& at = *state_;
+        State& at = state();
         const Indices changes = operator_list(0);
         for (const Index v : changes) {
             if (program_.left_out[v] != 0) fail("'" + id(v) + "' is left out");
@@ -1214,11 +1244,12 @@ class Proof {
         kept_->add(made_++, at);
     }
 
-    // Whether the set, when it has settled, is dead; it is as before then.
-    void expect_dead(const Indices& more) {
+    // Whether the set, with others or without those of them that it has, is dead when it has settled; it is
+    // as before then.
+    void expect_dead(const Indices& others) {
         State& at = *state_;
-        ran_.clear();
-        for (const Index v : more) at.toggle(v), ran_.push_back(v);
+        ran_ = others;
+        for (const Index v : others) at.toggle(v);
         at.settle(height_, ran_);
         const bool is_dead = kept_->has(at);
         for (; !ran_.empty(); ran_.pop_back()) at.toggle(ran_.back());
@@ -1260,7 +1291,7 @@ class Proof {
             touched.insert(touched.end(), program_.ends_at[v].begin(), program_.ends_at[v].end());
         }
         sort_unique(touched);
-        Bytes least = chains(program_, between_, {}, {});
+        Bytes least = chains(between_, {}, {});
         for (const Index s : touched) {
             if (always_live(program_.storages[s], between_)) least += program_.storages[s].size;
         }
@@ -1287,26 +1318,25 @@ class Proof {
     }
 
     void conclude() {
-        if (!state_) fail("a conclusion before a search");
+        State& at = state();
         Indices members;
         file_.work(program_.size());
         for (Index v = 0; v < program_.size(); ++v) {
-            if (state_->has(v)) members.push_back(v);
+            if (at.has(v)) members.push_back(v);
         }
-        for (const Index v : members) state_->toggle(v);
-        expect_dead({});
-        for (const Index v : members) state_->toggle(v);
+        expect_dead(members);
         no_order_within(height_);
     }
 
     const Graph& graph_;
     const Program whole_;
+    Program program_ = whole_;  // that of the search at hand, if there is one
     const std::array<std::uint8_t, 32>& digest_;
     ProofFile file_;
     const bool shows_;
     std::optional<Bytes> refuted_;
     // Of the search at hand:
-    Program program_;
+    bool searches_ = false;
     Bytes height_ = 0;
     std::optional<State> state_;
     std::optional<KeptSets> kept_;

@@ -8,6 +8,7 @@ live after a set of operators is counted again here. A set is an integer: bit v 
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import islice
 from typing import Final
 
@@ -22,7 +23,7 @@ from memstow.planner.graph.live_bytes import (
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.walk import MOST_STEPS, Step, Walk, ascending, layout_walk, numbers_of
-from memstow.records import record
+from memstow.records import record, replace
 
 ORDER_HEADER: Final = b"memstow order proof 1\n"
 MOST_BYTES: Final = 16 << 20
@@ -32,7 +33,7 @@ MOST_SETS: Final = 200_000
 _MOST_TRIED: Final = 500_000
 """How often it is asked what an operator needs: a second or two."""
 _MOST_NAMED: Final = 6
-_ENDS, _OPERATOR, _SEARCH, _SET, _FORGET, _CONCLUDE = range(1, 7)
+_ENDS, _OPERATOR, _SEARCH, _SET, _FORGET, _CONCLUDE, _FIRST = range(1, 8)
 
 
 class _Program:
@@ -81,6 +82,11 @@ class _Program:
             self.pairs[v] = []
         self.all &= ~some
         self._adjacent()
+
+    def link(self, u: int, v: int) -> None:
+        """Let an operator come before another."""
+        self.before[v] |= 1 << u
+        self.after[u] |= 1 << v
 
     def turn(self) -> None:
         """From the last operator back."""
@@ -153,8 +159,19 @@ class _Operator:
     """An operator, and what it needs in any order."""
 
     number: int
+    always: tuple[int, ...]
+    """Storages that are live whatever ran before."""
     ways: tuple[_Way, ...]
     needs: int
+
+
+@record
+class _First:
+    """One operator comes before another: else some operator needs more than the height."""
+
+    first: int
+    then: int
+    else_needs: _Operator
 
 
 @record
@@ -174,7 +191,10 @@ class _Search:
     program: _Program
     is_backwards: bool
     left_out: int
+    firsts: list[_First]
     sets: list[_DeadSet]
+    last: _Operator | None = None
+    """What needs too much whatever ran before, and ends the search."""
 
 
 def walk_of(document: Problem | Graph, problem: Problem, path: "str | os.PathLike[str]") -> Walk | None:
@@ -230,7 +250,13 @@ class _Reader:
                 height = max(sums) - 1
                 self._conclude(height, height)
             elif kind == _OPERATOR:
-                self._read_operator(next(numbers))
+                operator = self._read_operator(self.program if search is None else search.program)
+                if search is None:
+                    self._conclude(operator.needs - 1, operator)
+                else:
+                    self._conclude(min(operator.needs - 1, search.height), replace(search, last=operator))
+            elif kind == _FIRST and search is not None:
+                search, done = self._read_first(search), 0
             elif kind == _SEARCH:
                 search, done = self._new_search(), 0
             elif kind == _SET and search is not None:
@@ -261,7 +287,17 @@ class _Reader:
             program.without(left_out)
         if is_backwards:
             program.turn()
-        return _Search(height, program, is_backwards, left_out, [])
+        return _Search(height, program, is_backwards, left_out, [], [])
+
+    def _read_first(self, search: _Search) -> _Search:
+        u, v = next(self._numbers), next(self._numbers)
+        program, other_way = copy(search.program), copy(search.program)
+        for one in (program, other_way):
+            one.before, one.after = [*one.before], [*one.after]
+        other_way.link(v, u)
+        first = _First(u, v, self._read_operator(other_way))
+        program.link(u, v)
+        return replace(search, program=program, firsts=[*search.firsts, first], sets=[])
 
     def _chains(self) -> tuple[_Chain, ...]:
         numbers, chains = self._numbers, list[_Chain]()
@@ -271,8 +307,9 @@ class _Reader:
             chains.append(_Chain(size, start - 1 if start else None, some))
         return tuple(chains)
 
-    def _read_operator(self, v: int) -> None:
-        program, always = self.program, _always_live(self.program, v)
+    def _read_operator(self, program: _Program) -> _Operator:
+        v = next(self._numbers)
+        always = _always_live(program, v)
         later = _reached(v, program.after) | 1 << v
         pairs = program.pairs[v]
         open_pairs = [
@@ -302,7 +339,7 @@ class _Reader:
             saves = sum(granted.values())
             needs.append(least - saves + sum(chain.bytes for chain in chains))
             ways.append(_Way(chosen, saves, chains))
-        self._conclude(min(needs) - 1, _Operator(v, tuple(ways), min(needs)))
+        return _Operator(v, tuple(always), tuple(ways), min(needs))
 
 
 def _always_live(program: _Program, v: int) -> list[int]:
@@ -364,18 +401,30 @@ class _Words:
 
     def operator(self, operator: _Operator) -> Walk:
         """What an operator needs in any order."""
-        program, always = self._program, _always_live(self._program, operator.number)
         name = self._graph.operators[operator.number].id
-        least = program.bytes_of(always) + program.extra[operator.number]
-        text = (
-            f"No order needs less than {operator.needs:,} bytes: {name} needs them whenever it runs. What "
-            f"has begun by then and is used later, and its temporaries, have {least:,}."
-        )
-        steps = [Step(text, self._buffers(always))]
+        text = f"No order needs less than {operator.needs:,} bytes: {name} needs them whenever it runs."
+        return _walk_of(list(self._needs(operator, text)))
+
+    def _needs(self, operator: _Operator, text: str) -> Iterator[Step]:
+        least = self._program.bytes_of(operator.always) + self._program.extra[operator.number]
+        why = f"What has begun by then and is used later, and its temporaries, have {least:,}."
+        yield Step(f"{text} {why}", self._buffers(operator.always))
         for way in operator.ways:
             if way.chosen or way.chains or way.saves:
-                steps += self._way(operator.number, way)
-        return Walk(tuple(steps[:MOST_STEPS]), max(len(steps) - MOST_STEPS, 0))
+                yield from self._way(operator.number, way)
+
+    def _orderings(self, search: _Search, last: _Operator) -> Walk:
+        """What must come first, and the operator that needs too much then."""
+        notes, height = self._notes(search), min(search.height, last.needs - 1)
+        steps = [Step(f"No order keeps to {height:,} bytes, by what must come first{notes}.", ())]
+        for one in search.firsts:
+            first, then = (self._graph.operators[v].id for v in (one.first, one.then))
+            needy, needs = self._graph.operators[one.else_needs.number].id, one.else_needs.needs
+            text = f"{first} comes before {then}: else {needy} needs {needs:,} bytes."
+            steps.append(Step(text, self._buffers(one.else_needs.always)))
+        name = self._graph.operators[last.number].id
+        steps += self._needs(last, f"So {name} needs {last.needs:,} bytes whenever it runs.")
+        return _walk_of(steps)
 
     def _way(self, v: int, way: _Way) -> Iterator[Step]:
         conditions = list[str]()
@@ -399,16 +448,16 @@ class _Words:
 
     def search(self, search: _Search) -> Walk:
         """The sets of a search, from the one on that it begins with."""
+        if search.last is not None:
+            return self._orderings(search, search.last)
         number_of = dict[int, int]()
         for number, dead in enumerate(search.sets):
             number_of.setdefault(dead.done, number)
         tries = _Tries(search, number_of)
         start = tries.settled(0)
-        notes = [" from the last operator back"] if search.is_backwards else []
-        if search.left_out:
-            notes.append(f" without {self._operators(search.left_out)} (so no other needs more)")
+        notes = self._notes(search)
         first = (
-            f"No order keeps to {search.height:,} bytes: a search{''.join(notes)} ran dry. From none of "
+            f"No order keeps to {search.height:,} bytes: a search{notes} ran dry. From none of "
             f"{_counted(len(search.sets), 'set')} of operators does a way lead to the end; set {start:,} is "
             "the first."
         )
@@ -420,6 +469,12 @@ class _Words:
             waiting += [one for one in dict.fromkeys(following) if one not in seen]
             seen.update(following)
         return Walk(tuple(steps), len(search.sets) + 1 - len(steps))
+
+    def _notes(self, search: _Search) -> str:
+        notes = " from the last operator back" if search.is_backwards else ""
+        if search.left_out:
+            notes += f" without {self._operators(search.left_out)} (so no other needs more)"
+        return notes
 
     def _dead_set(self, search: _Search, number: int, tries: "_Tries") -> tuple[Step, list[int]]:
         """Why no way leads on from a set, and the sets that follow."""
@@ -454,6 +509,10 @@ class _Words:
     def _buffers(self, some: Sequence[int]) -> tuple[int, ...]:
         places = (self._buffer_of[number] for number in some)
         return tuple(sorted({index for index in places if index is not None}))
+
+
+def _walk_of(steps: list[Step]) -> Walk:
+    return Walk(tuple(steps[:MOST_STEPS]), max(len(steps) - MOST_STEPS, 0))
 
 
 def _counted(count: int, what: str) -> str:

@@ -12,11 +12,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from unittest.mock import patch
 
 from memstow import Options, plan
 from memstow.planner.formats import read_document
@@ -24,8 +25,11 @@ from memstow.planner.formats.native import write_document
 from memstow.planner.graph.lowering import lower
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import FREE, Graph
-from memstow.planner.proofs.prove_order import prove_order_within
+from memstow.planner.model.plan import Plan
+from memstow.planner.proofs import prove_order
+from memstow.planner.proofs.proof_file import Proof
 from memstow.solvers.core import Budget
+from memstow.solvers.orders import DEAD_SETS_MEMORY
 from tests.checker.checkers import (
     SANITIZERS,
     Attack,
@@ -69,6 +73,36 @@ def tiny_graph(rng: Random, most: int = 5) -> Document:
             return document
 
 
+def wide_graph(rng: Random) -> Document:
+    """Few operators wait for others: what one of them needs is rarely all that can be shown."""
+    count = rng.randint(4, 6)
+    tensors: list[Document] = [
+        {"id": f"t{v}", "size": rng.randint(1, 12), "kind": "data"} for v in range(count)
+    ]
+    operators = list[Document]()
+    for v in range(count):
+        read = [f"t{u}" for u in range(v) if rng.random() < 2 / count]
+        inside = [{"id": f"w{v}", "size": rng.randint(1, 9)}] if rng.random() < 0.25 else []
+        pairs = [[name, f"t{v}"] for name in read if rng.random() < 0.3]
+        operator = {"id": f"o{v}", "inputs": read, "outputs": [f"t{v}"]}
+        operators.append(operator | {"temporaries": inside, "in_place": pairs})
+    starts = [f"x{k}" for k in range(rng.randint(0, 2))]
+    for name in starts:
+        tensors.append({"id": name, "size": rng.randint(1, 12), "kind": "data"})
+        for one in rng.sample(operators, 2):
+            one["inputs"].append(name)
+    return {
+        "version": 1,
+        "tensors": tensors,
+        "operators": operators,
+        "inputs": starts,
+        "outputs": [f"t{v}" for v in range(count) if rng.random() < 0.25],
+        "before": [],
+        "views": [],
+        "order": "free",
+    }
+
+
 def read_free(document: bytes) -> Graph:
     """The graph, its order free."""
     graph = read_document(document, "graph")
@@ -98,9 +132,28 @@ class Writing:
     def numbers(self) -> list[int] | None:
         """The steps of a search; None where an order keeps to the height."""
         self._numbers = [3, self._height, int(self._backwards), *_list(self._out)]
+        steps = 1 + sum(self._first() for _ in range(self._rng.choice((0, 0, 4, 12))))
+        if self._rng.random() < 0.5:
+            for v in SECOND.module.members(self._program.all):
+                case = need_of(self._rng, self._program, v, self._height + 1)
+                if case is not None:
+                    return [*self._numbers, 2, v, *case, 0, steps + 1]
         if not self._settled_is_dead(0):
             return None
-        return [*self._numbers, 6, 0, 2 + len(self._written)]
+        return [*self._numbers, 6, 0, steps + 1 + len(self._written)]
+
+    def _first(self) -> bool:
+        """One operator before another, if an operator is drawn that shows it."""
+        some = list(SECOND.module.members(self._program.all))
+        if len(some) < 2:
+            return False
+        (u, v), needy = self._rng.sample(some, 2), self._rng.choice(some)
+        case = need_of(self._rng, self._program.ordered(v, u), needy, self._height + 1)
+        if case is None:
+            return False
+        self._numbers += [7, u, v, needy, *case]
+        self._program = self._program.ordered(u, v)
+        return True
 
     def _settled_is_dead(self, done: int) -> bool:
         done = self._program.settled(done, self._height)
@@ -140,6 +193,65 @@ class Writing:
             )
             if least >= live:
                 yield more
+
+
+def least_need(program: Any, v: int) -> int:
+    """By brute force: the least that an operator needs; beyond all bytes where it can never run."""
+    sets = (done for done in subsets(program.all & ~(1 << v)) if program.is_closed(done))
+    return min((program.needs(v, done) for done in sets if v in program.next(done)), default=1 << 62)
+
+
+def need_of(rng: Random, program: Any, v: int, wanted: int) -> list[int] | None:
+    """The numbers of a case that shows that an operator needs so much, by chains that are drawn."""
+    least, chains = least_need(program, v), list[tuple[int, ...]]()
+    if least < wanted:
+        return None
+    shown = shown_by(program, v, chains)
+    for _ in range(60):
+        if shown is None or shown >= wanted or not program.storages:
+            break
+        row = [rng.randrange(len(program.storages)) for _ in range(rng.choice((1, 1, 2, 3)))]
+        amount = rng.randint(1, max(min(program.storages[s].size for s in row), 1))
+        longer = [*chains, (amount, rng.randint(0, len(program.pairs[v])), len(row), *row)]
+        more = shown_by(program, v, longer)
+        if more is not None:
+            chains, shown = longer, more
+    assert shown is None or shown <= least, (program, v, chains)
+    return _case(chains) if shown is not None and shown >= wanted else None
+
+
+def _case(chains: list[tuple[int, ...]]) -> list[int]:
+    return [0, len(chains), *(number for chain in chains for number in chain)]
+
+
+def shown_by(program: Any, v: int, chains: list[tuple[int, ...]]) -> int | None:
+    """What chains show that an operator needs, without choices between pairs; None where they are wrong."""
+    proof = SECOND.module.Proof(program, bytes_of([v, *_case(chains)]))
+    try:
+        return int(proof.least(program))
+    except SECOND.module.WrongError:
+        return None
+
+
+def narrowed(program: Any, height: int) -> Any:
+    """The program with all that must come first within the height, as far as chains could show it."""
+    changed = True
+    while changed:
+        changed = False
+        for u, v in permutations(SECOND.module.members(program.all), 2):
+            other_way = program.ordered(v, u)
+            if program.before[v] >> u & 1 or program.before[u] >> v & 1:
+                continue
+            if any(least_need(other_way, w) > height for w in SECOND.module.members(program.all)):
+                program, changed = program.ordered(u, v), True
+    return program
+
+
+def prove(graph: Graph, answer: Plan, document: bytes, path: Path, *, narrows: bool) -> Proof | None:
+    """What memstow proves: by searches if they can, or without memory for these."""
+    memory = 0 if narrows else DEAD_SETS_MEMORY
+    with patch.object(prove_order, "DEAD_SETS_MEMORY", memory):
+        return prove_order.prove_order_within(graph, answer, document, str(path), Budget(-1.0, 1_000_000))
 
 
 def subsets(some: int) -> Iterator[int]:
@@ -206,7 +318,7 @@ def files_of(graph: Document, answer: dict[str, Any], numbers: list[int]) -> Fil
 
 def sample(rng: Random, folder: Path) -> Case | None:
     """What memstow proves of a tiny graph, or a search through it that was written here."""
-    graph = tiny_graph(rng)
+    graph = rng.choice((tiny_graph, wide_graph))(rng)
     document, path = json.dumps(graph).encode(), folder / "sample.proof"
     free = read_free(document)
     answer = plan(free, Options(deterministic=True, work_limit=500_000))
@@ -216,7 +328,7 @@ def sample(rng: Random, folder: Path) -> Case | None:
         out = rng.choice([0, rng.randrange(program.all + 1)])
         if height >= 0:
             numbers = Writing(rng, program, height, out, backwards=rng.random() < 0.5).numbers()
-    elif prove_order_within(free, answer, document, str(path), Budget(-1.0, 1_000_000)) is not None:
+    elif prove(free, answer, document, path, narrows=rng.random() < 0.5) is not None:
         numbers = numbers_of(path.read_bytes()[len(HEAD) + 32 :])
     if numbers is None:
         return None

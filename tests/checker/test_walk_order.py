@@ -10,11 +10,9 @@ import pytest
 import memstow
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.proofs import walk_order
-from memstow.planner.proofs.prove_order import prove_order_within
 from memstow.planner.proofs.walk import Walk
 from memstow.planner.proofs.walk_order import walk_in
-from memstow.solvers.core import Budget
-from tests.checker.order_proofs import files_of, read_free, tiny_graph
+from tests.checker.order_proofs import files_of, prove, read_free, tiny_graph, wide_graph
 from tests.checker.test_order_checker import (
     BY_CASES,
     BY_COMMIT,
@@ -23,6 +21,7 @@ from tests.checker.test_order_checker import (
     COMMIT,
     COMMITTED,
     EXAMPLE,
+    FIRST,
     OPERATOR,
     PLAN,
     SEARCH,
@@ -67,6 +66,22 @@ def test_an_operator_needs_what_is_live_and_chains() -> None:
     ]
 
 
+def test_what_must_come_first_says_what_would_be_needed_otherwise() -> None:
+    walk = walked(EXAMPLE, PLAN, FIRST)
+    assert [step.text for step in walk.steps] == [
+        "No order keeps to 129 bytes, by what must come first.",
+        "B comes before D: else B needs 180 bytes.",
+        "So B needs 130 bytes whenever it runs. What has begun by then and is used later, and its "
+        "temporaries, have 130.",
+    ]
+    names = [tensor["id"] for tensor in EXAMPLE["tensors"]]
+    assert [{names[index] for index in step.buffers} for step in walk.steps] == [
+        set(),
+        {"a", "b", "d"},
+        {"a", "b", "x"},
+    ]
+
+
 def test_cases_say_what_may_lie_on_what() -> None:
     texts = [step.text for step in walked(CHOICE, CHOSEN, BY_CASES).steps]
     assert texts[1:] == [
@@ -85,13 +100,13 @@ def test_a_commit_names_what_may_as_well_come_next() -> None:
 
 
 def test_what_steps_say_is_what_brute_force_counts(tmp_path: Path) -> None:
-    rng, said, path = Random(5), 0, tmp_path / "plan.proof"
-    for _ in range(400):
-        document = tiny_graph(rng, 6)
+    rng, said, ordered, path = Random(5), 0, 0, tmp_path / "plan.proof"
+    for at in range(400):
+        document = tiny_graph(rng, 6) if at % 4 < 2 else wide_graph(rng)
         data = json.dumps(document).encode()
         graph = read_free(data)
         answer = memstow.plan(graph, memstow.Options(deterministic=True, work_limit=200_000))
-        proof = prove_order_within(graph, answer, data, str(path), Budget(-1.0, 1_000_000))
+        proof = prove(graph, answer, data, path, narrows=at % 2 == 0)
         if proof is None:
             continue
         walk = walk_in(graph, problem_of(graph, answer), path.read_bytes())
@@ -107,6 +122,9 @@ def test_what_steps_say_is_what_brute_force_counts(tmp_path: Path) -> None:
         }
         named = {f"Set {number}" for step in walk.steps for number in re.findall(r"set (\d+)", step.text)}
         assert stated == named
+        if "come first" in walk.steps[0].text:
+            ordered += check_orderings(document, [step.text for step in walk.steps], proof.bound)
+            continue
         if "without" in walk.steps[0].text or "back" in walk.steps[0].text:
             continue
         least = {
@@ -120,6 +138,25 @@ def test_what_steps_say_is_what_brute_force_counts(tmp_path: Path) -> None:
                 assert least[done, name] == int(needs) >= proof.bound
                 said += 1
     assert said > 10
+    assert ordered > 10
+
+
+def check_orderings(document: Document, texts: list[str], bound: int) -> int:
+    """How many orderings are named; in what is left of all orders, some operator needs so much otherwise."""
+    left = [
+        (order, dict(zip(order, map(max, by_operator(document, order)), strict=True)))
+        for order in orders(document)
+    ]
+    shown = [
+        re.fullmatch(r"(o\d+) comes before (o\d+): else (o\d+) needs (\d+) bytes\.", text) for text in texts
+    ]
+    for first, then, needy, needs in (match.groups() for match in shown if match):
+        other_way = [one for one in left if one[0].index(then) < one[0].index(first)]
+        assert all(needed_by[needy] >= int(needs) >= bound for _, needed_by in other_way)
+        left = [one for one in left if one not in other_way]
+    (last,) = (match for match in (re.match(r"So (o\d+) needs (\d+) bytes", text) for text in texts) if match)
+    assert all(needed_by[last[1]] >= int(last[2]) >= bound for _, needed_by in left)
+    return sum(match is not None for match in shown)
 
 
 def by_operator(document: Document, order: list[str]) -> list[list[int]]:

@@ -182,38 +182,83 @@ std::vector<WayProof> prove_cut(const Graph& graph, Index v) {
     return result;
 }
 
-CutProof::CutProof(const Graph& graph, Index v) : graph_(graph), v_(v), reach_(graph), cut_(graph) {
-    reach_.look_at(v);
-}
+namespace {
 
-std::vector<std::size_t> CutProof::possible_pairs() const {
-    std::vector<std::size_t> result;
-    const auto& pairs = graph_.in_place[v_];
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-        if (possible(graph_, v_, pairs[k], reach_.sides())) result.push_back(k);
+class NeedProof {
+  public:
+    NeedProof(const Graph& graph, Index v)
+        : graph_(graph), v_(v), pairs_(graph.in_place[v]), reach_(graph), cut_(graph) {
+        reach_.look_at(v);
     }
-    return result;
-}
 
-CutProof::Way CutProof::with(const std::vector<std::size_t>& open) {
-    Way way;
-    Credits credits;
-    for (const std::size_t k : open) {
-        const InPlace& pair = graph_.in_place[v_][k];
-        const auto same = std::find_if(credits.begin(), credits.end(),
-                                       [&](const Credit& c) { return c.pair.target == pair.target; });
-        if (same == credits.end()) {
-            credits.push_back({pair, certain(graph_, v_, pair.source, reach_.sides()), pair.bytes});
-            way.pairs.push_back(k);
-            continue;
+    std::vector<NeedCase> cases(Budget& budget) {
+        std::vector<std::size_t> open;
+        for (std::size_t k = 0; k < pairs_.size(); ++k) {
+            if (possible(graph_, v_, pairs_[k], reach_.sides())) open.push_back(k);
         }
-        // One of several: no chain may rest on which of them it is.
-        same->certain = true;
-        same->bytes = std::max(same->bytes, pair.bytes);
+        choose(open);
+        budget.count(graph_.size() + cut_.steps() / kCutSteps);
+        return std::move(cases_);
     }
-    cut_.least({reach_.open(), reach_.sides(), v_, credits});
-    way.chains = cut_.chains();
-    return way;
+
+  private:
+    bool meet(std::size_t a, std::size_t b) const {
+        return a != b && (pairs_[a].source == pairs_[b].source || pairs_[a].target == pairs_[b].target);
+    }
+
+    void choose(const std::vector<std::size_t>& open) {
+        const auto shares = [&](std::size_t k) {
+            return std::any_of(open.begin(), open.end(), [&](std::size_t other) { return meet(k, other); });
+        };
+        const auto chosen =
+            open.size() > kMostPairs ? open.end() : std::find_if(open.begin(), open.end(), shares);
+        if (chosen == open.end()) return add(open);
+        cases_.push_back({true, {*chosen}, {}, 0});
+        std::vector<std::size_t> without, with;
+        for (const std::size_t k : open) {
+            if (k != *chosen) without.push_back(k);
+            if (!meet(k, *chosen)) with.push_back(k);
+        }
+        choose(without);
+        choose(with);
+    }
+
+    // Where it saves with these alone, of each output with one of them.
+    void add(const std::vector<std::size_t>& open) {
+        NeedCase one;
+        Credits credits;
+        for (const std::size_t k : open) {
+            const InPlace& pair = pairs_[k];
+            const auto same = std::find_if(credits.begin(), credits.end(),
+                                           [&](const Credit& c) { return c.pair.target == pair.target; });
+            if (same == credits.end()) {
+                credits.push_back({pair, certain(graph_, v_, pair.source, reach_.sides()), pair.bytes});
+                one.pairs.push_back(k);
+                continue;
+            }
+            // One of several: no chain may rest on which of them it is.
+            same->certain = true;
+            same->bytes = std::max(same->bytes, pair.bytes);
+        }
+        const Between between{reach_.open(), reach_.sides(), v_, credits};
+        one.bytes = cut_.least(between);
+        one.bytes += cut_.elsewhere(between) + graph_.extra[v_];
+        one.chains = cut_.chains();
+        cases_.push_back(std::move(one));
+    }
+
+    const Graph& graph_;
+    const Index v_;
+    const std::vector<InPlace>& pairs_;
+    Reach reach_;
+    Cut cut_;
+    std::vector<NeedCase> cases_;
+};
+
+}  // namespace
+
+std::vector<NeedCase> prove_need(const Graph& graph, Index v, Budget& budget) {
+    return NeedProof(graph, v).cases(budget);
 }
 
 std::vector<Chain> prove_commit(const Graph& graph, Cut& cut, const std::vector<Index>& done,

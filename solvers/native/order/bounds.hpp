@@ -56,26 +56,15 @@ struct WayProof {
 };
 std::vector<WayProof> prove_cut(const Graph& graph, Index v);
 
-// The same for one choice after another of the pairs that it may save with.
-class CutProof {
-  public:
-    CutProof(const Graph& graph, Index v);
-
-    // By their places in the operator's list: those that save something in some order.
-    std::vector<std::size_t> possible_pairs() const;
-    struct Way {
-        std::vector<std::size_t> pairs;  // by credit: its pair
-        std::vector<Chain> chains;
-    };
-    // Where it saves with these alone, of each output with one of them.
-    Way with(const std::vector<std::size_t>& open);
-
-  private:
-    const Graph& graph_;
-    Index v_;
-    Reach reach_;
-    Cut cut_;
+// The same by one choice after another of the pairs that it may save with: a case is a choice, after which
+// come the cases without the pair and those with it; or it is what chains show.
+struct NeedCase {
+    bool is_choice = false;
+    std::vector<std::size_t> pairs;  // by their places in the operator's list: what is chosen, or by credit
+    std::vector<Chain> chains;
+    Bytes bytes = 0;  // what is needed then
 };
+std::vector<NeedCase> prove_need(const Graph& graph, Index v, Budget& budget);
 
 // What proves that no set between two has fewer live bytes than the larger one, which is `done` and `more`.
 std::vector<Chain> prove_commit(const Graph& graph, Cut& cut, const std::vector<Index>& done,

@@ -9,6 +9,9 @@
 
 namespace memstow::order {
 
+// Steps of cuts that take as long as one of a search.
+constexpr std::int64_t kCutSteps = 8;
+
 // Where an operator is with respect to the sets that are looked at: in all, in none, or in some of them.
 enum class Side : char { open, inside, outside };
 

@@ -77,7 +77,7 @@ bool Descent::commit() {
     for (const Index v : run_since) sides_[v] = Side::open;
     const std::int64_t before = cut_.steps();
     cut_.least({run_since, sides_}, kLimit, budget_);
-    const std::int64_t steps = (cut_.steps() - before) / 8;
+    const std::int64_t steps = (cut_.steps() - before) / kCutSteps;
     steps_ += steps;
     if (is_long()) long_steps_ += steps;
     for (const Index v : run_since) sides_[v] = Side::inside;

@@ -14,6 +14,9 @@ namespace memstow::order {
 
 enum class Answer { found, none, stopped };
 
+// A search that has explored no more than this part of its tree will hardly end.
+constexpr double kFarExplored = 1e-4;
+
 // Depth first. At each set it runs at once what loses nothing (a *commit*): any set that can be reached from
 // it and whose live bytes are the fewest of all sets in between. Sets from which nothing led to the end are
 // remembered.

@@ -36,12 +36,10 @@ constexpr std::size_t memory_share(Kind kind) { return kind == Kind::highest ? 8
 constexpr std::int64_t kMoreForAhead = 4;
 
 // What must come before what is looked for where the searches have not ended at once: they prove with sets
-// that can be handed out. It takes a cut or two for each pair of operators.
+// that can be handed out.
 constexpr std::int64_t kBeforeNarrowing = 3'000'000;
-constexpr std::size_t kMostToNarrow = 2'000;
-// Where the search just below the best peak has not come that far by then, it will hardly end: what must come
+// Where the search just below the best peak has not come far by then, it will hardly end: what must come
 // before what gets as much work as the searches.
-constexpr double kFarEnough = 1e-4;
 constexpr std::int64_t kNarrowingAlongside = 4, kNarrowingFirst = 12;
 // Limits are tried in the middle of what is left, until that is so small a part of the gap.
 constexpr Bytes kLeastPart = 32;
@@ -197,7 +195,7 @@ Bytes Engine::limit_to_narrow(const Way& way) const {
 std::int64_t Engine::share_of(const Way& way) const {
     if (way.kind == Kind::narrowing) {
         const bool ends = std::any_of(ways_.begin(), ways_.end(), [](const Way& other) {
-            return other.kind == Kind::highest && other.explored > kFarEnough;
+            return other.kind == Kind::highest && other.explored > kFarExplored;
         });
         return ends ? kNarrowingAlongside : kNarrowingFirst;
     }

@@ -7,8 +7,6 @@ namespace {
 
 // Sets that are remembered of an operator: one more takes the place of the oldest.
 constexpr std::size_t kMostShown = 64;
-// Steps of cuts that take as long as one of a search.
-constexpr std::int64_t kCutSteps = 8;
 // Between looks at the clock.
 constexpr std::int64_t kStepsBetweenLooks = 20'000;
 
@@ -28,7 +26,7 @@ void Narrowing::start(Bytes limit) {
     limit_ = limit;
     precedence_ = at_open_.precedence;
     graph_.before = precedence_.direct();
-    added_.resize(at_open_.added);
+    added_.erase(added_.begin() + static_cast<std::ptrdiff_t>(at_open_.added), added_.end());
     least_blocked_ = at_open_.least_blocked;
     for (auto& sets : shown_) {
         for (Shown& shown : sets) shown.checked = std::min(shown.checked, added_.size());
@@ -45,10 +43,10 @@ bool Narrowing::late() {
 
 void Narrowing::block(Bytes bytes) { least_blocked_ = std::min(least_blocked_, bytes); }
 
-void Narrowing::add(Index u, Index v) {
-    precedence_.add(u, v);
-    graph_.before[v].push_back(u);
-    added_.emplace_back(u, v);
+void Narrowing::add(const Ordering& ordering) {
+    precedence_.add(ordering.first, ordering.then);
+    graph_.before[ordering.then].push_back(ordering.first);
+    added_.push_back(ordering);
     steps_ += graph_.size();
 }
 
@@ -56,7 +54,7 @@ bool Narrowing::still_shown(Index v, Shown& shown) const {
     if (shown.bytes > limit_) return false;
     const auto runs = [&](Index u) { return u == v || has(shown.set, u); };
     for (; shown.checked < added_.size(); ++shown.checked) {
-        const auto [first, then] = added_[shown.checked];
+        const auto [first, then, _] = added_[shown.checked];
         // v runs after the set.
         if (then == v ? !has(shown.set, first) : has(shown.set, then) && (first == v || !runs(first))) {
             return false;
@@ -167,8 +165,8 @@ Narrowing::Answer Narrowing::look_at(Index v) {
             if (late()) return Answer::stopped;
             if (is_known(u, must) || precedence_.ordered(u, v) || possible(v, u, must)) continue;
             const bool first = must == Cut::Must::lack;
+            add({first ? u : v, first ? v : u, v});
             if (!require(u, first ? Cut::Must::have : Cut::Must::lack)) return Answer::none;
-            add(first ? u : v, first ? v : u);
             sum_up(v);
         }
     }

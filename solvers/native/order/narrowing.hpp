@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/budget.hpp"
@@ -13,6 +12,14 @@
 #include "order/precedence.hpp"
 
 namespace memstow::order {
+
+// More operators are not looked at: it takes a cut or two for each pair of them.
+constexpr std::size_t kMostToNarrow = 2'000;
+
+// One operator comes before another: if not, some operator needs more than the limit.
+struct Ordering {
+    Index first, then, needy;
+};
 
 // For each operator v and each u that is not ordered with it: if v needs more than the limit after every set
 // with u, then v comes before u; if after every set without u, then u before v. Both are minimum cuts. What
@@ -29,6 +36,10 @@ class Narrowing {
     Answer search(Bytes limit, std::int64_t steps, Budget& budget);
     // After none: no order needs less than this.
     Bytes least_blocked() const { return least_blocked_; }
+    // What was shown about that limit and those above it, each with what was shown before it. Then `needy`
+    // needs more than the limit whatever ran before.
+    const std::vector<Ordering>& shown() const { return added_; }
+    Index needy() const { return next_; }
     // The least limit that was left open.
     Bytes open_limit() const { return at_open_.limit; }
     // What has been shown about the limit that was asked for last.
@@ -56,14 +67,14 @@ class Narrowing {
     void show(Index v, const std::vector<Index>& best, Bytes bytes);
     bool still_shown(Index v, Shown& shown) const;
     void sum_up(Index v);
-    void add(Index u, Index v);
+    void add(const Ordering& ordering);
     void block(Bytes bytes);
     bool late();
 
     const Precedence given_;
     Precedence precedence_;
     Graph graph_;  // with what was shown to come before what
-    std::vector<std::pair<Index, Index>> added_;
+    std::vector<Ordering> added_;
     Bytes limit_ = -1, least_blocked_ = kLimit;
     // What was known when a limit was left open.
     struct {

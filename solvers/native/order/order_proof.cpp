@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -11,15 +12,17 @@
 #include "order/bounds.hpp"
 #include "order/descent.hpp"
 #include "order/late.hpp"
-#include "order/reach.hpp"
+#include "order/narrowing.hpp"
+#include "order/precedence_proof.hpp"
 #include "order/state.hpp"
 
 namespace memstow::order {
 namespace {
 
 constexpr std::int64_t kFirstSearch = 100'000;
+constexpr std::int64_t kNarrowingAlone = 4;     // times the steps of a search, where none has come far
 constexpr std::int64_t kBetweenLooks = 20'000;  // between looks at the budget
-enum ProofStep : std::uint64_t { kEnd = 0, kEnds, kOperator, kSearch, kSet, kForget, kConclude };
+enum ProofStep : std::uint64_t { kEnd = 0, kEnds, kOperator, kSearch, kSet, kForget, kConclude, kFirst };
 
 class Writer : private NumberFile {
   public:
@@ -49,6 +52,16 @@ class Writer : private NumberFile {
             for (const Index one : chain.storages) number_of(one);
         }
     }
+    void need(const std::vector<NeedCase>& cases) {
+        for (const NeedCase& one : cases) {
+            number(one.is_choice ? 1 : 0);
+            if (one.is_choice) {
+                number(one.pairs.front());
+            } else {
+                chains(one.chains, one.pairs);
+            }
+        }
+    }
     std::uint64_t finish() {
         number(kEnd);
         number(steps_);
@@ -69,47 +82,6 @@ Bytes at_the_ends(const Graph& graph) {
     }
     return std::max(start, end);
 }
-
-// What one operator needs: a case for each choice between pairs that share a storage.
-class Cases {
-  public:
-    Cases(const Graph& graph, Index v, Writer& writer)
-        : pairs_(graph.in_place[v]), writer_(writer), proof_(graph, v) {}
-
-    void write() { choose(proof_.possible_pairs()); }
-
-  private:
-    bool meet(std::size_t a, std::size_t b) const {
-        return a != b && (pairs_[a].source == pairs_[b].source || pairs_[a].target == pairs_[b].target);
-    }
-
-    void choose(const std::vector<std::size_t>& open) {
-        const auto shares = [&](std::size_t k) {
-            return std::any_of(open.begin(), open.end(), [&](std::size_t other) { return meet(k, other); });
-        };
-        const auto chosen =
-            open.size() > kMostPairs ? open.end() : std::find_if(open.begin(), open.end(), shares);
-        if (chosen == open.end()) {
-            const CutProof::Way way = proof_.with(open);
-            writer_.number(0);
-            writer_.chains(way.chains, way.pairs);
-            return;
-        }
-        writer_.number(1);
-        writer_.number(*chosen);
-        std::vector<std::size_t> without, with;
-        for (const std::size_t k : open) {
-            if (k != *chosen) without.push_back(k);
-            if (!meet(k, *chosen)) with.push_back(k);
-        }
-        choose(without);
-        choose(with);
-    }
-
-    const std::vector<InPlace>& pairs_;
-    Writer& writer_;
-    CutProof proof_;
-};
 
 std::vector<Index> members(std::span<const Word> words) {
     std::vector<Index> result;
@@ -206,7 +178,7 @@ class Told {
         const std::vector<Index> open = members(more);
         const std::int64_t before = cut.steps();
         const std::vector<Chain> chains = prove_commit(graph_, cut, members(search_.dead()[k]), open);
-        steps_ += (cut.steps() - before) / 8;
+        steps_ += (cut.steps() - before) / kCutSteps;
         writer.number(1);
         writer.list(named(open, names));
         writer.chains(chains);
@@ -306,24 +278,50 @@ struct Direction {
     Descent search;
 };
 
-bool write_search(const Graph& whole, const WithoutLate& core, const Direction& way, Bytes height,
-                  Writer& writer, Budget& budget) {
-    Told told(*way.graph, way.search, height, budget);
-    if (!told.look()) return false;
+void begin_search(const Graph& whole, const WithoutLate& core, Bytes height, bool backwards, Writer& writer) {
     std::vector<Index> late;
     for (Index v = 0; v < whole.size(); ++v) {
         if (!std::binary_search(core.kept.begin(), core.kept.end(), v)) late.push_back(v);
     }
     writer.step(kSearch);
     writer.number_of(height);
-    writer.number(way.backwards ? 1 : 0);
+    writer.number(backwards ? 1 : 0);
     writer.list(late);
+}
+
+bool write_search(const Graph& whole, const WithoutLate& core, const Direction& way, Bytes height,
+                  Writer& writer, Budget& budget) {
+    Told told(*way.graph, way.search, height, budget);
+    if (!told.look()) return false;
+    begin_search(whole, core, height, way.backwards, writer);
     if (!told.write(writer, core.kept)) return false;
     writer.step(kConclude);
     return true;
 }
 
-// Whether a search ran dry, and was written.
+bool write_precedence(const Graph& whole, const WithoutLate& core, const Narrowing& narrowing, Bytes height,
+                      Writer& writer, Budget& budget) {
+    PrecedenceProof proof(core.graph, height);
+    if (!proof.find(narrowing.shown(), narrowing.needy(), budget)) return false;
+    begin_search(whole, core, height, false, writer);
+    for (const PrecedenceProof::Step& step : proof.steps()) {
+        writer.step(kFirst);
+        for (const Index v : {step.shown.first, step.shown.then, step.shown.needy})
+            writer.number_of(core.kept[v]);
+        writer.need(step.need);
+    }
+    writer.step(kOperator);
+    writer.number_of(core.kept[narrowing.needy()]);
+    writer.need(proof.last());
+    return true;
+}
+
+bool any_comes_far(std::span<const Direction> ways) {
+    return std::any_of(ways.begin(), ways.end(),
+                       [](const Direction& way) { return way.search.explored() > kFarExplored; });
+}
+
+// Whether a search ran dry, or what must come first leaves no order, and was written.
 bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::size_t memory, Budget& budget) {
     const WithoutLate core = without_late(whole);
     const Graph mirror = mirrored(core.graph);
@@ -333,6 +331,8 @@ bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::siz
         Direction{&core.graph, false, Descent(core.graph, options)},
         Direction{&mirror, true, Descent(mirror, options)},
     };
+    std::optional<Narrowing> narrowing;
+    if (core.kept.size() <= kMostToNarrow) narrowing.emplace(core.graph);
     for (std::int64_t turn = kFirstSearch;; turn *= 2) {
         bool stuck = true;
         for (Direction& way : ways) {
@@ -344,7 +344,15 @@ bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::siz
             if (answer == Answer::none && way.search.all_kept())
                 return write_search(whole, core, way, height, writer, budget);
         }
-        if (stuck) return false;
+        if (budget.spent()) return false;
+        if (narrowing) {
+            const std::int64_t steps = any_comes_far(ways) ? turn : times_more(turn, kNarrowingAlone);
+            const Narrowing::Answer answer = narrowing->search(height, steps, budget);
+            if (answer == Narrowing::Answer::none)
+                return write_precedence(whole, core, *narrowing, height, writer, budget);
+            if (answer == Narrowing::Answer::open) narrowing.reset();
+        }
+        if (stuck && !narrowing) return false;
     }
 }
 
@@ -379,7 +387,7 @@ OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& liste
     } else {
         writer.step(kOperator);
         writer.number_of(cut.op);
-        Cases(graph, cut.op, writer).write();
+        writer.need(prove_need(graph, cut.op, budget));
     }
     return {shown, writer.finish()};
 }

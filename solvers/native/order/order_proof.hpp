@@ -17,8 +17,8 @@ struct OrderProof {
     std::uint64_t steps = 0;
 };
 
-// Shows as much as it can, up to the height: by one operator, or by searches in both directions, in turns,
-// that take no more bytes than `memory`. `listed`: an order of the operators.
+// Shows as much as it can, up to the height: by one operator, or, in turns, by searches in both directions
+// and by what must come first, that take no more bytes than `memory`. `listed`: an order of the operators.
 OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& listed, Bytes height,
                              const std::string& path, const Digest& digest, std::size_t memory,
                              Budget& budget);
