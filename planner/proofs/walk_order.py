@@ -416,14 +416,17 @@ class _Words:
     def _orderings(self, search: _Search, last: _Operator) -> Walk:
         """What must come first, and the operator that needs too much then."""
         notes, height = self._notes(search), min(search.height, last.needs - 1)
-        steps = [Step(f"No order keeps to {height:,} bytes, by what must come first{notes}.", ())]
+        name = self._graph.operators[last.number].id
+        text = (
+            f"No order keeps to {height:,} bytes, by what must come first{notes}: as it is below, "
+            f"{name} needs {last.needs:,} bytes whenever it runs."
+        )
+        steps = list(self._needs(last, text))
         for one in search.firsts:
             first, then = (self._graph.operators[v].id for v in (one.first, one.then))
             needy, needs = self._graph.operators[one.else_needs.number].id, one.else_needs.needs
             text = f"{first} comes before {then}: else {needy} needs {needs:,} bytes."
             steps.append(Step(text, self._buffers(one.else_needs.always)))
-        name = self._graph.operators[last.number].id
-        steps += self._needs(last, f"So {name} needs {last.needs:,} bytes whenever it runs.")
         return _walk_of(steps)
 
     def _way(self, v: int, way: _Way) -> Iterator[Step]:

@@ -14,10 +14,17 @@ import pytest
 
 from memstow import Options, plan
 from memstow.planner.formats.native import write_document
+from memstow.planner.generate.graph import graph as generated
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.live_bytes import order_instance
 from memstow.planner.model import Status
-from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor, View
+from memstow.planner.model.digest import sha256_of
+from memstow.planner.model.graph import FREE, Graph, Operator, Temporary, Tensor, View
 from memstow.planner.model.model_class import fields_of
 from memstow.planner.proofs import _checker
+from memstow.records import replace
+from memstow.solvers.core import Budget
+from memstow.solvers.orders import write_order_proof
 from tests.campaign import gate_first
 from tests.checker.checkers import (
     FOLDER,
@@ -32,6 +39,8 @@ from tests.checker.checkers import (
     Verdict,
     batch,
     build_batch,
+    bytes_of,
+    change_numbers,
     compilers,
     folder_of_run,
     numbers_of,
@@ -507,6 +516,32 @@ def test_what_memstow_proves_is_what_brute_force_finds(
         ordered += numbers[0] == 3 and numbers[-3] != 6
     assert verified > 25
     assert (ordered > 0) == narrows
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "height", "least"), [(100, 1, 73_000, 86_528), (200, 4, 122_000, 135_368)]
+)
+def test_what_must_come_first_in_large_graphs(
+    checker: Batch, tmp_path: Path, count: int, seed: int, height: int, least: int
+) -> None:
+    data = write_document(replace(generated(count, seed, family="wiring"), order=FREE))
+    path, graph = tmp_path / "plan.proof", read_free(data)
+    answer = write_document(plan(graph, Options(deterministic=True, work_limit=200_000)))
+    instance, digest, budget = order_instance(graph), sha256_of(data).digest(), Budget(-1.0, 100_000_000)
+    # Searches have no memory.
+    written = write_order_proof(instance, listed_order(graph), height, str(path), digest, 0, budget)
+    assert (written.height, written.steps > 30) == (height, True)
+    numbers = numbers_of(path.read_bytes()[len(HEAD) + 32 :])
+    shown = f"only that in each order {height + 1} bytes are live at once"
+    assert shown in both(checker, tmp_path, (data, answer, path.read_bytes())).words
+    rng = Random(seed)
+    for _ in range(150):
+        changed = [*numbers]
+        change_numbers(rng, changed)
+        verdict = checker.check((data, answer, HEAD + digest + bytes_of(changed)))
+        assert verdict.code in (WEAKER, WRONG)
+        in_each = re.search(r"each order (\d+) bytes", verdict.words)
+        assert in_each is None or int(in_each[1]) <= least
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -20,7 +20,7 @@ namespace memstow::order {
 namespace {
 
 constexpr std::int64_t kFirstSearch = 100'000;
-constexpr std::int64_t kNarrowingAlone = 4;     // times the steps of a search, where none has come far
+constexpr std::int64_t kNarrowingAlone = 12;    // times the steps of a search, where none has come far
 constexpr std::int64_t kBetweenLooks = 20'000;  // between looks at the budget
 enum ProofStep : std::uint64_t { kEnd = 0, kEnds, kOperator, kSearch, kSet, kForget, kConclude, kFirst };
 

@@ -10,7 +10,7 @@
 namespace memstow::order {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of a proof
+constexpr std::size_t kMostInProof = std::size_t{1} << 28;  // bytes
 constexpr Index kFar = std::numeric_limits<Index>::max();
 
 }  // namespace
@@ -48,7 +48,7 @@ bool PrecedenceProof::find(std::span<const Ordering> shown, Index needy, Budget&
         link(then, first, kNone);
         steps_.push_back({shown[k], prove(needed, budget)});
         unlink(then, first);
-        if (budget.spent() || taken_ > kMostBytes) return false;
+        if (budget.spent() || taken_ > kMostInProof) return false;
     }
     std::reverse(steps_.begin(), steps_.end());
     return true;
