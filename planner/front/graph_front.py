@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from memstow.planner.front.free_front import Corner, free_front
 from memstow.planner.front.front_request import (
     ANY,
     Ending,
@@ -21,6 +22,7 @@ from memstow.planner.front.front_request import (
 )
 from memstow.planner.front.graph_candidates import (
     GraphPlans,
+    Reruns,
     ends_first,
     kinds_of,
     moved_orders,
@@ -237,8 +239,11 @@ def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
         yield "other orders (--order free)"
 
 
-# Of what is left: to look for orders, for schedules in them, for other orders, for what runs again.
+# Of what is left: to look for orders, for choices in any order, for schedules in them, for other orders,
+# for what runs again.
 _ORDERS_SHARE: Final = 0.3
+_LISTED_SHARE: Final = 0.15
+_FREE_SHARE: Final = 0.5
 _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
 _MOVES_SHARE: Final = 0.3
@@ -281,6 +286,8 @@ class _Run:
         if self._learns:
             self._known.facts.learn(sum(operator_costs(graph)) - 1, ANY)
         self._knows_all = graph.order == GIVEN and pool is None and not again
+        self._states_bounds = self._learns
+        """Whether points say their bounds; so do those of which all ways are known."""
         self._plain: list[Candidate] = []
         self._tried = Tried()
 
@@ -429,7 +436,7 @@ class _Run:
             Callbacks(self._callbacks.on_event, self._callbacks.cancel),
         )
         self._allowance.spend(orders.work)
-        candidates: list[Candidate] = []
+        candidates = list(self._in_any_order())
         for number, order in enumerate(orders.orders):
             share = 1 / (len(orders.orders) - number)
             self._plain.append(self._as_it_is(order))
@@ -447,6 +454,50 @@ class _Run:
                 for at, schedule in enumerate(in_alternatives):
                     candidates += self._again_in(schedule, share / (len(in_alternatives) - at))
         return candidates
+
+    def _in_any_order(self) -> Iterable[Candidate]:
+        """Where the order is free: each choice of alternatives in an order of its own, and what is proven."""
+        graph, request = self._graph, self._request
+        if graph.order == GIVEN or self._pool is not None:
+            return
+        stripes, again = "stripes" in request.generators, bool(kinds_of(request))
+        if again and not graph.alternatives and not stripes:
+            # The search for what runs again proves it of all orders.
+            return
+
+        if stripes and graph.alternatives:
+            # What is known in the order of the document is possible in this one as well.
+            budget = self._allowance.budget(_LISTED_SHARE)
+            with cancelling(budget, self._callbacks.cancel):
+                front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
+            self._allowance.spend(budget.work)
+            yield from front.points
+
+        def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
+            return reruns(chosen, order, request, None, self._allowance, share, self._callbacks)
+
+        for ways in (None, run_again) if again and stripes else (run_again if again else None,):
+            known = free_front(
+                graph,
+                self._allowance,
+                _FREE_SHARE,
+                request.most,
+                lambda: self._callbacks.cancelled,
+                stripes=stripes,
+                again=ways,
+            )
+            yield from known.candidates
+            if known.corners is not None and (ways is not None or not again):
+                self._know_corners(known.corners)
+
+    def _know_corners(self, corners: Sequence[Corner]) -> None:
+        """Each plan is as bad as one of these in both terms, which are a front, ascending in bytes."""
+        facts, least = self._known.facts, ANY
+        for corner in reversed(corners):
+            facts.learn(corner.cost - 1, least)
+            least = corner.bytes
+        facts.learn(ANY, least)
+        self._states_bounds = facts.least(0) > 0
 
     def _as_it_is(self, order: Sequence[int]) -> Candidate:
         """Each operator once, by itself."""
@@ -579,7 +630,7 @@ class _Run:
         self._known.add(plan_and_values)
         peak = self._request.terms[0]
         least_cost, least_peak = self._known.bounds(plan_and_values)
-        bounds = {peak: least_peak, COST: least_cost} if self._learns or self._knows_all else {}
+        bounds = {peak: least_peak, COST: least_cost} if self._states_bounds or self._knows_all else {}
         values = {peak: plan_and_values.improved, COST: plan_and_values.limited}
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 

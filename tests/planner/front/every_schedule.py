@@ -109,6 +109,26 @@ def random_limited(seed: int, most: int = 3) -> Asked:
     return Asked(replace(sample.graph, pools=tuple(pools)), options)
 
 
+def random_free(seed: int, most: int = 4) -> Asked:
+    """A front of a random graph in any order, with alternatives of several parts of it."""
+    random = Random(seed)
+    while True:
+        document = random_graph(seed, most) if random.random() < 0.3 else _tense_graph(random, most)
+        document["order"] = "free"
+        for operator in document["operators"]:
+            if random.random() < 0.5:
+                operator["cost"] = random.randint(0, 3)
+        document["alternatives"] = []
+        for part in range(random.choice((1, 1, 2))):
+            document["alternatives"] += _alternatives(document, random, f".{part}")
+        graph = _valid(document)
+        if graph.alternatives:
+            break
+    kinds: tuple[Generator, ...] = random.choice(((), (), ("stripes",), ("recompute",)))
+    within = random.choice((None, None, 1.5))
+    return Asked(graph, FrontOptions(terms=("peak", "cost"), generators=kinds, within=within))
+
+
 def _tense_graph(random: Random, most: int) -> Document:
     """Inputs and tensors that wait for late readers, and operators that make nothing or write a state."""
     inputs = [f"x{i}" for i in range(random.randint(1, 2))]
@@ -194,7 +214,7 @@ def _is_pinned_down(document: Document, name: str) -> bool:
     return name in (*document["inputs"], *viewed, *paired)
 
 
-def _alternatives(document: Document, random: Random) -> Iterator[Document]:
+def _alternatives(document: Document, random: Random, mark: str = "") -> Iterator[Document]:
     """Of one or two operators next to each other: the same through smaller tensors, or in one step."""
     operators = document["operators"]
     begin = random.randrange(len(operators))
@@ -202,7 +222,8 @@ def _alternatives(document: Document, random: Random) -> Iterator[Document]:
     made = [name for operator in part for name in operator["outputs"]]
     read = [name for operator in part for name in operator["inputs"] if name not in made]
     left = [name for name in made if random.random() < 0.8]
-    for number in range(random.randint(1, 2)):
+    for index in range(random.randint(1, 2)):
+        number = f"{index}{mark}"
         middle = {"id": f"m{number}", "size": random.randint(0, 3)}
         yield {
             "id": f"other{number}",

@@ -1,0 +1,510 @@
+"""What is known of a graph whose operators may run in any order, with any of its alternatives.
+
+Choices of alternatives are gone through as a tree: what is chosen so far stays, and of what is still open
+only that counts which is there however it is decided (`_without`). The order search bounds what this needs
+in any order. `FreeFront.corners` tells it of all: each schedule is as bad as one of them in both terms. So
+the bounds hold whenever time is over; a corner that is a candidate as well is proven.
+
+With stripes, all orders of a choice are gone through if they are few. Else what a stripe may keep as a few
+rows counts as nothing (`_in_stripes`). With what runs again, the choices must be few.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Final
+
+from memstow.planner.front.front_request import ANY
+from memstow.planner.front.graph_candidates import Reruns
+from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.live_bytes import unit_of
+from memstow.planner.graph.operators import Axis, Kind, kinds, operator_costs
+from memstow.planner.graph.recompute import peak_of
+from memstow.planner.graph.recompute_search import Archive
+from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.stripe_front import Candidate, is_countable, order_front
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, names_in_views
+from memstow.planner.model.plan import Schedule
+from memstow.planner.solve.free_orders import Outlook, outlook
+from memstow.planner.solve.portfolio import Allowance
+from memstow.solvers.core import Budget
+
+# Orders of one choice in which stripes are looked for, and choices of which parts run again.
+_MOST_ORDERS: Final = 64
+_MOST_CHOICES_AGAIN: Final = 8
+# Of the order search: its work for an open choice and at first for a whole one, and how that grows.
+_WORK: Final = 20_000
+_TIMES: Final = 20
+_MOST_WORK: Final = 100_000_000
+# Of what is left, what one search in one choice may take.
+_SHARE: Final = 0.25
+# What describing a graph counts as, for each of its operators.
+_WORK_OF_AN_OPERATOR: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """What schedules cost at least, and the bytes that they need at least."""
+
+    bytes: int
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class FreeFront:
+    """Schedules, and corners of which each schedule of the graph is as bad as one in both terms.
+
+    None: nothing is known.
+    """
+
+    candidates: Sequence[Candidate]
+    corners: Sequence[Corner] | None
+
+
+Again = Callable[[Graph, Sequence[int], float], Reruns]
+"""What runs again in a graph without alternatives, from this order on, within a share of what is left."""
+
+
+def free_front(
+    graph: Graph,
+    allowance: Allowance,
+    share: float,
+    most: Callable[[int], int | None],
+    cancelled: Callable[[], bool],
+    *,
+    stripes: bool,
+    again: Again | None,
+) -> FreeFront:
+    """The front of a valid graph in any order, within this share of what is left.
+
+    `most`: what a schedule may cost, where this is the least that one costs; None: anything.
+    """
+    search = _Search(graph, allowance, share, most, cancelled, stripes)
+    corners = search.corners() if again is None else search.corners_again(again)
+    return FreeFront(search.candidates, None if corners is None else Archive(corners).items)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """Alternatives that are chosen; of those from `next` on it is open."""
+
+    chosen: tuple[str, ...]
+    gone: frozenset[str]
+    """Operators that the chosen ones replace."""
+    next: int
+    bound: int = 0
+    """What is proven of it before it is looked at, in bytes."""
+    work: int = _WORK
+    """What the order search may take when this is looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is known of a node."""
+
+    corners: Sequence[Corner]
+    is_final: bool
+    """Whether nothing more will be known."""
+
+
+class _Search:
+    def __init__(
+        self,
+        graph: Graph,
+        allowance: Allowance,
+        share: float,
+        most: Callable[[int], int | None],
+        cancelled: Callable[[], bool],
+        stripes: bool,
+    ) -> None:
+        self._graph = graph
+        self._allowance = allowance
+        self._limit = allowance.mark(share)
+        self._most = most
+        self._cancelled = cancelled
+        self._stripes = stripes
+        names = [operator.id for operator in graph.operators]
+        self._costs = dict(zip(names, operator_costs(graph), strict=True))
+        self._cost_of: list[int] = []
+        """By alternative, what its operators cost together."""
+        self._archive: Archive[Candidate] = Archive()
+        self.candidates: list[Candidate] = []
+
+    @property
+    def _is_over(self) -> bool:
+        return self._cancelled() or self._allowance.is_past(self._limit)
+
+    def corners(self) -> Iterable[Corner] | None:
+        """Corners of all schedules in which each operator runs once."""
+        if not self._counts():
+            return None
+        corners: list[Corner] = []
+        heap: list[tuple[int, int, int, _Node]] = []
+        waiting = [self._settled(_Node((), frozenset(), 0))]
+        serial = 0
+        while waiting or heap:
+            for node in waiting:
+                look = self._looked_at(node)
+                if look is None:
+                    return None
+                if look.is_final:
+                    corners += look.corners
+                    continue
+                for corner in look.corners:
+                    serial += 1
+                    heappush(heap, (corner.bytes, corner.cost, serial, node))
+            waiting = []
+            if not heap:
+                break
+            size, cost, _, node = heappop(heap)
+            if self._is_over or self._is_beaten(size, cost):
+                corners.append(Corner(size, cost))
+            elif node.next < len(self._graph.alternatives):
+                waiting = [self._settled(replace(entry, bound=size)) for entry in self._decided(node)]
+            else:
+                waiting = [replace(node, bound=size, work=node.work * _TIMES)]
+        return corners
+
+    def corners_again(self, again: Again) -> Iterable[Corner] | None:
+        """The same where operators run again, or tensors wait elsewhere."""
+        choices = self._every_choice()
+        if choices is None:
+            return None
+        corners: list[Corner] = []
+        for number, chosen in enumerate(choices):
+            try:
+                graph = with_chosen(self._graph, chosen)
+            except InputError:
+                return None
+            if not is_countable(graph, self._stripes):
+                return None
+            if self._is_over:
+                corners.append(Corner(0, 0 if self._stripes else sum(operator_costs(graph))))
+                continue
+            order, share = self._order_in(graph, chosen), 1 / (len(choices) - number)
+            if self._stripes and has_stripes(graph):
+                bounds = again(_in_stripes(graph, runs_again=True), order, share).bounds
+                size = max((size for cost, size in bounds if cost >= ANY), default=0)
+                corners.append(Corner(size, _least_cost_in_stripes(graph)))
+                continue
+            reruns = again(graph, order, share)
+            self._take(
+                replace(entry, schedule=replace(entry.schedule, alternatives=chosen))
+                for entry in reruns.candidates
+            )
+            corners += _corners_of(sum(operator_costs(graph)), reruns.bounds)
+        return corners
+
+    def _every_choice(self) -> list[tuple[str, ...]] | None:
+        """All choices; None where they are many."""
+        choices: list[_Node] = []
+        waiting = [self._settled(_Node((), frozenset(), 0))]
+        while waiting:
+            node = waiting.pop()
+            if node.next == len(self._graph.alternatives):
+                choices.append(node)
+            else:
+                waiting += [self._settled(entry) for entry in self._decided(node)]
+            if len(choices) + len(waiting) > _MOST_CHOICES_AGAIN:
+                return None
+        return [entry.chosen for entry in choices]
+
+    def _order_in(self, graph: Graph, chosen: tuple[str, ...]) -> Sequence[int]:
+        """The best order of a choice, which becomes a candidate."""
+        best = self._outlook(graph, _WORK * _TIMES)
+        order = listed_order(graph) if best is None else best.order
+        self._take([_candidate(graph, order, chosen)])
+        return order
+
+    def _counts(self) -> bool:
+        """Whether the cost of each alternative is known, and the judge takes each by itself."""
+        graph, costs = self._graph, self._costs
+        total = sum(costs.values())
+        for alternative in graph.alternatives:
+            self._allowance.spend(_WORK_OF_AN_OPERATOR * len(graph.operators))
+            try:
+                changed = with_chosen(graph, (alternative.id,))
+            except InputError:
+                return False
+            kept = total - sum(costs[name] for name in set(alternative.replaces))
+            self._cost_of.append(sum(operator_costs(changed)) - kept)
+        return True
+
+    def _settled(self, node: _Node) -> _Node:
+        """The node without open alternatives that cannot be chosen beside the chosen ones."""
+        at, alternatives = node.next, self._graph.alternatives
+        while at < len(alternatives) and not node.gone.isdisjoint(alternatives[at].replaces):
+            at += 1
+        return replace(node, next=at)
+
+    def _decided(self, node: _Node) -> Iterator[_Node]:
+        """With the next alternative and without."""
+        alternative = self._graph.alternatives[node.next]
+        yield _Node(node.chosen, node.gone, node.next + 1)
+        yield _Node((*node.chosen, alternative.id), node.gone.union(alternative.replaces), node.next + 1)
+
+    def _open(self, node: _Node) -> Iterator[tuple[Alternative, int]]:
+        """The alternatives that may be chosen beside the chosen ones, and what each costs."""
+        at = node.next
+        for alternative, cost in zip(self._graph.alternatives[at:], self._cost_of[at:], strict=True):
+            if node.gone.isdisjoint(alternative.replaces):
+                yield alternative, cost
+
+    def _undecided(self, node: _Node) -> set[str]:
+        """Operators that run or are replaced."""
+        return {name for alternative, _ in self._open(node) for name in alternative.replaces}
+
+    def _least_cost(self, node: _Node) -> int:
+        """What the schedules of a node cost at least.
+
+        What an alternative costs is shared out to those that it replaces, in proportion to their costs.
+        """
+        least = dict(self._costs)
+        for alternative, cost in self._open(node):
+            replaced = set(alternative.replaces)
+            own = sum(self._costs[name] for name in replaced)
+            for name in replaced if own > cost else ():
+                least[name] = min(least[name], self._costs[name] * cost // own)
+        at = {alternative.id: number for number, alternative in enumerate(self._graph.alternatives)}
+        chosen = sum(self._cost_of[at[name]] for name in node.chosen)
+        return chosen + sum(cost for name, cost in least.items() if name not in node.gone)
+
+    def _looked_at(self, node: _Node) -> _Look | None:
+        """None where a choice cannot be counted, or the graph contradicts itself with it."""
+        if self._is_over:
+            return _Look([Corner(node.bound, 0 if self._stripes else self._least_cost(node))], is_final=True)
+        try:
+            graph = with_chosen(self._graph, node.chosen)
+        except InputError:
+            return None
+        if not is_countable(graph, self._stripes):
+            return None
+        undecided = self._undecided(node)
+        cuts = self._stripes and has_stripes(graph)
+        if undecided:
+            least = _least_cost_in_stripes(graph, undecided) if self._stripes else self._least_cost(node)
+            best = self._outlook(_without(_in_stripes(graph) if cuts else graph, undecided), node.work)
+            return _Look([Corner(_bound(best, node), least)], is_final=False)
+        if cuts:
+            exact = self._striped(graph, node.chosen)
+            if exact is None:
+                best = self._outlook(_in_stripes(graph), _WORK * _TIMES)
+                exact = [Corner(_bound(best, node), _least_cost_in_stripes(graph))]
+            return _Look(exact, is_final=True)
+        best = self._outlook(graph, node.work)
+        order = listed_order(graph) if best is None else best.order
+        self._take([_candidate(graph, order, node.chosen)])
+        corner = Corner(_bound(best, node), sum(operator_costs(graph)))
+        is_final = best is None or best.bound >= best.needed or node.work > _MOST_WORK
+        return _Look([corner], is_final)
+
+    def _outlook(self, graph: Graph, work: int) -> Outlook | None:
+        """The bound and the best order that so much work gives."""
+        options = self._allowance.share(_SHARE)
+        limit = work if options.work_limit is None else min(work, options.work_limit)
+        budget = Budget(-1.0 if options.deterministic else options.time_limit, limit)
+        best = outlook(graph, budget)
+        self._spend(budget, graph)
+        return best
+
+    def _striped(self, graph: Graph, chosen: tuple[str, ...]) -> list[Corner] | None:
+        """All ways to cut a choice into stripes in any order; None where only some are known."""
+        orders = list(islice(_orders(graph), _MOST_ORDERS + 1))
+        complete = len(orders) <= _MOST_ORDERS
+        if not complete:
+            best = self._outlook(graph, _WORK * _TIMES)
+            orders = [listed_order(graph) if best is None else list(best.order)]
+        known: list[Candidate] = []
+        for order in orders:
+            if self._is_over:
+                complete = False
+                break
+            budget = self._allowance.budget(_SHARE)
+            front = order_front(graph, order, budget)
+            self._spend(budget, graph)
+            complete = complete and front.complete
+            known += [
+                replace(entry, schedule=replace(entry.schedule, alternatives=chosen))
+                for entry in front.points
+            ]
+        self._take(known)
+        return [Corner(entry.bytes, entry.cost) for entry in Archive(known).items] if complete else None
+
+    def _is_beaten(self, size: int, cost: int) -> bool:
+        """Whether nothing new can be as good as this."""
+        most = self._most(min((entry.cost for entry in self.candidates), default=cost))
+        return self._archive.beats(size, cost) or (most is not None and cost > most)
+
+    def _take(self, candidates: Iterable[Candidate]) -> None:
+        for entry in candidates:
+            if self._archive.offer(entry):
+                self.candidates.append(entry)
+
+    def _spend(self, budget: Budget, graph: Graph) -> None:
+        self._allowance.spend(budget.work + _WORK_OF_AN_OPERATOR * (1 + len(graph.operators)))
+
+
+def _bound(best: Outlook | None, node: _Node) -> int:
+    return max(0 if best is None else best.bound, node.bound)
+
+
+def _candidate(graph: Graph, order: Sequence[int], chosen: tuple[str, ...]) -> Candidate:
+    """A choice in an order, each operator once."""
+    names = tuple(graph.operators[entry].id for entry in order)
+    size = peak_of(graph, Schedule(order=names), None, unit_of(graph))
+    return Candidate(size, sum(operator_costs(graph)), Schedule(order=names, alternatives=chosen))
+
+
+def _corners_of(base: int, bounds: Sequence[tuple[int, int]]) -> Iterator[Corner]:
+    """Corners of schedules that cost no less than `base`, of the least bytes up to each of some costs."""
+    cost = base
+    for limit, _ in sorted(bounds):
+        if limit >= cost:
+            yield Corner(max(size for other, size in bounds if other >= limit), cost)
+            cost = limit + 1
+    if cost <= ANY:
+        yield Corner(0, cost)
+
+
+def has_stripes(graph: Graph) -> bool:
+    """Whether a part of a graph without alternatives may run in stripes."""
+    return any(kinds(replace(graph, before=())))
+
+
+def _without(graph: Graph, undecided: set[str]) -> Graph:
+    """What of the graph is there whoever takes the place of these operators.
+
+    Each order of the whole graph is one of this, and nothing in it lives longer than there. Views go, since
+    what lies in another tensor may depend on who makes it.
+    """
+    kept = [operator for operator in graph.operators if operator.id not in undecided]
+    gone = {name for entry in graph.operators if entry.id in undecided for name in entry.outputs}
+    gone -= {tensor.id for tensor in graph.tensors if tensor.kind == "state"}
+    gone |= names_in_views(graph)
+
+    def there(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name not in gone)
+
+    return replace(
+        graph,
+        tensors=tuple(tensor for tensor in graph.tensors if tensor.id not in gone),
+        operators=tuple(
+            replace(
+                operator,
+                inputs=there(operator.inputs),
+                outputs=there(operator.outputs),
+                in_place=tuple(pair for pair in operator.in_place if gone.isdisjoint(pair)),
+            )
+            for operator in kept
+        ),
+        inputs=there(graph.inputs),
+        outputs=there(graph.outputs),
+        before=tuple(pair for pair in graph.before if undecided.isdisjoint(pair)),
+        views=(),
+    )
+
+
+def _least_cost_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> int:
+    """What the other operators cost at least, also where a stripe makes no more of a tensor than is read.
+
+    All is made of what is read all of by somebody of whom all is made, or who is in no stripe.
+    """
+    cut, links = kinds(replace(graph, before=())), links_of(graph)
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    is_whole: dict[int, bool] = {}
+    for operator in reversed(listed_order(graph)):
+        kind = cut[operator]
+        if kind is None or graph.operators[operator].id in undecided:
+            is_whole[operator] = graph.operators[operator].id not in undecided
+            continue
+        readers = links.readers[kind.output]
+        is_whole[operator] = (
+            kind.output in kept
+            or graph.tensors[kind.output].kind == "external"
+            or not readers
+            or any(is_whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers)
+        )
+    return sum(cost for operator, cost in enumerate(operator_costs(graph)) if is_whole[operator])
+
+
+def _reads_all(kind: Kind | None, tensor: int) -> bool:
+    """Whether an operator that makes all of its output needs all of this tensor."""
+    if kind is None:
+        return True
+    return any(
+        use.tensor == tensor and _covers(use.rows, kind.rows) and _covers(use.columns, kind.columns)
+        for use in kind.uses
+    )
+
+
+def _covers(axis: Axis, count: int) -> bool:
+    """Whether so many places need all of an input."""
+    end = 0
+    for place in range(count):
+        if axis.first(place) > end:
+            return False
+        end = max(end, axis.end(place))
+    return end >= axis.extent
+
+
+def _in_stripes(graph: Graph, *, runs_again: bool = False) -> Graph:
+    """The graph in which all that a stripe may have as a few rows needs nothing.
+
+    No operator of it needs more than in a stripe, in which all that it reads and leaves is there as a whole.
+    What runs again leaves other versions than the last, so that also those of outputs may be rows.
+    """
+    cut = kinds(replace(graph, before=()))
+    names = {operator.outputs[0] for operator, kind in zip(graph.operators, cut, strict=True) if kind}
+    small = names if runs_again else names - set(graph.outputs)
+
+    def shrunk(tensor: Tensor) -> Tensor:
+        return Tensor(id=tensor.id, size=0) if tensor.id in small and tensor.kind == "data" else tensor
+
+    def alone(operator: Operator, is_cut: bool) -> Operator:
+        # Its kind of before is known, and what it would be without shapes is of no interest.
+        return Operator(
+            id=operator.id,
+            inputs=operator.inputs,
+            outputs=operator.outputs,
+            temporaries=() if is_cut else operator.temporaries,
+            in_place=operator.in_place,
+            cost=0,
+        )
+
+    return replace(
+        graph,
+        tensors=tuple(map(shrunk, graph.tensors)),
+        operators=tuple(alone(entry, bool(kind)) for entry, kind in zip(graph.operators, cut, strict=True)),
+        objective=(),
+    )
+
+
+def _orders(graph: Graph) -> Iterator[list[int]]:
+    """All orders that the graph allows."""
+    successors = links_of(graph).successors()
+    waiting = [0] * len(successors)
+    for after in successors:
+        for entry in set(after):
+            waiting[entry] += 1
+    order: list[int] = []
+
+    def longer() -> Iterator[list[int]]:
+        if len(order) == len(successors):
+            yield list(order)
+        for operator, count in enumerate(waiting):
+            if count:
+                continue
+            waiting[operator] = -1
+            for after in set(successors[operator]):
+                waiting[after] -= 1
+            order.append(operator)
+            yield from longer()
+            order.pop()
+            for after in set(successors[operator]):
+                waiting[after] += 1
+            waiting[operator] = 0
+
+    return longer()

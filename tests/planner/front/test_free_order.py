@@ -1,0 +1,188 @@
+"""Fronts in which the order and the alternatives are chosen together, against all schedules."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.graph.changes import with_channels
+from memstow.planner.graph.graph_document import parse_graph
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.stripe_front import order_front
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import FrontOptions, Generator
+from memstow.planner.model.graph import GIVEN
+from memstow.planner.model.options import Options
+from memstow.solvers.core import Budget
+from tests.campaign import gate_first
+from tests.graphs import Document
+from tests.planner.front.every_schedule import Asked, lies, random_free, schedules
+
+_STEADY = Options(deterministic=True, work_limit=20_000_000)
+
+
+@pytest.mark.parametrize("chunk", gate_first(range(20), 2))
+def test_no_schedule_in_any_order_is_better_than_what_is_proven(chunk: int) -> None:
+    graphs = points = proven = complete = 0
+    for seed in range(20 * chunk, 20 * (chunk + 1)):
+        sample = random_free(seed)
+        try:
+            said = sample.front()
+        except InputError:
+            continue
+        graphs, points = graphs + 1, points + len(said.points)
+        proven += sum(point.proven for point in said.points)
+        complete += said.complete
+        assert list(lies(sample, said, schedules(sample, 1, 0))) == [], seed
+    assert graphs > 9
+    assert proven > 0.8 * points
+    assert complete > 0.8 * graphs
+
+
+_BRANCHES: Document = {
+    "version": 1,
+    "order": "free",
+    "tensors": [
+        *({"id": "x", "size": 1}, {"id": "a", "size": 3}, {"id": "b", "size": 6}, {"id": "y", "size": 1}),
+        *({"id": "c", "size": 1}, {"id": "d", "size": 1}),
+    ],
+    "operators": [
+        {"id": "left", "inputs": ["x"], "outputs": ["a"], "cost": 1},
+        {"id": "narrow", "inputs": ["a"], "outputs": ["c"], "cost": 1},
+        {"id": "right", "inputs": ["x"], "outputs": ["b"], "cost": 1},
+        {"id": "thin", "inputs": ["b"], "outputs": ["d"], "cost": 1},
+        {"id": "join", "inputs": ["c", "d"], "outputs": ["y"], "cost": 1},
+    ],
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "alternatives": [
+        {
+            "id": "halves",
+            "replaces": ["right", "thin"],
+            "tensors": [{"id": "half", "size": 3}, {"id": "part", "size": 1}, {"id": "rest", "size": 3}],
+            "operators": [
+                {"id": "first", "inputs": ["x"], "outputs": ["half"]},
+                {"id": "sum", "inputs": ["half"], "outputs": ["part"]},
+                {"id": "second", "inputs": ["x"], "outputs": ["rest"]},
+                {"id": "total", "inputs": ["rest", "part"], "outputs": ["d"]},
+            ],
+            "cost": 9,
+        }
+    ],
+}
+
+
+def test_a_choice_of_alternatives_has_an_order_of_its_own() -> None:
+    sample = Asked(parse_graph(_BRANCHES), FrontOptions(terms=("peak", "cost"), generators=()))
+    said = sample.front()
+    assert said.complete
+    assert all(point.proven for point in said.points)
+    assert {point.plan.schedule.alternatives for point in said.points if point.plan.schedule} == {
+        (),
+        ("halves",),
+    }
+    forged = replace(said, points=said.points[1:])
+    assert any("complete, and without" in lie for lie in lies(sample, forged, schedules(sample, 0, 0)))
+
+
+def _chain(rows: int, order: str) -> Document:
+    window = {"kernel": [3, 3], "padding": [1, 1, 1, 1]}
+    channels = {"x": 2, "a": 24, "b": 24, "y": 2}
+    names = list(channels)
+    return {
+        "version": 1,
+        "order": order,
+        "tensors": [
+            {"id": name, "shape": [rows, rows, depth], "type": "int8"} for name, depth in channels.items()
+        ],
+        "operators": [
+            {"id": f"to {after}", "type": "conv2d", "inputs": [name], "outputs": [after], "window": window}
+            for name, after in pairwise(names)
+        ],
+        "inputs": ["x"],
+        "outputs": ["y"],
+    }
+
+
+@pytest.mark.parametrize("rows", [4, 6, 9])
+def test_stripes_are_proven_where_there_is_one_order(rows: int) -> None:
+    fronts = [
+        find_front(parse_graph(_chain(rows, order)), FrontOptions(), _STEADY, FrontCallbacks())
+        for order in ("given", "free")
+    ]
+    assert [point.values for point in fronts[0].points] == [point.values for point in fronts[1].points]
+    assert len(fronts[1].points) > 1
+    assert fronts[0].complete
+    assert fronts[1].complete
+
+
+@pytest.mark.parametrize("generators", [("stripes",), ("stripes", "channels"), ("stripes", "recompute")])
+def test_no_stripes_are_better_than_the_bounds_in_any_order(generators: tuple[Generator, ...]) -> None:
+    """Also where only a part of what is made is read, so that stripes cost less than the whole."""
+    bounded = 0
+    for seed in range(12):
+        random = Random(seed)
+        document = _network(random)
+        graph = parse_graph(json.loads(json.dumps(document)))
+        options = FrontOptions(generators=generators)
+        said = find_front(graph, options, _STEADY, FrontCallbacks())
+        whole = with_channels(graph) if "channels" in generators else graph
+        listed = order_front(
+            replace(whole, order=GIVEN), listed_order(whole), Budget(-1.0, 20_000_000)
+        ).points
+        assert listed
+        for point in said.points:
+            peak, cost, bounds = point.values["peak"], point.values["cost"], point.bounds
+            bounded += bool(bounds)
+            for way in listed:
+                assert way.cost > cost or way.bytes >= bounds.get("peak", 0), (seed, way)
+                assert way.bytes > peak or way.cost >= bounds.get("cost", 0), (seed, way)
+        for way in listed:
+            better = [
+                point
+                for point in said.points
+                if point.values["peak"] <= way.bytes and point.values["cost"] <= way.cost
+            ]
+            assert better, (seed, way)
+    assert bounded
+
+
+def _network(random: Random) -> Document:
+    """Two branches of windows with strides, which are joined."""
+    tensors: list[Document] = [{"id": "x", "shape": [8, 8, 4], "type": "int8"}]
+    operators: list[Document] = []
+
+    def add(source: str, name: str, rows: int, stride: int, kernel: int) -> None:
+        after = -(-rows // stride)
+        pad = kernel // 2
+        need = max((after - 1) * stride + kernel - rows - pad, 0)
+        tensors.append({"id": name, "shape": [after, after, random.choice((2, 4, 8))], "type": "int8"})
+        operators.append(
+            {
+                "id": f"to {name}",
+                "type": random.choice(("conv2d", "conv2d", "max_pool2d")),
+                "inputs": [source],
+                "outputs": [name],
+                "window": {
+                    "kernel": [kernel, kernel],
+                    "stride": [stride, stride],
+                    "padding": [pad, pad, need, need],
+                },
+            }
+        )
+
+    add("x", "a", 8, 1, random.choice((1, 3)))
+    add("a", "b", 8, 2, random.choice((1, 3)))
+    add("x", "c", 8, random.choice((1, 2)), 1)
+    return {
+        "version": 1,
+        "order": "free",
+        "tensors": tensors,
+        "operators": operators,
+        "inputs": ["x"],
+        "outputs": ["b", "c"],
+    }
