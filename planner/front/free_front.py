@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import islice
 from typing import Final
 
 from memstow.planner.front.front_request import ANY
@@ -312,9 +311,9 @@ class _Search:
 
     def _striped(self, graph: Graph, chosen: tuple[str, ...]) -> list[Corner] | None:
         """All ways to cut a choice into stripes in any order; None where only some are known."""
-        orders = list(islice(_orders(graph), _MOST_ORDERS + 1))
-        complete = len(orders) <= _MOST_ORDERS
-        if not complete:
+        orders = all_orders(graph, _MOST_ORDERS)
+        complete = orders is not None
+        if orders is None:
             best = self._outlook(graph, _WORK * _TIMES)
             orders = [listed_order(graph) if best is None else list(best.order)]
         known: list[Candidate] = []
@@ -482,29 +481,39 @@ def _in_stripes(graph: Graph, *, runs_again: bool = False) -> Graph:
     )
 
 
-def _orders(graph: Graph) -> Iterator[list[int]]:
-    """All orders that the graph allows."""
-    successors = links_of(graph).successors()
+def all_orders(graph: Graph, most: int) -> list[list[int]] | None:
+    """All orders that the graph allows; None where they are more than this."""
+    successors = [sorted(set(after)) for after in links_of(graph).successors()]
     waiting = [0] * len(successors)
     for after in successors:
-        for entry in set(after):
+        for entry in after:
             waiting[entry] += 1
+    ready = {operator for operator, count in enumerate(waiting) if not count}
+    orders: list[list[int]] = []
     order: list[int] = []
-
-    def longer() -> Iterator[list[int]]:
+    levels = [sorted(ready)]
+    # Each operator that may run beside another one begins at least one more order.
+    count = max(len(ready), 1)
+    while count <= most:
         if len(order) == len(successors):
-            yield list(order)
-        for operator, count in enumerate(waiting):
-            if count:
-                continue
-            waiting[operator] = -1
-            for after in set(successors[operator]):
+            orders.append(list(order))
+        if levels[-1]:
+            operator = levels[-1].pop()
+            ready.remove(operator)
+            for after in successors[operator]:
                 waiting[after] -= 1
+                if not waiting[after]:
+                    ready.add(after)
             order.append(operator)
-            yield from longer()
-            order.pop()
-            for after in set(successors[operator]):
-                waiting[after] += 1
-            waiting[operator] = 0
-
-    return longer()
+            levels.append(sorted(ready))
+            count += max(len(ready) - 1, 0)
+            continue
+        levels.pop()
+        if not order:
+            return orders
+        operator = order.pop()
+        for after in successors[operator]:
+            ready.discard(after)
+            waiting[after] += 1
+        ready.add(operator)
+    return None

@@ -1,13 +1,15 @@
 """Fronts in which the order and the alternatives are chosen together, against all schedules."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from random import Random
 
 import pytest
 
 from memstow.planner.front.find_front import find_front
+from memstow.planner.front.free_front import all_orders
 from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
@@ -89,15 +91,45 @@ def test_a_choice_of_alternatives_has_an_order_of_its_own() -> None:
     assert any("complete, and without" in lie for lie in lies(sample, forged, schedules(sample, 0, 0)))
 
 
-def _chain(rows: int, order: str) -> Document:
+@pytest.mark.parametrize("seed", range(12))
+def test_all_orders_are_those_that_the_graph_allows(seed: int) -> None:
+    random = Random(seed)
+    reads = [[other for other in range(number) if random.random() < 0.4] for number in range(seed % 7)]
+    names = [f"t{number}" for number in range(len(reads))]
+    graph = parse_graph(
+        {
+            "version": 1,
+            "tensors": [{"id": name, "size": 1} for name in names],
+            "operators": [
+                {"id": f"make {name}", "inputs": [names[other] for other in others], "outputs": [name]}
+                for name, others in zip(names, reads, strict=True)
+            ],
+            "outputs": names,
+        }
+    )
+    allowed = [
+        list(order)
+        for order in permutations(range(len(reads)))
+        if all(order.index(other) < order.index(number) for number in order for other in reads[number])
+    ]
+    orders = all_orders(graph, len(allowed))
+    assert orders is not None
+    assert sorted(orders) == allowed
+    assert all_orders(graph, len(allowed) - 1) is None
+
+
+def test_a_chain_of_a_thousand_operators_has_one_order() -> None:
+    graph = parse_graph(_chain(4, "free", ["x", *(f"t{number}" for number in range(1_500)), "y"]))
+    assert all_orders(graph, 1) == [listed_order(graph)]
+
+
+def _chain(rows: int, order: str, names: Sequence[str] = ("x", "a", "b", "y")) -> Document:
     window = {"kernel": [3, 3], "padding": [1, 1, 1, 1]}
-    channels = {"x": 2, "a": 24, "b": 24, "y": 2}
-    names = list(channels)
     return {
         "version": 1,
         "order": order,
         "tensors": [
-            {"id": name, "shape": [rows, rows, depth], "type": "int8"} for name, depth in channels.items()
+            {"id": name, "shape": [rows, rows, 2 if name in "xy" else 24], "type": "int8"} for name in names
         ],
         "operators": [
             {"id": f"to {after}", "type": "conv2d", "inputs": [name], "outputs": [after], "window": window}
