@@ -46,7 +46,7 @@ test: install
 campaign: install
 	$(MAKE) proofs-verified
 	$(MAKE) native-check SANITIZE=thread NATIVE_ARGS=workers NATIVE_FLAGS=-O0
-	$(MAKE) native-check NATIVE_FLAGS='-O1 -g1' NOT_SANITIZED= NATIVE_ROUNDS=100
+	$(MAKE) native-check NOT_SANITIZED= NATIVE_FLAGS='-O1 -g1' NATIVE_ROUNDS=100
 	$(MAKE) wheel-check WHEEL_BUILD_TYPE=Debug
 	$(MAKE) contract ARGS=
 	$(BIN)/python -m pytest -m campaign $(ARGS)
