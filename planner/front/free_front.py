@@ -483,11 +483,11 @@ def _in_stripes(graph: Graph, *, runs_again: bool = False) -> Graph:
 
 def all_orders(graph: Graph, most: int) -> list[list[int]] | None:
     """All orders that the graph allows; None where they are more than this."""
-    successors = [sorted(set(after)) for after in links_of(graph).successors()]
+    successors = [sorted(set(them)) for them in links_of(graph).successors()]
     waiting = [0] * len(successors)
-    for after in successors:
-        for entry in after:
-            waiting[entry] += 1
+    for them in successors:
+        for after in them:
+            waiting[after] += 1
     ready = {operator for operator, count in enumerate(waiting) if not count}
     orders: list[list[int]] = []
     order: list[int] = []

@@ -560,8 +560,9 @@ class _Run:
                 yield replace(entry, bytes=peak_of(graph, entry.schedule, self._pool))
 
     def _choices(self, candidates: Sequence[Candidate]) -> Iterator[Schedule]:
-        """Schedules of the best choices of alternatives, the ends of the front first."""
-        best = Archive(self._near(candidates)).items
+        """Schedules of the best choices of alternatives that run each operator once, the ends first."""
+        once = [entry for entry in candidates if len(set(entry.schedule.order)) == len(entry.schedule.order)]
+        best = Archive(self._near(once)).items
         known: set[tuple[str, ...]] = {()}
         for at in ends_first(len(best)):
             schedule = best[at].schedule
