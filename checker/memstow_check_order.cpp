@@ -1036,7 +1036,7 @@ class Proof {
         const Bytes least = needed_by(operator_number());
         program_.unlink(v, u);
         if (least <= height_) fail("'" + id(v) + "' may come before '" + id(u) + "'");
-        if (!has(program_.before[v], u)) program_.link(u, v);
+        if (std::ranges::count(program_.before[v], u) == 0) program_.link(u, v);  // in no order any more
         state_.reset();
         kept_.reset();
     }

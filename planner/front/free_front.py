@@ -127,7 +127,7 @@ class _Search:
         self._stripes = stripes
         names = [operator.id for operator in graph.operators]
         self._costs = dict(zip(names, operator_costs(graph), strict=True))
-        self._cost_of: list[int] = []
+        self._cost_of: dict[str, int] = {}
         """By alternative, what its operators cost together."""
         self._archive: Archive[Candidate] = Archive()
         self.candidates: list[Candidate] = []
@@ -174,26 +174,22 @@ class _Search:
             return None
         corners: list[Corner] = []
         for number, chosen in enumerate(choices):
-            try:
-                graph = with_chosen(self._graph, chosen)
-            except InputError:
-                return None
-            if not is_countable(graph, self._stripes):
+            graph = self._chosen(chosen)
+            if graph is None:
                 return None
             if self._is_over:
                 corners.append(Corner(0, 0 if self._stripes else sum(operator_costs(graph))))
                 continue
-            order, share = self._order_in(graph, chosen), 1 / (len(choices) - number)
+            order, _ = self._best_order(graph, _WORK * _TIMES)
+            self._take([_candidate(graph, order)], chosen)
+            share = 1 / (len(choices) - number)
             if self._stripes and has_stripes(graph):
                 bounds = again(_in_stripes(graph, runs_again=True), order, share).bounds
                 size = max((size for cost, size in bounds if cost >= ANY), default=0)
                 corners.append(Corner(size, _least_cost_in_stripes(graph)))
                 continue
             reruns = again(graph, order, share)
-            self._take(
-                replace(entry, schedule=replace(entry.schedule, alternatives=chosen))
-                for entry in reruns.candidates
-            )
+            self._take(reruns.candidates, chosen)
             corners += _corners_of(sum(operator_costs(graph)), reruns.bounds)
         return corners
 
@@ -211,12 +207,13 @@ class _Search:
                 return None
         return [entry.chosen for entry in choices]
 
-    def _order_in(self, graph: Graph, chosen: tuple[str, ...]) -> Sequence[int]:
-        """The best order of a choice, which becomes a candidate."""
-        best = self._outlook(graph, _WORK * _TIMES)
-        order = listed_order(graph) if best is None else best.order
-        self._take([_candidate(graph, order, chosen)])
-        return order
+    def _chosen(self, names: tuple[str, ...]) -> Graph | None:
+        """The graph with these alternatives; None where it contradicts itself, or cannot be counted."""
+        try:
+            graph = with_chosen(self._graph, names)
+        except InputError:
+            return None
+        return graph if is_countable(graph, self._stripes) else None
 
     def _counts(self) -> bool:
         """Whether the cost of each alternative is known, and the judge takes each by itself."""
@@ -229,7 +226,7 @@ class _Search:
             except InputError:
                 return False
             kept = total - sum(costs[name] for name in set(alternative.replaces))
-            self._cost_of.append(sum(operator_costs(changed)) - kept)
+            self._cost_of[alternative.id] = sum(operator_costs(changed)) - kept
         return True
 
     def _settled(self, node: _Node) -> _Node:
@@ -245,16 +242,15 @@ class _Search:
         yield _Node(node.chosen, node.gone, node.next + 1)
         yield _Node((*node.chosen, alternative.id), node.gone.union(alternative.replaces), node.next + 1)
 
-    def _open(self, node: _Node) -> Iterator[tuple[Alternative, int]]:
-        """The alternatives that may be chosen beside the chosen ones, and what each costs."""
-        at = node.next
-        for alternative, cost in zip(self._graph.alternatives[at:], self._cost_of[at:], strict=True):
+    def _open(self, node: _Node) -> Iterator[Alternative]:
+        """The alternatives that may be chosen beside the chosen ones."""
+        for alternative in self._graph.alternatives[node.next :]:
             if node.gone.isdisjoint(alternative.replaces):
-                yield alternative, cost
+                yield alternative
 
     def _undecided(self, node: _Node) -> set[str]:
         """Operators that run or are replaced."""
-        return {name for alternative, _ in self._open(node) for name in alternative.replaces}
+        return {name for alternative in self._open(node) for name in alternative.replaces}
 
     def _least_cost(self, node: _Node) -> int:
         """What the schedules of a node cost at least.
@@ -262,24 +258,21 @@ class _Search:
         What an alternative costs is shared out to those that it replaces, in proportion to their costs.
         """
         least = dict(self._costs)
-        for alternative, cost in self._open(node):
+        for alternative in self._open(node):
+            cost = self._cost_of[alternative.id]
             replaced = set(alternative.replaces)
             own = sum(self._costs[name] for name in replaced)
             for name in replaced if own > cost else ():
                 least[name] = min(least[name], self._costs[name] * cost // own)
-        at = {alternative.id: number for number, alternative in enumerate(self._graph.alternatives)}
-        chosen = sum(self._cost_of[at[name]] for name in node.chosen)
+        chosen = sum(self._cost_of[name] for name in node.chosen)
         return chosen + sum(cost for name, cost in least.items() if name not in node.gone)
 
     def _looked_at(self, node: _Node) -> _Look | None:
         """None where a choice cannot be counted, or the graph contradicts itself with it."""
         if self._is_over:
             return _Look([Corner(node.bound, 0 if self._stripes else self._least_cost(node))], is_final=True)
-        try:
-            graph = with_chosen(self._graph, node.chosen)
-        except InputError:
-            return None
-        if not is_countable(graph, self._stripes):
+        graph = self._chosen(node.chosen)
+        if graph is None:
             return None
         undecided = self._undecided(node)
         cuts = self._stripes and has_stripes(graph)
@@ -293,9 +286,8 @@ class _Search:
                 best = self._outlook(_in_stripes(graph), _WORK * _TIMES)
                 exact = [Corner(_bound(best, node), _least_cost_in_stripes(graph))]
             return _Look(exact, is_final=True)
-        best = self._outlook(graph, node.work)
-        order = listed_order(graph) if best is None else best.order
-        self._take([_candidate(graph, order, node.chosen)])
+        order, best = self._best_order(graph, node.work)
+        self._take([_candidate(graph, order)], node.chosen)
         corner = Corner(_bound(best, node), sum(operator_costs(graph)))
         is_final = best is None or best.bound >= best.needed or node.work > _MOST_WORK
         return _Look([corner], is_final)
@@ -309,13 +301,17 @@ class _Search:
         self._spend(budget, graph)
         return best
 
+    def _best_order(self, graph: Graph, work: int) -> tuple[Sequence[int], Outlook | None]:
+        """The best order that so much work gives, with what is known; else that of the document."""
+        best = self._outlook(graph, work)
+        return (listed_order(graph) if best is None else best.order), best
+
     def _striped(self, graph: Graph, chosen: tuple[str, ...]) -> list[Corner] | None:
         """All ways to cut a choice into stripes in any order; None where only some are known."""
         orders = all_orders(graph, _MOST_ORDERS)
         complete = orders is not None
         if orders is None:
-            best = self._outlook(graph, _WORK * _TIMES)
-            orders = [listed_order(graph) if best is None else list(best.order)]
+            orders = [list(self._best_order(graph, _WORK * _TIMES)[0])]
         known: list[Candidate] = []
         for order in orders:
             if self._is_over:
@@ -325,11 +321,8 @@ class _Search:
             front = order_front(graph, order, budget)
             self._spend(budget, graph)
             complete = complete and front.complete
-            known += [
-                replace(entry, schedule=replace(entry.schedule, alternatives=chosen))
-                for entry in front.points
-            ]
-        self._take(known)
+            known += front.points
+        self._take(known, chosen)
         return [Corner(entry.bytes, entry.cost) for entry in Archive(known).items] if complete else None
 
     def _is_beaten(self, size: int, cost: int) -> bool:
@@ -337,8 +330,10 @@ class _Search:
         most = self._most(min((entry.cost for entry in self.candidates), default=cost))
         return self._archive.beats(size, cost) or (most is not None and cost > most)
 
-    def _take(self, candidates: Iterable[Candidate]) -> None:
-        for entry in candidates:
+    def _take(self, candidates: Iterable[Candidate], chosen: tuple[str, ...]) -> None:
+        """Keep those of a choice of alternatives that are better than all before."""
+        for candidate in candidates:
+            entry = replace(candidate, schedule=replace(candidate.schedule, alternatives=chosen))
             if self._archive.offer(entry):
                 self.candidates.append(entry)
 
@@ -350,11 +345,11 @@ def _bound(best: Outlook | None, node: _Node) -> int:
     return max(0 if best is None else best.bound, node.bound)
 
 
-def _candidate(graph: Graph, order: Sequence[int], chosen: tuple[str, ...]) -> Candidate:
+def _candidate(graph: Graph, order: Sequence[int]) -> Candidate:
     """A choice in an order, each operator once."""
     names = tuple(graph.operators[entry].id for entry in order)
     size = peak_of(graph, Schedule(order=names), None, unit_of(graph))
-    return Candidate(size, sum(operator_costs(graph)), Schedule(order=names, alternatives=chosen))
+    return Candidate(size, sum(operator_costs(graph)), Schedule(order=names))
 
 
 def _corners_of(base: int, bounds: Sequence[tuple[int, int]]) -> Iterator[Corner]:

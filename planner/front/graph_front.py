@@ -464,7 +464,6 @@ class _Run:
         if again and not graph.alternatives and not stripes:
             # The search for what runs again proves it of all orders.
             return
-
         if stripes and graph.alternatives:
             # What is known in the order of the document is possible in this one as well.
             budget = self._allowance.budget(_LISTED_SHARE)
@@ -476,7 +475,8 @@ class _Run:
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
             return reruns(chosen, order, request, None, self._allowance, share, self._callbacks)
 
-        for ways in (None, run_again) if again and stripes else (run_again if again else None,):
+        in_turn = [None] if stripes or not again else []
+        for ways in (*in_turn, *([run_again] if again else [])):
             known = free_front(
                 graph,
                 self._allowance,
