@@ -9,6 +9,7 @@ from typing import Any
 
 from ortools.sat.python import cp_model
 
+from memstow.solvers import _native
 from memstow.solvers.assign.packing import Crowd, Cut, Pair
 from memstow.solvers.constraints import Choice, Relations, choices, cliques, horizons, look_alikes, rows, tops
 from memstow.solvers.cpsat_model import Expr, Literal, peak_expression
@@ -209,6 +210,9 @@ class Master:
             pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._peak_pools()
         }
         self._margins = [self.cp.new_int_var(0, 0, f"margin{pool}") for pool in pools]
+        self._rows: list[tuple[int, dict[int, int]]] = []
+        """Those that may be too full: the pool, and by item the cells that it uses."""
+        self._ways: list[list[tuple[int, list[Pair]]]] | None = None
         self._make_ends()
         self._make_loads()
         self._break_symmetry()
@@ -291,6 +295,42 @@ class Master:
             ways.append(higher)
         self.cp.add_bool_or(ways)
 
+    def cheap_pools(
+        self, pools: Sequence[int], margins: Sequence[int], seed: int, budget: _native.Budget
+    ) -> Proposal | None:
+        """The first term, a sum of costs, minimised by a local search from these pools.
+
+        Its proposal leaves so many cells of each pool empty. Cuts it does not see.
+        """
+        if self._ways is None:
+            self._ways = self._costs_and_cells()
+        room = [max(self._rooms[pool].cells - margins[pool], *cells.values()) for pool, cells in self._rows]
+        start = [
+            next((at for at, choice in enumerate(mine) if choice.pool == pools[item]), 0)
+            for item, mine in enumerate(self.choices)
+        ]
+        chosen = _native.cheap_ways(self._ways, room, start, seed, budget)
+        if chosen is None:
+            return None
+        crowds: list[list[int]] = [[] for _ in self.horizon]
+        for item, at in enumerate(chosen):
+            crowds[self.choices[item][at].pool].append(item)
+        return Proposal(
+            tuple(Crowd(pool, tuple(items)) for pool, items in enumerate(crowds)), tuple(self.horizon)
+        )
+
+    def _costs_and_cells(self) -> list[list[tuple[int, list[Pair]]]]:
+        """By item, of each choice: its cost, and the cells that it uses in which rows."""
+        costs = choice_weights(self.task.instance, self.task.terms[0].kind)
+        loads: list[dict[int, list[Pair]]] = [{choice.pool: [] for choice in mine} for mine in self.choices]
+        for number, (pool, cells) in enumerate(self._rows):
+            for item, count in cells.items():
+                loads[item][pool].append((number, count))
+        return [
+            [(costs[choice.index], loads[item][choice.pool]) for choice in mine]
+            for item, mine in enumerate(self.choices)
+        ]
+
     def read(self, value: Any) -> Proposal:
         """The proposal of a solution, given a function for the value of an expression."""
         pools = range(self.task.instance.pool_count)
@@ -360,6 +400,7 @@ class Master:
             may_go = partial(self._may_go, pool)
             for row in loads.of(room, may_go, only_scarce=pool not in self._peaks):
                 self._add_load(pool, row, passed)
+                self._keep_row(pool, room, row)
 
     def _may_go(self, pool: int, item: int) -> bool:
         return pool in self.taken[item]
@@ -384,6 +425,13 @@ class Master:
         for barrier, literal in zip(room.barriers, passed, strict=True):
             self.cp.add(cells <= barrier.below).only_enforce_if(literal.negated())
             self.cp.add(peak >= room.grid * (cells + barrier.taken) + start).only_enforce_if(literal)
+
+    def _keep_row(self, pool: int, room: Room, row: list[Pair]) -> None:
+        cells: dict[int, int] = {}
+        for item, size in row:
+            cells[item] = cells.get(item, 0) + room.cells_of(size)
+        if sum(cells.values()) > room.cells:
+            self._rows.append((pool, cells))
 
     def _break_symmetry(self) -> None:
         """Interchangeable items go to pools in one order."""

@@ -30,6 +30,15 @@ _START_SHARE = 0.05
 _REFINE_SHARE = 0.15
 _REWORK_SHARE = 0.4
 _ROUND_SECONDS = 3.0
+# The same for a local search that does not look at offsets, and for many of them, one after the other; before
+# these the master has less. They pack with less effort, leave more of a pool empty, or less, by this part of
+# it, and are no more than this.
+_CHEAP_SHARE = 0.08
+_CHEAP_TURN_SHARE = 0.6
+_CHEAP_FIRST_SHARE = 0.03
+_CHEAP_EFFORT = 2_000_000
+_PARTS_OF_POOL = 256
+_MOST_CHEAP = 32
 # How often such a proposal is made in one turn, each with more space left empty.
 _ROOMY_TRIES = 4
 # Proving turns before turns for better layouts, and the least share of a pool that these leave empty.
@@ -73,6 +82,8 @@ class Turns:
         self._layouts = LayoutSearch(task, relations, level, best) if can_improve(task, level.term) else None
         self._proving: Relaxing | None = None
         self._followed = False
+        self._is_cheap_first = level.term == 0 and self._layouts is not None
+        self._searches = 0
 
     def run(self) -> Answer:
         """Take proving turns, and turns for a better layout where those make no progress."""
@@ -87,7 +98,7 @@ class Turns:
 
     def _turns(self) -> LevelEnd:
         turns, relaxes = 0, suits(self._task, self._level.term)
-        share = _SEEK_SHARE if relaxes else _SHARE
+        share = _CHEAP_FIRST_SHARE if self._is_cheap_first else _SEEK_SHARE if relaxes else _SHARE
         while not self._budget.spent:
             proposal, infeasible = self._proposals.ask(share, proves=True)
             if infeasible:
@@ -116,7 +127,7 @@ class Turns:
         self._follow()
         fails = any(self._margins) and (not patient or outcome is _Outcome.OPEN)
         if fails or self._proving is not None:
-            self._seek()
+            self._seek(is_open=is_open)
         if is_open or outcome is _Outcome.OPEN:
             self._rework()
 
@@ -144,13 +155,14 @@ class Turns:
         if proposal is not None:
             self._pack(proposal)
 
-    def _part_of_budget(self, share: float) -> _native.Budget:
+    def _left(self, share: float) -> tuple[float, int]:
+        """This share of the seconds and the steps that are left; -1: no limit."""
         seconds, work = self._budget.seconds_left, self._budget.work_left
-        return _native.Budget(
-            -1.0 if seconds is None else min(seconds * share, _ROUND_SECONDS),
-            -1 if work is None else int(work * share),
-            self._budget,
-        )
+        return -1.0 if seconds is None else seconds * share, -1 if work is None else int(work * share)
+
+    def _part_of_budget(self, share: float) -> _native.Budget:
+        seconds, work = self._left(share)
+        return _native.Budget(min(seconds, _ROUND_SECONDS), work, self._budget)
 
     def _rework(self) -> None:
         """Place neighbourhoods of the best layout anew."""
@@ -159,10 +171,13 @@ class Turns:
             self._layouts.run(budget)
             self._budget.count(budget.work)
 
-    def _seek(self) -> None:
+    def _seek(self, *, is_open: bool) -> None:
         """Look for a better layout that leaves some space empty in pools where packing failed."""
         if self._layouts is None:
             self._seek_better()
+            return
+        if self._is_cheap_first:
+            self._seek_cheaply(_MOST_CHEAP if is_open else 1)
             return
         if not any(self._margins):
             self._margins = [max(self._master.cells(pool) // _LEAST, 1) for pool in range(len(self._margins))]
@@ -197,6 +212,25 @@ class Turns:
         self._master.leave([0] * len(self._margins))
         return proposal is None or self._pack(proposal) is _Outcome.PACKED
 
+    def _seek_cheaply(self, tries: int) -> None:
+        """Proposals of the local search, each time another one."""
+        share = _native.Budget(*self._left(_CHEAP_TURN_SHARE), self._budget)
+        if not self._searches:
+            self._margins = [2 * self._step(pool) for pool in range(len(self._margins))]
+        for _ in range(tries):
+            if share.spent or self._best.layout is None or self._good_enough():
+                break
+            self._searches += 1
+            budget = self._part_of_budget(_CHEAP_SHARE)
+            seed = self._task.seed + self._searches
+            work = self._budget.work
+            proposal = self._master.cheap_pools(self._best.layout.pool, self._margins, seed, budget)
+            self._budget.count(budget.work)
+            if proposal is None:
+                break
+            self._pack(proposal, _CHEAP_EFFORT)
+            share.count(max(self._budget.work - work, 1))
+
     def _leave_less(self) -> None:
         self._margins = [margin // 2 for margin in self._margins]
 
@@ -212,12 +246,12 @@ class Turns:
             return False
         return near(values[term], bound, self._level.gap)
 
-    def _pack(self, proposal: Proposal) -> _Outcome:
+    def _pack(self, proposal: Proposal, effort: int | None = None) -> _Outcome:
         """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere."""
         outcome = _Outcome.PACKED
         answers: list[PackingAnswer] = []
         for crowd, height in zip(proposal.crowds, proposal.heights, strict=True):
-            answer = self._packer.pack(crowd, height, self._effort, self._budget)
+            answer = self._packer.pack(crowd, height, effort or self._effort, self._budget)
             answers.append(answer)
             fits = answer.fits(height)
             self._adapt(crowd.pool, packed=fits)
@@ -228,16 +262,23 @@ class Turns:
                 outcome = _Outcome.OPEN
         if all(answer.packing is not None for answer in answers):
             self._best.offer(_join(proposal, answers, self._task.instance.item_count))
-        if outcome is not _Outcome.PACKED and not self._budget.spent:
+        if outcome is not _Outcome.PACKED and effort is None and not self._budget.spent:
             self._repair(proposal, answers)
         return outcome
 
     def _adapt(self, pool: int, *, packed: bool) -> None:
         """Leave more space empty where packing fails, less where it succeeds."""
         margin = self._margins[pool]
+        if self._is_cheap_first:
+            step = self._step(pool)
+            self._margins[pool] = max(margin - step, 0) if packed else margin + step
+            return
         self._margins[pool] = (
             margin // 2 if packed else max(2 * margin, self._master.cells(pool) // _LEAST, 1)
         )
+
+    def _step(self, pool: int) -> int:
+        return max(self._master.cells(pool) // _PARTS_OF_POOL, 1)
 
     def _repair(self, proposal: Proposal, answers: Sequence[PackingAnswer]) -> None:
         """Place all items by greedy: those that did not fit may change pools, and then all of them may."""

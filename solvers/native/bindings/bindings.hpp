@@ -16,6 +16,7 @@ void bind_classics(nb::module_& m);
 void bind_exact(nb::module_& m);
 void bind_windows(nb::module_& m);
 void bind_improve(nb::module_& m);
+void bind_assign(nb::module_& m);
 void bind_banks(nb::module_& m);
 void bind_reuse(nb::module_& m);
 void bind_order(nb::module_& m);

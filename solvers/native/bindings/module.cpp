@@ -17,6 +17,7 @@ NB_MODULE(_native, m) {
     bind_exact(m);
     bind_windows(m);
     bind_improve(m);
+    bind_assign(m);
     bind_banks(m);
     bind_reuse(m);
     bind_order(m);

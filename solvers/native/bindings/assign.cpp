@@ -1,0 +1,40 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "assign/cheap_ways.hpp"
+#include "bindings/bindings.hpp"
+#include "core/budget.hpp"
+
+namespace memstow::bindings {
+namespace {
+
+// Per item its ways; each has a cost, and what it adds to which rows.
+using WaysOfItems = std::vector<std::vector<std::tuple<std::int64_t, std::vector<std::tuple<Index, Bytes>>>>>;
+
+std::optional<std::vector<Index>> cheap_ways(const WaysOfItems& items, const std::vector<Bytes>& room,
+                                             const std::vector<Index>& start, std::uint64_t seed,
+                                             Budget& budget) {
+    assign::Ways ways;
+    for (const auto& item : items) {
+        for (const auto& [cost, loads] : item) {
+            ways.costs.values.push_back(cost);
+            for (const auto& [row, amount] : loads) ways.loads.values.push_back({row, amount});
+            ways.loads.close();
+        }
+        ways.costs.close();
+    }
+    ways.room = room;
+    nb::gil_scoped_release release;
+    return assign::cheap_ways(ways, start, seed, budget);
+}
+
+}  // namespace
+
+void bind_assign(nb::module_& m) {
+    m.def("cheap_ways", &cheap_ways, nb::arg("items"), nb::arg("room"), nb::arg("start"), nb::arg("seed"),
+          nb::arg("budget"),
+          "A way for each item that together are cheap, where no row has more than it has room for.");
+}
+
+}  // namespace memstow::bindings
