@@ -16,7 +16,6 @@ of lines like that of an ordinary problem (planner/model/digest.py):
 """
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from math import prod
@@ -39,7 +38,14 @@ from memstow.planner.model.graph import (
     View,
     element_bits,
 )
-from memstow.planner.model.model_class import NAME, Field, fields_of, model_class, shared_fields
+from memstow.planner.model.model_class import (
+    NAME,
+    Field,
+    fields_of,
+    instances_of,
+    model_class,
+    shared_fields,
+)
 from memstow.planner.model.plan import Cut, Explanation, Placement, RefutedOrders, Schedule
 from memstow.planner.model.problem import (
     LIMIT,
@@ -348,7 +354,7 @@ def _powers(symbol: Symbol) -> Iterator[int]:
 
 
 _COPIED: Final = tuple(name for name in fields_of(SymbolicBuffer) if name != "size")
-_LEFT_OUT: Final = tuple(name for name in fields_of(Buffer) if name not in fields_of(SymbolicBuffer))
+_LEFT_OUT: Final = dict.fromkeys(name for name in fields_of(Buffer) if name not in fields_of(SymbolicBuffer))
 """What only a buffer has whose size is a number: none of it means nothing."""
 _P = TypeVar("_P")
 
@@ -391,18 +397,8 @@ def _buffers(buffers: Sequence[SymbolicBuffer], sizes: Sequence[int]) -> tuple[B
     if len(sizes) != len(buffers) or not all(type(size) is int and 0 <= size <= LIMIT for size in sizes):
         raise ValueError("sizes are whole numbers from 0 to 2^62, one for each buffer")
     with collector_at_rest():
-        instances = [object.__new__(Buffer) for _ in buffers]
-        _put(instances, "size", sizes)
-        for name in _LEFT_OUT:
-            _put(instances, name, (None for _ in buffers))
-        for name in _COPIED:
-            _put(instances, name, map(attrgetter(name), buffers))
-        return tuple(instances)
-
-
-def _put(instances: list[Buffer], name: str, values: Iterable[object]) -> None:
-    """Set the field of each, which is frozen for others."""
-    deque(map(Buffer.__dict__[name].__set__, instances, values), maxlen=0)
+        copied = {name: list(map(attrgetter(name), buffers)) for name in _COPIED}
+        return instances_of(Buffer, len(buffers), size=list(sizes), **copied, **_LEFT_OUT)
 
 
 @Remembered

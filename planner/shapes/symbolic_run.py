@@ -58,13 +58,16 @@ from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify import recount
 from memstow.records import collector_at_rest, record
 from memstow.solvers.core import Budget
-from memstow.solvers.shapes import AIMS, FoundSequence, Shaped
+from memstow.solvers.shapes import AIMS, MOST_PAIRS, FoundSequence, Shaped
 
 # Of what is left, for the first search of each set of ties; then for a proof; the rest is for the best set.
 _FIRST_SHARE: Final = 0.15
 _PROOF_SHARE: Final = 0.5
 # A complete search with more items than this takes time from the other and hardly ever ends.
 _FEW_ITEMS: Final = 48
+# What it takes to list a pair that conflicts and to lay out a sequence. Of a few pairs, no time.
+_SECONDS_PER_PAIR: Final = 0.25e-6
+_FEW_PAIRS: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class OrderSearch:
             self._improve(arrays, self._starts(arrays), share * _FIRST_SHARE)
         if prove and every_set is not None and not self._done():
             self._prove(every_set, share * _PROOF_SHARE)
-        if not self._done() and not self._allowance.over:
+        if not self._done() and not self._allowance.over and self.native_of(self._best()).linked:
             best = self._best()
             self._improve(best.arrays, [best.item_order, *self._starts(best.arrays)], share)
         best = self._best()
@@ -209,9 +212,22 @@ class OrderSearch:
     def _ready(self, arrays: ShapedArrays) -> Shaped:
         shaped = self._shaped.get(arrays.ties)
         if shaped is None:
-            shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers)
+            shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers, self._most_linked())
             arrays.measure(shaped, self._scale.least, self._scale.weights)
         return shaped
+
+    def _most_linked(self) -> int:
+        """So many pairs that conflict can be listed in the time that is left, or in no time at all."""
+        if self._allowance.affords(_SECONDS_PER_PAIR * MOST_PAIRS):
+            return MOST_PAIRS
+        return max(_FEW_PAIRS, int(self._allowance.seconds_left / _SECONDS_PER_PAIR))
+
+    def peaks_everywhere(self, best: Best) -> tuple[int, ...] | None:
+        """What the best needs at all points, where the search says that of the order as well."""
+        is_whole = len(self._numbers) == len(self._points)
+        if not is_whole or any(pool.reserved for pool in best.arrays.problem.pools):
+            return None
+        return best.peaks if self.native_of(best).has_lives else None
 
     def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""
@@ -277,7 +293,7 @@ class PieceSearch:
     def piece_of(self, search: OrderSearch, best: Best) -> Piece:
         """What was found, with what it needs at all points."""
         order = best.arrays.order(search.native_of(best), best.item_order)
-        return Piece(order, tuple(self._peaks_of(order)), best.fits)
+        return Piece(order, search.peaks_everywhere(best) or tuple(self._peaks_of(order)), best.fits)
 
     def _over(self, pieces: Sequence[Piece]) -> bool:
         stopped = self._cancel is not None and self._cancel.is_set()
@@ -619,7 +635,8 @@ class _Run:
     def _final_peaks(self, pieces: Sequence[Piece]) -> list[int] | None:
         """What the orders need at each point, where no capacity rules out one that needs less."""
         peaks = least_of(pieces)
-        limited = any(pool.capacity is not None for pool in self._problem.pools)
+        fits = all(piece.fits for piece in pieces) and not self._relaxed
+        limited = not fits and any(pool.capacity is not None for pool in self._problem.pools)
         return None if limited or max(peaks) == LIMIT else peaks
 
     def _sets(

@@ -20,6 +20,7 @@
 
 #include "formulas.hpp"
 #include "places.hpp"
+#include "plain_order.hpp"
 #include "replay.hpp"
 #include "sweep.hpp"
 #include "windows.hpp"
@@ -89,6 +90,36 @@ auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const I
 std::int64_t least_peak(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments) {
     nb::gil_scoped_release release;
     return memstow::judge::least_peak({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)});
+}
+
+using memstow::judge::PlainOrder;
+
+// Nothing where the columns are not valid, or not as many as the order has buffers.
+std::optional<Columns> columns_for(const PlainOrder& order, const Ints& sizes, const Ints& begins,
+                                   const Ints& ends, const Ints& alignments) {
+    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
+    if (sizes.size() != order.count() || memstow::judge::check_columns(columns).defect != Defect::none)
+        return std::nullopt;
+    return columns;
+}
+
+std::optional<PlainOrder> plain_order(const Ints& start, const Ints& below) {
+    const Released released(start);
+    return PlainOrder::of(span_of(start), span_of(below));
+}
+
+bool keeps_apart(const PlainOrder& self, const Ints& sizes, const Ints& begins, const Ints& ends,
+                 const Ints& alignments) {
+    const Released released(sizes);
+    const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
+    return columns && self.keeps_apart(*columns);
+}
+
+std::optional<std::int64_t> peak_of_order(const PlainOrder& self, const Ints& sizes, const Ints& begins,
+                                          const Ints& ends, const Ints& alignments, std::int64_t capacity) {
+    const Released released(sizes);
+    const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
+    return columns ? self.peak(*columns, capacity) : std::nullopt;
 }
 
 using Values = std::vector<std::int64_t>;
@@ -254,6 +285,15 @@ NB_MODULE(_judge, m) {
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
     m.def("least_peak", &least_peak, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), "The least peak of any layout; 0 of columns that are not valid.");
+    nb::class_<PlainOrder>(m, "PlainOrder", "Which buffers of a plain problem are above which.")
+        .def("keeps_apart", &keeps_apart, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+             nb::arg("alignments"),
+             "Whether of every two that live at one time and have bytes one is above the other.")
+        .def("peak", &peak_of_order, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+             nb::arg("alignments"), nb::arg("capacity"),
+             "The peak with these sizes; None where they do not fit.");
+    m.def("plain_order", &plain_order, nb::arg("start"), nb::arg("below"),
+          "The order in which buffer i is above below[start[i]:start[i + 1]]; None where it is none.");
     nb::class_<Formulas>(m, "Formulas", "Formulas of symbols, as the judge reads them.")
         .def(nb::new_(&formulas), nb::arg("names"), nb::arg("axes"))
         .def("read", &Formulas::read, nb::arg("text"),
