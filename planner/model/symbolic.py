@@ -23,7 +23,7 @@ from operator import attrgetter
 from typing import Annotated, Final, Literal, SupportsIndex, TypeVar
 
 from memstow.planner.model import Status
-from memstow.planner.model.digest import canonical, sha256_of
+from memstow.planner.model.digest import canonical_with, sha256_of
 from memstow.planner.model.graph import (
     AnyGraph,
     AnyOperator,
@@ -50,6 +50,7 @@ from memstow.planner.model.plan import Cut, Explanation, Placement, RefutedOrder
 from memstow.planner.model.problem import (
     LIMIT,
     ONE_MEMORY,
+    RARE_FIELDS,
     AnyBuffer,
     AnyProblem,
     Buffer,
@@ -356,6 +357,7 @@ def _powers(symbol: Symbol) -> Iterator[int]:
 _COPIED: Final = tuple(name for name in fields_of(SymbolicBuffer) if name != "size")
 _LEFT_OUT: Final = dict.fromkeys(name for name in fields_of(Buffer) if name not in fields_of(SymbolicBuffer))
 """What only a buffer has whose size is a number: none of it means nothing."""
+_RARE: Final = [name for name in RARE_FIELDS if name not in _LEFT_OUT]
 _P = TypeVar("_P")
 
 
@@ -409,9 +411,13 @@ def digest_symbolic(problem: SymbolicProblem) -> str:
 
 def canonical_symbolic(problem: SymbolicProblem) -> bytes:
     """The canonical form itself, for those who compare or debug."""
-    numbers = [0 if isinstance(buffer.size, str) else buffer.size for buffer in problem.buffers]
     head = "".join(f"{line}\n" for line in _lines(problem))
-    return head.encode("utf-8", "surrogatepass") + canonical(with_sizes(problem, numbers))
+    rest = canonical_with(_plainly(Problem, problem, buffers=()), problem.buffers, _without_formula, _RARE)
+    return head.encode("utf-8", "surrogatepass") + rest
+
+
+def _without_formula(buffer: SymbolicBuffer) -> Buffer:
+    return _buffers([buffer], [0 if isinstance(buffer.size, str) else buffer.size])[0]
 
 
 def _lines(problem: SymbolicProblem) -> Iterator[str]:
@@ -426,7 +432,8 @@ def _lines(problem: SymbolicProblem) -> Iterator[str]:
     formulas = {buffer.id: buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)}
     written = {text: _text("".join(text.split())) for text in set(formulas.values())}
     for name in sorted(formulas):
-        yield f"size {_text(name)} {written[formulas[name]]}"
+        counted = f"{len(name)}:{name}" if name.isascii() else _text(name)
+        yield f"size {counted} {written[formulas[name]]}"
 
 
 def _text(text: str) -> str:

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations
+from operator import attrgetter, itemgetter
 from typing import Final, TypeVar
 
 from memstow.planner.formulas.sizes import problem_at, sizes_at, sizes_of
@@ -144,6 +145,16 @@ class LiveBytes:
     """The same for any sizes of a problem."""
 
     def __init__(self, problem: SymbolicProblem) -> None:
+        lifetimes = list(map(attrgetter("lifetime"), problem.buffers))
+        related = problem.relative or problem.exclusive or problem.in_place
+        term = parse_term(problem.objective[0])
+        self._kind = term.kind if term is not None else None
+        self._pools = len(problem.pools)
+        self._always: list[int] = []
+        if not related and set(map(type, lifetimes)) == {tuple}:
+            begins, ends = (list(map(itemgetter(end), lifetimes)) for end in (0, 1))
+            self._events = _events(range(len(lifetimes)), begins, ends)
+            return
         loose = {name for tie in problem.relative for name in (tie.buffer, tie.base)}
         loose.update(name for pair in problem.exclusive for name in pair)
         loose.update(name for share in problem.in_place for name in (share.input, share.output))
@@ -154,10 +165,8 @@ class LiveBytes:
             if buffer.lifetime is not None and not (loose and buffer.id in loose)
         ]
         self._always = [index for index, lifetime in counted if lifetime == ALWAYS]
-        self._events = _events([(index, *entry) for index, entry in counted if isinstance(entry, tuple)])
-        term = parse_term(problem.objective[0])
-        self._kind = term.kind if term is not None else None
-        self._pools = len(problem.pools)
+        lives = [(index, *entry) for index, entry in counted if isinstance(entry, tuple)]
+        self._events = _events(*(zip(*lives, strict=True) if lives else ((), (), ())))
 
     def at(self, sizes: Sequence[int]) -> int:
         """No layout with these sizes has a smaller objective."""
@@ -168,9 +177,8 @@ class LiveBytes:
         return -(-total // self._pools) if self._kind is Kind.MAX_PEAK else 0
 
 
-def _events(lives: Sequence[tuple[int, int, int]]) -> LiveEvents:
+def _events(indices: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> LiveEvents:
     """Times that are too large for native code are replaced by their ranks."""
-    indices, begins, ends = zip(*lives, strict=True) if lives else ((), (), ())
     try:
         return LiveEvents(array("q", indices), array("q", begins), array("q", ends))
     except OverflowError:

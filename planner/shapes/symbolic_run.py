@@ -15,16 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 import memstow
 from memstow.planner.check import require_valid
-from memstow.planner.formulas.sizes import largest_problem, sizes_of, values_text
+from memstow.planner.formulas.sizes import largest_are_reached, sizes_of, values_text, with_largest_sizes
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.model.problem import LIMIT, Pool, Problem
 from memstow.planner.model.symbolic import (
     DEFAULT_ORDERS,
     Order,
@@ -404,8 +405,10 @@ OnBetterPlan = Callable[[SymbolicPlan], None]
 
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
-# What comes after the search: an order without what follows from the rest, its peaks, and the judge.
-_SECONDS_PER_BUFFER: Final = 250e-6
+# By buffer, of an order and of offsets, what comes after the search: an order without what follows from the
+# rest, the peaks, the digest and the judge. Those of plain problems are judged without objects.
+_SECONDS_OF_PLAIN: Final = (25e-6, 12e-6)
+_SECONDS_OF_OTHERS: Final = (250e-6, 250e-6)
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
 # Where no plan holds everywhere, an order only tells up to where one might: that is worth little time.
@@ -466,6 +469,17 @@ class _Made:
     """What it needs at each point, if that is known."""
 
 
+def _is_plain(problem: SymbolicProblem) -> bool:
+    """Whether there is one pool, and buffers have a lifetime and nothing else."""
+    pool, buffers = problem.pools[0], problem.buffers
+    related = problem.conflicts or problem.exclusive or problem.relative or problem.in_place
+    if len(problem.pools) > 1 or related or pool != Pool(id=pool.id, capacity=pool.capacity):
+        return False
+    return all(
+        set(map(attrgetter(name), buffers)) == {None} for name in ("lifetimes", "pools", "pool", "offset")
+    )
+
+
 class _Run:
     """One call."""
 
@@ -488,12 +502,14 @@ class _Run:
         self._accept = accept
         self._told_at = -inf
         self._telling = 0.0
-        reserved = min(_SECONDS_PER_BUFFER * len(problem.buffers), _MOST_RESERVED * options.time_limit)
+        seconds = (_SECONDS_OF_PLAIN if _is_plain(problem) else _SECONDS_OF_OTHERS)[asked.shapes == "fixed"]
+        self._seconds_after = seconds * len(problem.buffers)
+        reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
         self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
     def plan(self) -> SymbolicPlan:
-        largest, how = largest_problem(self._problem)
+        largest = with_largest_sizes(self._problem)
         if self._shapes != "fixed":
             require_room(largest)
         self._phase("points")
@@ -505,9 +521,7 @@ class _Run:
         if self._shapes == "fixed":
             made_plan = self._fixed(largest, points)
         else:
-            made_plan = self._ordered(
-                largest, points, scale, exact=all(entry != "interval" for entry in how.values())
-            )
+            made_plan = self._ordered(largest, points, scale, exact=largest_are_reached(self._problem))
         if made_plan.plan.status not in PLANNED:
             return self._accept(self._stamped(made_plan.plan))
         self._phase("judge")
@@ -606,7 +620,7 @@ class _Run:
         if self._on_better is None or self._relaxed or not all(piece.fits for piece in pieces):
             return
         begin = time.monotonic()
-        took = max(self._telling, _SECONDS_PER_BUFFER * len(self._problem.buffers))
+        took = max(self._telling, self._seconds_after)
         if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
             return
         orders = tuple(piece.order for piece in pieces)

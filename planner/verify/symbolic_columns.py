@@ -8,15 +8,18 @@ counting is native.
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate, chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter, lt
 from typing import Final
 
-from memstow.planner.judge._judge import Defect, PlainOrder, judge_places, least_peak, plain_order
+from memstow.planner.judge._judge import Defect, LeastPeaks, PlainOrder, judge_places, peak_of, plain_order
 from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import end_of
 from memstow.planner.model.symbolic import Order, SymbolicProblem
 
 _ABSENT: Final = ("lifetimes", "pools", "pool", "offset")
+
+
+_buffer_of, _offset_of = attrgetter("buffer"), attrgetter("offset")
 
 
 class PlainColumns:
@@ -28,6 +31,7 @@ class PlainColumns:
         self._begins = begins
         self._ends = ends
         self._alignments = alignments
+        self._least = LeastPeaks(begins, ends, alignments)
         self._number = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
         self._pool = problem.pools[0].id
         self._end = end_of(problem.pools[0])
@@ -36,25 +40,23 @@ class PlainColumns:
 
     def at(self, sizes: Sequence[int]) -> int:
         """No layout with these sizes has a lower peak."""
-        return least_peak(array("q", sizes), self._begins, self._ends, self._alignments)
+        return self._least.at(array("q", sizes))
 
     def offsets(self, placements: Sequence[Placement]) -> "array[int] | None":
         """The offset of each buffer; None unless each has one place, in the pool."""
-        if len(placements) != len(self._number) or any(
-            placement.pool != self._pool for placement in placements
-        ):
+        if len(placements) != len(self._number) or {entry.pool for entry in placements} != {self._pool}:
             return None
-        offset = {placement.buffer: placement.offset for placement in placements}
+        offset = dict(zip(map(_buffer_of, placements), map(_offset_of, placements), strict=True))
         if offset.keys() != self._number.keys():
             return None
         return array("q", map(offset.__getitem__, self._number))
 
-    def peak_and_least(self, offsets: "array[int]", sizes: Sequence[int]) -> tuple[int, int] | None:
-        """The peak of these offsets and the least of any; None where they do not hold."""
-        (defect, _, _), peak, least = judge_places(
+    def peak_of_offsets(self, offsets: "array[int]", sizes: Sequence[int]) -> int | None:
+        """The peak of these offsets; None where they do not hold with these sizes."""
+        (defect, _, _), peak, _ = judge_places(
             array("q", sizes), self._begins, self._ends, self._alignments, offsets, self._end
         )
-        return (peak, least) if defect is Defect.NONE else None
+        return peak if defect is Defect.NONE else None
 
     def order(self, order: Order) -> PlainOrder | None:
         """Which is above which; None where the order says more, or something is wrong with it."""
@@ -112,10 +114,8 @@ class PlainFixed:
 
     def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
         """The peak with smaller sizes, and the least of any layout with these."""
-        peak_and_least = self._columns.peak_and_least(self._offsets, sizes)
-        if peak_and_least is None:
-            raise AssertionError("what holds with larger sizes holds")
-        return peak_and_least
+        column = array("q", sizes)
+        return peak_of(column, self._offsets), self._columns.at(column)
 
 
 def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
@@ -126,15 +126,13 @@ def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
         return None
     if any(set(map(attrgetter(name), buffers)) != {None} for name in _ABSENT):
         return None
-    begins, ends = array("q"), array("q")
+    lifetimes = [buffer.lifetime for buffer in buffers if isinstance(buffer.lifetime, tuple)]
     try:
-        for buffer in buffers:
-            lifetime = buffer.lifetime
-            if not isinstance(lifetime, tuple) or lifetime[0] >= lifetime[1]:
-                return None
-            begins.append(lifetime[0])
-            ends.append(lifetime[1])
+        begins = array("q", map(itemgetter(0), lifetimes))
+        ends = array("q", map(itemgetter(1), lifetimes))
     except OverflowError:
+        return None
+    if len(lifetimes) < len(buffers) or not all(map(lt, begins, ends)):
         return None
     alignments = {buffer.alignment for buffer in buffers}
     column = array("q", alignments if len(alignments) == 1 else (buffer.alignment for buffer in buffers))
@@ -147,8 +145,8 @@ def plain_fixed(
 ) -> PlainFixed | None:
     """The offsets of a plan, where they hold with these sizes, which are never exceeded."""
     offsets = columns.offsets(placements)
-    peaks = None if offsets is None else columns.peak_and_least(offsets, largest)
-    return None if offsets is None or peaks is None else PlainFixed(columns, offsets, peaks[0])
+    peak = None if offsets is None else columns.peak_of_offsets(offsets, largest)
+    return None if offsets is None or peak is None else PlainFixed(columns, offsets, peak)
 
 
 def plain_orders(

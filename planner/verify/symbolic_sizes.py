@@ -38,7 +38,7 @@ from memstow.planner.verify.formula_trees import (
 from memstow.planner.verify.layout import ProblemIndex, Ties
 from memstow.planner.verify.peak_bounds import proven
 from memstow.planner.verify.verdict import Code, Findings
-from memstow.records import replace
+from memstow.records import picker, replace
 
 _WIDEST: Final = 1 << 61
 """Symbols are between minus this and this in native code."""
@@ -162,9 +162,12 @@ class Sizes:
         self._formulas: list[Formula] = []
         self._numbers: list[int] = []
         """The sizes that are numbers, each once: behind the formulas in what is counted by distinct size."""
-        first_with: dict[int | str, str] = {}
-        for buffer in problem.buffers:
-            first_with.setdefault(buffer.size, buffer.id)
+        sizes = [buffer.size for buffer in problem.buffers]
+        first_with: dict[int | str, str] = dict.fromkeys(sizes, "")
+        # In reverse, so that the first stays.
+        first_with.update(
+            zip(reversed(sizes), [buffer.id for buffer in reversed(problem.buffers)], strict=True)
+        )
         self._names: list[str] = []
         """For each formula the first buffer that has it."""
         for size, name in first_with.items():
@@ -175,8 +178,9 @@ class Sizes:
                 self._formulas.append(self._formula(name, size, findings))
         order = [size for size in first_with if not isinstance(size, int)]
         place = {size: number for number, size in enumerate((*order, *self._numbers))}
-        self._of_buffer = [place[buffer.size] for buffer in problem.buffers]
+        self._of_buffer = list(map(place.__getitem__, sizes))
         """For each buffer the number of its distinct size."""
+        self._of_distinct = picker(self._of_buffer)
         self._largest: list[Largest] = []
         if not findings.total:
             self._find_extremes(findings)
@@ -208,8 +212,7 @@ class Sizes:
 
     def at(self, values: Values) -> list[int]:
         """The size of each buffer at a point."""
-        distinct = self._distinct_at(values)
-        return [distinct[number] for number in self._of_buffer]
+        return list(self._of_distinct(self._distinct_at(values)))
 
     def _distinct_at(self, values: Values) -> list[int]:
         return self._read.values(values) + self._numbers
@@ -222,7 +225,7 @@ class Sizes:
 
     def largest(self) -> list[int]:
         """For each buffer a size that it never exceeds."""
-        return [self._largest[number].value for number in self._of_buffer]
+        return list(self._of_distinct([entry.value for entry in self._largest]))
 
     @property
     def largest_are_reached(self) -> bool:
