@@ -16,7 +16,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import combinations
 from operator import attrgetter, itemgetter
 from typing import Final, TypeVar
 
@@ -55,7 +55,7 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Allowance
-from memstow.records import collector_at_rest, record, replace
+from memstow.records import collector_at_rest, picker, record, replace
 from memstow.solvers.instance import Instance
 from memstow.solvers.shapes import MOST_PAIRS, LiveEvents, PeakMeasure, Shaped, shape
 
@@ -461,8 +461,10 @@ class ShapedArrays:
         Of more pairs than `most_linked` the search may make no list: see `shape`.
         """
         rows = [self._sizes[row] for row in (*points, len(self._sizes) - 1)]
-        columns = [map(row.__getitem__, self.reduction.part_buffer) for row in rows]
-        flat = array("q", chain.from_iterable(zip(*columns, strict=True)))
+        of_parts = picker(self.reduction.part_buffer)
+        flat = array("q", bytes(8 * len(rows) * len(self.reduction.part_buffer)))
+        for column, sizes in enumerate(rows):
+            flat[column :: len(rows)] = array("q", of_parts(sizes))
         shaped = shape(self.instance, flat, points, most_linked)
         if shaped is None:
             raise declined(_TOO_MANY)
@@ -480,7 +482,9 @@ class ShapedArrays:
         pool_of = [""] * len(buffers)
         for index, place in self.reduction.alone:
             pool_of[index] = place.pool
-        for item, choice in enumerate(item_order.choices):
+        if len(pools) == 1:
+            pool_of = [pools[0].id] * len(buffers)
+        for item, choice in enumerate(item_order.choices if len(pools) > 1 else ()):
             pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
             for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
                 pool_of[part_buffer[part]] = pool

@@ -325,7 +325,11 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         bare.measure = sample.shaped.measure;
         Budget budget(-1, 0);
         const Found start_of_bare = search(bare, Aim::kWorst, {start}, seed, budget);
-        const SequenceLayout layout(sample.shaped, Aim::kWorst, start.sequence, start.choices);
+        const SequenceLayout layout(listed, Aim::kWorst, start.sequence, start.choices);
+        const SequenceLayout by_lives(sample.shaped, Aim::kWorst, start.sequence, start.choices);
+        CHECK(by_lives.peaks() == layout.peaks());
+        CHECK(by_lives.quality().excess == layout.quality().excess);
+        CHECK(by_lives.steps() == layout.steps());
         CHECK(start_of_bare.peaks == layout.peaks());
         CHECK(start_of_bare.fits == (layout.quality().excess == 0));
     }

@@ -32,7 +32,35 @@ class Reach {
     std::vector<std::uint64_t> bits_;
 };
 
-// By part, parts below it of which all that it is above follow. Whatever lives at one moment is in a row by
+// By part, all parts below it that it conflicts with.
+std::vector<std::vector<Index>> all_below(const Shaped& shaped, const std::vector<Index>& place,
+                                          const std::vector<Index>& pool) {
+    std::vector<std::vector<Index>> below(shaped.parts.size());
+    for (const auto& [a, b] : shaped.pairs) {
+        const Index one = shaped.parts[a].item, other = shaped.parts[b].item;
+        if (pool[one] != pool[other]) continue;
+        if (place[one] < place[other]) below[b].push_back(a);
+        if (place[other] < place[one]) below[a].push_back(b);
+    }
+    return below;
+}
+
+}  // namespace
+
+std::vector<Index> places_in(const std::vector<Index>& sequence) {
+    std::vector<Index> place(sequence.size());
+    for (Index at = 0; at < count_of(sequence); ++at) place[sequence[at]] = at;
+    return place;
+}
+
+std::vector<Index> pools_of(const Shaped& shaped, const std::vector<Index>& choices) {
+    std::vector<Index> pool;
+    for (Index item = 0; item < count_of(choices); ++item)
+        pool.push_back(shaped.choices[item][choices[item]].pool);
+    return pool;
+}
+
+// Whatever lives at one moment is in a row by
 // its place: when a part begins to live, what is next to it tells, since whoever lives then and is further
 // away is above or below that one. So does what was between two that are next to each other later.
 std::vector<std::vector<Index>> next_below(const Shaped& shaped, const std::vector<Index>& place,
@@ -68,28 +96,9 @@ std::vector<std::vector<Index>> next_below(const Shaped& shaped, const std::vect
     return below;
 }
 
-// By part, all parts below it that it conflicts with.
-std::vector<std::vector<Index>> all_below(const Shaped& shaped, const std::vector<Index>& place,
-                                          const std::vector<Index>& pool) {
-    std::vector<std::vector<Index>> below(shaped.parts.size());
-    for (const auto& [a, b] : shaped.pairs) {
-        const Index one = shaped.parts[a].item, other = shaped.parts[b].item;
-        if (pool[one] != pool[other]) continue;
-        if (place[one] < place[other]) below[b].push_back(a);
-        if (place[other] < place[one]) below[a].push_back(b);
-    }
-    return below;
-}
-
-}  // namespace
-
 std::vector<PartArc> arcs(const Shaped& shaped, const std::vector<Index>& sequence,
                           const std::vector<Index>& choices) {
-    std::vector<Index> place(sequence.size());
-    for (Index at = 0; at < count_of(sequence); ++at) place[sequence[at]] = at;
-    std::vector<Index> pool(sequence.size());
-    for (Index item = 0; item < count_of(sequence); ++item)
-        pool[item] = shaped.choices[item][choices[item]].pool;
+    const std::vector<Index> place = places_in(sequence), pool = pools_of(shaped, choices);
     const auto place_of = [&](Index part) { return place[shaped.parts[part].item]; };
     std::vector<std::vector<Index>> below =
         shaped.lives.empty() ? all_below(shaped, place, pool) : next_below(shaped, place, pool);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/random.hpp"
-#include "shapes/arcs.hpp"
 
 namespace memstow::shapes {
 namespace {
@@ -147,26 +146,10 @@ class Search {
 
 }  // namespace
 
-namespace {
-
-// The same with the links of one sequence alone.
-Shaped linked_as(const Shaped& shaped, const Start& start) {
-    Shaped linked = shaped;
-    for (const auto& [upper, lower] : arcs(shaped, start.sequence, start.choices))
-        linked.pairs.push_back({std::min(upper, lower), std::max(upper, lower)});
-    std::sort(linked.pairs.begin(), linked.pairs.end());
-    linked.linked = true;
-    set_links(linked);
-    return linked;
-}
-
-}  // namespace
-
 Found search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
              Budget& budget) {
     if (!shaped.linked) {
-        const Shaped first = linked_as(shaped, starts.front());
-        const SequenceLayout layout(first, aim, starts.front().sequence, starts.front().choices);
+        const SequenceLayout layout(shaped, aim, starts.front().sequence, starts.front().choices);
         budget.count(layout.steps());
         return {layout.sequence(), layout.choices(), layout.peaks(), layout.quality().excess == 0};
     }

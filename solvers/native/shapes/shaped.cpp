@@ -108,10 +108,8 @@ Lists<Index> conflicts_of(const std::vector<PartPair>& pairs, Index parts) {
     return lists;
 }
 
-}  // namespace
-
-// The gap above an item of one part is the size of the part; gaps of others are rows of their own, the
-// largest over their pairs of parts.
+// Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
+// rows of their own, the largest over their pairs of parts.
 void set_links(Shaped& shaped) {
     const std::int64_t columns = shaped.columns();
     const std::vector<Part>& parts = shaped.parts;
@@ -148,8 +146,6 @@ void set_links(Shaped& shaped) {
         shaped.links.close();
     }
 }
-
-namespace {
 
 // One clique for each row of the instance, without those that are within the one before.
 void set_cliques(const Instance& instance, Shaped& shaped) {
@@ -210,7 +206,11 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     }
     shaped.gaps.assign(sizes.begin(), sizes.end());
     set_tops(instance, sizes, shaped);
-    if (shaped.linked) set_links(shaped);
+    if (shaped.linked) {
+        set_links(shaped);
+    } else {
+        for (Index item = 0; item < shaped.items(); ++item) shaped.links.close();
+    }
     // Pairs that are exempt make a row no clique.
     constexpr std::size_t kFewItems = 256;
     if (instance.exempt.empty() && instance.parts.size() <= kFewItems) set_cliques(instance, shaped);

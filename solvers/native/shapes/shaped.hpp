@@ -75,7 +75,4 @@ inline constexpr Index kMostParts = 20'000;
 std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points,
                             std::size_t most_linked = kMostPairs);
 
-// Links of both directions, as the pairs are.
-void set_links(Shaped& shaped);
-
 }  // namespace memstow::shapes
