@@ -10,10 +10,10 @@ objects are made.
 """
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import MappingProxyType
 from typing import Any, Final, Generic, NoReturn, TypeVar, dataclass_transform
 from weakref import ref
@@ -247,6 +247,14 @@ def collector_at_rest() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def picker(places: Sequence[int]) -> "Callable[[Sequence[int]], tuple[int, ...]]":
+    """What takes the entries at these places of a sequence: a table lookup for many, in native code."""
+    if len(places) > 1:
+        pick: Callable[[Sequence[int]], tuple[int, ...]] = itemgetter(*places)
+        return pick
+    return lambda entries: tuple([entries[place] for place in places])
 
 
 _Subject = TypeVar("_Subject")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AIMS",
+    "MOST_PAIRS",
     "ExactSequence",
     "Formulas",
     "FoundSequence",
@@ -35,9 +36,17 @@ __all__ = [
     "shape",
 ]
 
+MOST_PAIRS: Final = 1 << 24
+"""More pairs than this that conflict are too many."""
 AIMS: Final = {"worst": ShapesAim.WORST, "sum": ShapesAim.SUM, "first": ShapesAim.FIRST}
 
 
-def shape(instance: "Instance", sizes: "array[int]", points: Sequence[int]) -> Shaped | None:
-    """The items with sizes by part: one for each of the points, and the largest. None: too many conflict."""
-    return _native.shape(instance.native, sizes, len(points))
+def shape(
+    instance: "Instance", sizes: "array[int]", points: Sequence[int], most_linked: int = MOST_PAIRS
+) -> Shaped | None:
+    """The items with sizes by part: one for each of the points, and the largest. None: too many conflict.
+
+    Where each item is a part with nothing but lives, more pairs that conflict than `most_linked` are not
+    listed, which takes most of the time: then a search returns its first start.
+    """
+    return _native.shape(instance.native, sizes, len(points), most_linked)

@@ -9,9 +9,17 @@ from typing import Final
 
 from memstow.planner.check.problem_issues import problem_issues
 from memstow.planner.formulas.formula import FUNCTIONS, FormulaError, Formulas
-from memstow.planner.formulas.sizes import Effort, NoSize, examine, extremes, value_issues, values_text
+from memstow.planner.formulas.sizes import (
+    Effort,
+    NoSize,
+    examine,
+    extremes,
+    value_issues,
+    values_text,
+    with_largest_sizes,
+)
 from memstow.planner.model.errors import Issue
-from memstow.planner.model.problem import Kind, parse_term
+from memstow.planner.model.problem import Kind, Problem, parse_term
 from memstow.planner.model.symbolic import (
     MOST_POINTS,
     Symbol,
@@ -143,6 +151,8 @@ class CheckedFormulas:
         self._effort = Effort()
         self._characters = 0
         self._known: dict[str, tuple[int, FormulaIssue | None]] = {}
+        self.are_monotone = True
+        """Whether each surely has a value everywhere, and goes in one direction as each symbol grows."""
 
     def checked(self, text: str) -> tuple[int, FormulaIssue | None]:
         """The largest size, 0 where there is none, and what is wrong with the formula."""
@@ -164,6 +174,7 @@ class CheckedFormulas:
         simple = formula.if_monotone()
         if simple is not None and simple[0] >= 0:
             return simple[1], None
+        self.are_monotone = False
         wrong = examine(formula, self._effort)
         if wrong is not None:
             return 0, FormulaIssue(wrong.code, _advised(wrong))
@@ -188,6 +199,18 @@ _OF_SIZES: Final = frozenset(
 
 def symbolic_problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
     """Issues of a well-formed problem whose sizes are formulas."""
+    is_valid = True
+    ordinary: list[Problem] = []
+    for issue in _issues_in_turn(problem, ordinary):
+        is_valid = False
+        yield issue
+    if is_valid and ordinary:
+        # Whoever plans it needs that next.
+        with_largest_sizes.note(problem, ordinary[0])
+
+
+def _issues_in_turn(problem: SymbolicProblem, ordinary: list[Problem]) -> Iterator[Issue]:
+    """The issues; `ordinary` gets the problem with each size at its largest, where that is easily known."""
     symbols = {symbol.id: symbol for symbol in problem.symbols}
     sound = len(symbols) == len(problem.symbols) and all(map(has_range, problem.symbols))
     yield from symbol_issues(problem)
@@ -198,17 +221,19 @@ def symbolic_problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
         yield Issue(TOO_LONG.code, "$.buffers", TOO_LONG.message)
         return
     formulas = CheckedFormulas(problem.symbols, examines=not any(map(is_of_all_points, points)))
-    largest: list[int] = []
-    for index, buffer in enumerate(problem.buffers):
-        if not isinstance(buffer.size, str):
-            largest.append(buffer.size)
-            continue
-        size, wrong = formulas.checked(buffer.size)
-        largest.append(size)
-        if wrong is not None:
-            yield Issue(wrong.code, f"$.buffers[{index}].size", wrong.message)
+    sizes = [buffer.size for buffer in problem.buffers]
+    checked = {size: formulas.checked(size) for size in dict.fromkeys(sizes) if isinstance(size, str)}
+    largest = [checked[size][0] if isinstance(size, str) else size for size in sizes]
+    if any(wrong is not None for _, wrong in checked.values()):
+        for index, size in enumerate(sizes):
+            _, wrong = checked[size] if isinstance(size, str) else (0, None)
+            if wrong is not None:
+                yield Issue(wrong.code, f"$.buffers[{index}].size", wrong.message)
     yield from objective_issues(problem.objective)
-    for issue in problem_issues(with_sizes(problem, largest)):
+    with_largest = with_sizes(problem, largest)
+    if formulas.are_monotone:
+        ordinary.append(with_largest)
+    for issue in problem_issues(with_largest):
         if not issue.path.startswith("$.objective") or issue.code == "unknown_pool":
             yield (
                 Issue(issue.code, issue.path, f"{issue.message} (each size counts at its largest)")

@@ -23,7 +23,7 @@ from memstow.planner.model.printable import as_integer, shown
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import Symbol, SymbolicProblem, count_of, takes, with_sizes
 from memstow.planner.model.symbolic import points_of as points_of
-from memstow.records import Remembered
+from memstow.records import Remembered, picker
 
 MOST_VALUES: Final = 65_536
 """A formula is evaluated at all values of its symbols if there are no more than this."""
@@ -206,20 +206,19 @@ class Sizes:
         """FormulaError if the text of a size is no formula."""
         sizes = [buffer.size for buffer in problem.buffers]
         self._among = Formulas((), problem.symbols)
-        self.formulas: Final = tuple(
-            map(self._among.read, dict.fromkeys(size for size in sizes if isinstance(size, str)))
-        )
+        once = dict.fromkeys(sizes)
+        self.formulas: Final = tuple([self._among.read(size) for size in once if isinstance(size, str)])
         """The formulas, each once."""
-        self._plain = tuple({size for size in sizes if not isinstance(size, str)})
+        self._plain = tuple([size for size in once if not isinstance(size, str)])
         distinct: tuple[int | str, ...] = (*(formula.text for formula in self.formulas), *self._plain)
         where = {entry: place for place, entry in enumerate(distinct)}
-        self._place = tuple(map(where.__getitem__, sizes))
+        self._of_distinct = picker(list(map(where.__getitem__, sizes)))
 
     @property
     def of_buffers(self) -> Iterator[int | Formula]:
         """Of each buffer: its size, or the formula of it."""
         distinct: tuple[int | Formula, ...] = (*self.formulas, *self._plain)
-        return map(distinct.__getitem__, self._place)
+        return map(distinct.__getitem__, self._of_distinct(range(len(distinct))))
 
     def at(self, values: Mapping[str, int]) -> tuple[int, ...]:
         """The size of each buffer; FormulaValueError where a formula has none."""
@@ -230,8 +229,7 @@ class Sizes:
 
     def put(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The size of each buffer, given that of each formula."""
-        table = (*sizes, *self._plain)
-        return tuple(map(table.__getitem__, self._place))
+        return self._of_distinct((*sizes, *self._plain))
 
 
 @Remembered
@@ -267,11 +265,22 @@ def _extremes_of(problem: SymbolicProblem) -> list[Extremes]:
     return [extremes(formula, effort) for formula in sizes_of(problem).formulas]
 
 
+@Remembered
+def with_largest_sizes(problem: SymbolicProblem) -> Problem:
+    """The problem with each size at its largest; it has to be valid."""
+    return with_sizes(problem, sizes_of(problem).put([max(0, entry.high) for entry in _extremes_of(problem)]))
+
+
+def largest_are_reached(problem: SymbolicProblem) -> bool:
+    """Whether each of the largest sizes is the size at some value, and no bound by intervals."""
+    return all(entry.how != "interval" for entry in _extremes_of(problem))
+
+
 def largest_problem(problem: SymbolicProblem) -> tuple[Problem, dict[str, How]]:
     """The problem with each size at its largest, and by buffer how that is known; it has to be valid."""
-    sizes, known = sizes_of(problem), _extremes_of(problem)
-    how = dict(zip(sizes.formulas, (entry.how for entry in known), strict=True))
-    return with_sizes(problem, sizes.put([max(0, entry.high) for entry in known])), {
+    sizes = sizes_of(problem)
+    how = dict(zip(sizes.formulas, (entry.how for entry in _extremes_of(problem)), strict=True))
+    return with_largest_sizes(problem), {
         buffer.id: how[size] if isinstance(size, Formula) else "monotone"
         for buffer, size in zip(problem.buffers, sizes.of_buffers, strict=True)
     }

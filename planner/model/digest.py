@@ -40,16 +40,17 @@ The lines, in this order:
 In 4, 5, 7 to 9 the smaller id comes first, in the order of UTF-8 bytes. Within each of 4 to 9 the entries
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.planner.model import _instances
 from memstow.planner.model.errors import require_kind
 from memstow.planner.model.problem import (
     RARE_FIELDS,
+    AnyBuffer,
     Buffer,
     Pool,
     Problem,
@@ -107,19 +108,36 @@ def canonical(problem: Problem) -> bytes:
     return b"".join(_parts(problem))
 
 
-def _parts(problem: Problem) -> Iterator[bytes]:
-    """The canonical form in a few parts."""
+_Buffer = TypeVar("_Buffer", bound=AnyBuffer)
+
+
+def canonical_with(
+    problem: Problem, buffers: tuple[_Buffer, ...], plain: Callable[[_Buffer], Buffer], rare: Sequence[str]
+) -> bytes:
+    """The canonical form of the problem with other buffers, which `plain` makes ordinary ones.
+
+    Sizes that are text count as 0 there. `rare`: those of the rare fields that these buffers have.
+    """
+    return b"".join(_parts(problem, _lines_of(problem, buffers, plain, rare)))
+
+
+def _lines_of(
+    problem: Problem, buffers: tuple[_Buffer, ...], plain: Callable[[_Buffer], Buffer], rare: Sequence[str]
+) -> bytes:
     everywhere = tuple(pool.id for pool in problem.pools)
 
-    def line(buffer: Buffer) -> str:
-        return _buffer(problem, buffer, everywhere)
+    def line(buffer: _Buffer) -> str:
+        return _buffer(problem, plain(buffer), everywhere)
 
+    lines = _instances.buffer_lines(buffers, everywhere, rare, line)
+    # Code points sort as their UTF-8 bytes do.
+    return _utf8(map(line, sorted(buffers, key=attrgetter("id")))) if lines is None else lines
+
+
+def _parts(problem: Problem, buffers: bytes | None = None) -> Iterator[bytes]:
+    """The canonical form in a few parts; `buffers`: its lines, where they are there already."""
     yield _utf8([FIRST_LINE, *map(_pool, problem.pools)])
-    buffers = _instances.buffer_lines(problem.buffers, everywhere, RARE_FIELDS, line)
-    if buffers is None:
-        # Code points sort as their UTF-8 bytes do.
-        buffers = _utf8(map(line, sorted(problem.buffers, key=attrgetter("id"))))
-    yield buffers
+    yield _lines_of(problem, problem.buffers, _itself, RARE_FIELDS) if buffers is None else buffers
     for word, pairs in (("conflict", problem.conflicts), ("exclusive", problem.exclusive)):
         yield _instances.pair_lines(word, [one for one, _ in pairs], [other for _, other in pairs])
     yield _utf8(_relative_lines(problem))
@@ -129,6 +147,10 @@ def _parts(problem: Problem) -> Iterator[bytes]:
     )
     yield _instances.pair_lines("in_place", inputs, outputs)
     yield _utf8([*_cost_lines(problem), *_bank_lines(problem), objective_line(problem.terms())])
+
+
+def _itself(buffer: Buffer) -> Buffer:
+    return buffer
 
 
 def _utf8(lines: Iterable[str]) -> bytes:

@@ -16,7 +16,6 @@ of lines like that of an ordinary problem (planner/model/digest.py):
 """
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, product
 from math import prod
@@ -24,7 +23,7 @@ from operator import attrgetter
 from typing import Annotated, Final, Literal, SupportsIndex, TypeVar
 
 from memstow.planner.model import Status
-from memstow.planner.model.digest import canonical, sha256_of
+from memstow.planner.model.digest import canonical_with, sha256_of
 from memstow.planner.model.graph import (
     AnyGraph,
     AnyOperator,
@@ -39,11 +38,19 @@ from memstow.planner.model.graph import (
     View,
     element_bits,
 )
-from memstow.planner.model.model_class import NAME, Field, fields_of, model_class, shared_fields
+from memstow.planner.model.model_class import (
+    NAME,
+    Field,
+    fields_of,
+    instances_of,
+    model_class,
+    shared_fields,
+)
 from memstow.planner.model.plan import Cut, Explanation, Placement, RefutedOrders, Schedule
 from memstow.planner.model.problem import (
     LIMIT,
     ONE_MEMORY,
+    RARE_FIELDS,
     AnyBuffer,
     AnyProblem,
     Buffer,
@@ -348,8 +355,9 @@ def _powers(symbol: Symbol) -> Iterator[int]:
 
 
 _COPIED: Final = tuple(name for name in fields_of(SymbolicBuffer) if name != "size")
-_LEFT_OUT: Final = tuple(name for name in fields_of(Buffer) if name not in fields_of(SymbolicBuffer))
+_LEFT_OUT: Final = dict.fromkeys(name for name in fields_of(Buffer) if name not in fields_of(SymbolicBuffer))
 """What only a buffer has whose size is a number: none of it means nothing."""
+_RARE: Final = [name for name in RARE_FIELDS if name not in _LEFT_OUT]
 _P = TypeVar("_P")
 
 
@@ -391,18 +399,8 @@ def _buffers(buffers: Sequence[SymbolicBuffer], sizes: Sequence[int]) -> tuple[B
     if len(sizes) != len(buffers) or not all(type(size) is int and 0 <= size <= LIMIT for size in sizes):
         raise ValueError("sizes are whole numbers from 0 to 2^62, one for each buffer")
     with collector_at_rest():
-        instances = [object.__new__(Buffer) for _ in buffers]
-        _put(instances, "size", sizes)
-        for name in _LEFT_OUT:
-            _put(instances, name, (None for _ in buffers))
-        for name in _COPIED:
-            _put(instances, name, map(attrgetter(name), buffers))
-        return tuple(instances)
-
-
-def _put(instances: list[Buffer], name: str, values: Iterable[object]) -> None:
-    """Set the field of each, which is frozen for others."""
-    deque(map(Buffer.__dict__[name].__set__, instances, values), maxlen=0)
+        copied = {name: list(map(attrgetter(name), buffers)) for name in _COPIED}
+        return instances_of(Buffer, len(buffers), size=list(sizes), **copied, **_LEFT_OUT)
 
 
 @Remembered
@@ -413,9 +411,13 @@ def digest_symbolic(problem: SymbolicProblem) -> str:
 
 def canonical_symbolic(problem: SymbolicProblem) -> bytes:
     """The canonical form itself, for those who compare or debug."""
-    numbers = [0 if isinstance(buffer.size, str) else buffer.size for buffer in problem.buffers]
     head = "".join(f"{line}\n" for line in _lines(problem))
-    return head.encode("utf-8", "surrogatepass") + canonical(with_sizes(problem, numbers))
+    rest = canonical_with(_plainly(Problem, problem, buffers=()), problem.buffers, _without_formula, _RARE)
+    return head.encode("utf-8", "surrogatepass") + rest
+
+
+def _without_formula(buffer: SymbolicBuffer) -> Buffer:
+    return _buffers([buffer], [0 if isinstance(buffer.size, str) else buffer.size])[0]
 
 
 def _lines(problem: SymbolicProblem) -> Iterator[str]:
@@ -430,7 +432,8 @@ def _lines(problem: SymbolicProblem) -> Iterator[str]:
     formulas = {buffer.id: buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)}
     written = {text: _text("".join(text.split())) for text in set(formulas.values())}
     for name in sorted(formulas):
-        yield f"size {_text(name)} {written[formulas[name]]}"
+        counted = f"{len(name)}:{name}" if name.isascii() else _text(name)
+        yield f"size {counted} {written[formulas[name]]}"
 
 
 def _text(text: str) -> str:

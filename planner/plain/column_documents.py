@@ -10,15 +10,16 @@ from io import BytesIO
 from typing import Final, TypeVar
 
 from memstow.planner.model.digest import FIRST_LINE, LINE, hasher, objective_line, pool_line
+from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
     ExhaustedWindow,
     LiveBytes,
+    Placement,
     Plan,
     PoolUse,
     TermValue,
-    make_placement,
 )
 from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
 from memstow.planner.plain import _columns
@@ -112,9 +113,8 @@ def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -
             names = [columns.name(number) for number in range(len(columns))]
         else:
             names = [buffer.id for buffer in problem.buffers]
-        pool = columns.pool
-        placements = tuple(
-            make_placement(name, pool, offset) for name, offset in zip(names, plan.offsets, strict=True)
+        placements = instances_of(
+            Placement, len(names), buffer=names, pool=columns.pool, offset=list(plan.offsets)
         )
         return replace(
             plan.frame,

@@ -17,11 +17,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
+from operator import attrgetter, itemgetter
 from typing import Final, TypeVar
 
 from memstow.planner.formulas.sizes import problem_at, sizes_at, sizes_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
+from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -53,9 +55,9 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.portfolio import Allowance
-from memstow.records import record, replace
+from memstow.records import collector_at_rest, picker, record, replace
 from memstow.solvers.instance import Instance
-from memstow.solvers.shapes import LiveEvents, PeakMeasure, Shaped, shape
+from memstow.solvers.shapes import MOST_PAIRS, LiveEvents, PeakMeasure, Shaped, shape
 
 
 def better(problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan, other: SymbolicPlan) -> bool:
@@ -143,6 +145,16 @@ class LiveBytes:
     """The same for any sizes of a problem."""
 
     def __init__(self, problem: SymbolicProblem) -> None:
+        lifetimes = list(map(attrgetter("lifetime"), problem.buffers))
+        related = problem.relative or problem.exclusive or problem.in_place
+        term = parse_term(problem.objective[0])
+        self._kind = term.kind if term is not None else None
+        self._pools = len(problem.pools)
+        self._always: list[int] = []
+        if not related and set(map(type, lifetimes)) == {tuple}:
+            begins, ends = (list(map(itemgetter(end), lifetimes)) for end in (0, 1))
+            self._events = _events(range(len(lifetimes)), begins, ends)
+            return
         loose = {name for tie in problem.relative for name in (tie.buffer, tie.base)}
         loose.update(name for pair in problem.exclusive for name in pair)
         loose.update(name for share in problem.in_place for name in (share.input, share.output))
@@ -153,10 +165,8 @@ class LiveBytes:
             if buffer.lifetime is not None and not (loose and buffer.id in loose)
         ]
         self._always = [index for index, lifetime in counted if lifetime == ALWAYS]
-        self._events = _events([(index, *entry) for index, entry in counted if isinstance(entry, tuple)])
-        term = parse_term(problem.objective[0])
-        self._kind = term.kind if term is not None else None
-        self._pools = len(problem.pools)
+        lives = [(index, *entry) for index, entry in counted if isinstance(entry, tuple)]
+        self._events = _events(*(zip(*lives, strict=True) if lives else ((), (), ())))
 
     def at(self, sizes: Sequence[int]) -> int:
         """No layout with these sizes has a smaller objective."""
@@ -167,9 +177,8 @@ class LiveBytes:
         return -(-total // self._pools) if self._kind is Kind.MAX_PEAK else 0
 
 
-def _events(lives: Sequence[tuple[int, int, int]]) -> LiveEvents:
+def _events(indices: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> LiveEvents:
     """Times that are too large for native code are replaced by their ranks."""
-    indices, begins, ends = zip(*lives, strict=True) if lives else ((), (), ())
     try:
         return LiveEvents(array("q", indices), array("q", begins), array("q", ends))
     except OverflowError:
@@ -284,6 +293,8 @@ def likely_ties(problem: Problem, points: Iterable[PointPlan]) -> list[Ties]:
 def all_ties(problem: Problem) -> list[Ties] | None:
     """Every set of pairs that may be tied together; None where there are many."""
     pairs = problem.in_place
+    if not pairs:
+        return [NONE]
     if len(pairs) > _FEW_PAIRS:
         return None
     sets = {possible(problem, some) for count in range(len(pairs) + 1) for some in combinations(pairs, count)}
@@ -444,13 +455,17 @@ class ShapedArrays:
         """The items at their largest."""
         return self.reduction.instance
 
-    def shaped(self, points: Sequence[int]) -> Shaped:
-        """The same with sizes at these points, for the native search; DeclinedError for too much."""
-        flat = array("q")
-        rows = [*points, len(self._sizes) - 1]
-        for buffer in self.reduction.part_buffer:
-            flat.extend([self._sizes[row][buffer] for row in rows])
-        shaped = shape(self.instance, flat, points)
+    def shaped(self, points: Sequence[int], most_linked: int = MOST_PAIRS) -> Shaped:
+        """The same with sizes at these points, for the native search; DeclinedError for too much.
+
+        Of more pairs than `most_linked` the search may make no list: see `shape`.
+        """
+        rows = [self._sizes[row] for row in (*points, len(self._sizes) - 1)]
+        of_parts = picker(self.reduction.part_buffer)
+        flat = array("q", bytes(8 * len(rows) * len(self.reduction.part_buffer)))
+        for column, sizes in enumerate(rows):
+            flat[column :: len(rows)] = array("q", of_parts(sizes))
+        shaped = shape(self.instance, flat, points, most_linked)
         if shaped is None:
             raise declined(_TOO_MANY)
         return shaped
@@ -458,30 +473,36 @@ class ShapedArrays:
     def order(self, shaped: Shaped, item_order: ItemOrder) -> Order:
         """The sequence as an order, without what follows from the rest."""
         buffers, pools = self.problem.buffers, self.problem.pools
-        above: dict[int, list[str]] = {}
+        names = [buffer.id for buffer in buffers]
         part_buffer = self.reduction.part_buffer
+        above: list[list[str]] = [[] for _ in buffers]
         for upper, lower in shaped.arcs(item_order.sequence, item_order.choices):
-            above.setdefault(part_buffer[upper], []).append(buffers[part_buffer[lower]].id)
+            above[part_buffer[upper]].append(names[part_buffer[lower]])
         instance = self.instance
-        pool_of = {index: place.pool for index, place in self.reduction.alone}
-        for item, choice in enumerate(item_order.choices):
+        pool_of = [""] * len(buffers)
+        for index, place in self.reduction.alone:
+            pool_of[index] = place.pool
+        if len(pools) == 1:
+            pool_of = [pools[0].id] * len(buffers)
+        for item, choice in enumerate(item_order.choices if len(pools) > 1 else ()):
             pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
             for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
                 pool_of[part_buffer[part]] = pool
         shares = shared_places(self.ties)
         tied_ids = {name for tie in self.problem.relative for name in (tie.buffer, tie.base)}
-        return Order(
-            placements=[
-                OrderedPlacement(
-                    buffer=buffer.id,
-                    pool=pool_of[index],
-                    above=above.get(index, ()),
-                    shares=shares.get(buffer.id),
-                    empty=not buffer.size and buffer.id in tied_ids,
-                )
-                for index, buffer in enumerate(buffers)
-            ]
-        )
+        empty = [not buffer.size and buffer.id in tied_ids for buffer in buffers] if tied_ids else False
+        with collector_at_rest():
+            placements = instances_of(
+                OrderedPlacement,
+                len(buffers),
+                buffer=names,
+                pool=pool_of,
+                above=list(map(tuple, above)),
+                shares=list(map(shares.get, names)) if shares else None,
+                empty=empty,
+            )
+            (order,) = instances_of(Order, 1, placements=placements)
+            return order
 
     def start(self, placements: Sequence[Placement]) -> ItemOrder:
         """Items from the lowest to the highest, as these places have them."""
@@ -492,6 +513,12 @@ class ShapedArrays:
     def by_height(self, height: Mapping[str, float], pool: Mapping[str, str]) -> ItemOrder:
         """Items from the lowest to the highest."""
         instance, buffers = self.instance, self.problem.buffers
+        if instance.item_count == len(instance.part_delta) == len(instance.choice_pool):
+            # Each item is a buffer with one choice, as in most problems.
+            names = [buffers[index].id for index in self.reduction.part_buffer]
+            heights = [height.get(name, 0) for name in names]
+            sequence = sorted(range(len(names)), key=heights.__getitem__)
+            return ItemOrder(tuple(sequence), (0,) * len(names))
         number = {entry.id: index for index, entry in enumerate(self.problem.pools)}
         keys: list[tuple[float, int]] = []
         choices: list[int] = []
@@ -527,6 +554,8 @@ def make_arrays(largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]) ->
 
 def _limit_places(problem: Problem, instance: Instance) -> None:
     """Lowest and highest offsets: an order knows the bottom and the top of a pool, and nothing between."""
+    if not any(pool.reserved or pool.capacity is not None for pool in problem.pools):
+        return
     spaces = [usable(problem, number) for number in range(len(problem.pools))]
     for item in range(instance.item_count):
         parts = range(instance.item_parts[item], instance.item_parts[item + 1])

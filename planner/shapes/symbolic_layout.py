@@ -15,6 +15,7 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import compress
 from math import lcm
+from operator import add, attrgetter
 from typing import NoReturn, Protocol
 
 from memstow.planner.check import require_valid
@@ -268,8 +269,16 @@ class ConstantOffsets:
     """The offsets of a plan that is fixed."""
 
     def __init__(self, problem: SymbolicProblem, placements: Sequence[Placement]) -> None:
-        index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
         pools = {pool.id: i for i, pool in enumerate(problem.pools)}
+        homes = list(map(attrgetter("pool"), placements))
+        named = map(attrgetter("buffer"), placements)
+        if pools.keys() >= set(homes) and [*named] == [*map(attrgetter("id"), problem.buffers)]:
+            # As we write them: each in the order of the buffers.
+            self.offsets = list(map(attrgetter("offset"), placements))
+            self.pool_of: Sequence[int] = list(map(pools.__getitem__, homes))
+            self._heights = _Heights(problem, self.pool_of)
+            return
+        index = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
         pool_of: list[int] = [-1] * len(index)
         self.offsets = [0] * len(index)
         for number, placement in enumerate(placements):
@@ -290,12 +299,12 @@ class ConstantOffsets:
         if -1 in pool_of:
             name = _name(problem.buffers[pool_of.index(-1)].id)
             raise InputError.single("no_place", "placements", f"{name} has no place")
-        self.pool_of: Sequence[int] = pool_of
+        self.pool_of = pool_of
         self._heights = _Heights(problem, pool_of)
 
     def place(self, sizes: Sequence[int]) -> Placed | str:
         """The offsets as they are, and the peaks with these sizes."""
-        ends = list(map(int.__add__, self.offsets, sizes))
+        ends = list(map(add, self.offsets, sizes))
         return self._heights.placed(self.offsets, ends, sizes)
 
 
@@ -374,9 +383,12 @@ class _Heights:
         self._names = [pool.id for pool in problem.pools]
         self._ends = [end_of(pool) for pool in problem.pools]
         self._reserved = [reserved_above(pool) for pool in problem.pools]
-        self._members: list[list[int]] = [[] for _ in problem.pools]
-        for buffer, pool in enumerate(pool_of):
-            self._members[pool].append(buffer)
+        self._members: list[Sequence[int]] = [range(len(pool_of))]
+        if len(problem.pools) > 1:
+            by_pool: list[list[int]] = [[] for _ in problem.pools]
+            for buffer, pool in enumerate(pool_of):
+                by_pool[pool].append(buffer)
+            self._members = [*by_pool]
 
     def placed(self, offsets: Sequence[int], ends: Sequence[int], sizes: Sequence[int]) -> Placed | str:
         """The layout with its peaks; buffers of size 0 do not count."""

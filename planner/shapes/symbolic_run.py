@@ -15,16 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 import memstow
 from memstow.planner.check import require_valid
-from memstow.planner.formulas.sizes import largest_problem, sizes_of, values_text
+from memstow.planner.formulas.sizes import largest_are_reached, sizes_of, values_text, with_largest_sizes
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import LIMIT, Problem
+from memstow.planner.model.problem import LIMIT, Pool, Problem
 from memstow.planner.model.symbolic import (
     DEFAULT_ORDERS,
     Order,
@@ -58,13 +59,16 @@ from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify import recount
 from memstow.records import collector_at_rest, record
 from memstow.solvers.core import Budget
-from memstow.solvers.shapes import AIMS, FoundSequence, Shaped
+from memstow.solvers.shapes import AIMS, MOST_PAIRS, FoundSequence, Shaped
 
 # Of what is left, for the first search of each set of ties; then for a proof; the rest is for the best set.
 _FIRST_SHARE: Final = 0.15
 _PROOF_SHARE: Final = 0.5
 # A complete search with more items than this takes time from the other and hardly ever ends.
 _FEW_ITEMS: Final = 48
+# What it takes to list a pair that conflicts and to lay out a sequence. Of a few pairs, no time.
+_SECONDS_PER_PAIR: Final = 0.25e-6
+_FEW_PAIRS: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class OrderSearch:
             self._improve(arrays, self._starts(arrays), share * _FIRST_SHARE)
         if prove and every_set is not None and not self._done():
             self._prove(every_set, share * _PROOF_SHARE)
-        if not self._done() and not self._allowance.over:
+        if not self._done() and not self._allowance.over and self.native_of(self._best()).linked:
             best = self._best()
             self._improve(best.arrays, [best.item_order, *self._starts(best.arrays)], share)
         best = self._best()
@@ -209,9 +213,22 @@ class OrderSearch:
     def _ready(self, arrays: ShapedArrays) -> Shaped:
         shaped = self._shaped.get(arrays.ties)
         if shaped is None:
-            shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers)
+            shaped = self._shaped[arrays.ties] = arrays.shaped(self._numbers, self._most_linked())
             arrays.measure(shaped, self._scale.least, self._scale.weights)
         return shaped
+
+    def _most_linked(self) -> int:
+        """So many pairs that conflict can be listed in the time that is left, or in no time at all."""
+        if self._allowance.affords(_SECONDS_PER_PAIR * MOST_PAIRS):
+            return MOST_PAIRS
+        return max(_FEW_PAIRS, int(self._allowance.seconds_left / _SECONDS_PER_PAIR))
+
+    def peaks_everywhere(self, best: Best) -> tuple[int, ...] | None:
+        """What the best needs at all points, where the search says that of the order as well."""
+        is_whole = len(self._numbers) == len(self._points)
+        if not is_whole or any(pool.reserved for pool in best.arrays.problem.pools):
+            return None
+        return best.peaks if self.native_of(best).has_lives else None
 
     def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""
@@ -277,7 +294,7 @@ class PieceSearch:
     def piece_of(self, search: OrderSearch, best: Best) -> Piece:
         """What was found, with what it needs at all points."""
         order = best.arrays.order(search.native_of(best), best.item_order)
-        return Piece(order, tuple(self._peaks_of(order)), best.fits)
+        return Piece(order, search.peaks_everywhere(best) or tuple(self._peaks_of(order)), best.fits)
 
     def _over(self, pieces: Sequence[Piece]) -> bool:
         stopped = self._cancel is not None and self._cancel.is_set()
@@ -388,8 +405,10 @@ OnBetterPlan = Callable[[SymbolicPlan], None]
 
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
-# What comes after the search: an order without what follows from the rest, its peaks, and the judge.
-_SECONDS_PER_BUFFER: Final = 250e-6
+# By buffer, of an order and of offsets, what comes after the search: an order without what follows from the
+# rest, the peaks, the digest and the judge. Those of plain problems are judged without objects.
+_SECONDS_OF_PLAIN: Final = (25e-6, 12e-6)
+_SECONDS_OF_OTHERS: Final = (250e-6, 250e-6)
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
 # Where no plan holds everywhere, an order only tells up to where one might: that is worth little time.
@@ -450,6 +469,17 @@ class _Made:
     """What it needs at each point, if that is known."""
 
 
+def _is_plain(problem: SymbolicProblem) -> bool:
+    """Whether there is one pool, and buffers have a lifetime and nothing else."""
+    pool, buffers = problem.pools[0], problem.buffers
+    related = problem.conflicts or problem.exclusive or problem.relative or problem.in_place
+    if len(problem.pools) > 1 or related or pool != Pool(id=pool.id, capacity=pool.capacity):
+        return False
+    return all(
+        set(map(attrgetter(name), buffers)) == {None} for name in ("lifetimes", "pools", "pool", "offset")
+    )
+
+
 class _Run:
     """One call."""
 
@@ -472,12 +502,14 @@ class _Run:
         self._accept = accept
         self._told_at = -inf
         self._telling = 0.0
-        reserved = min(_SECONDS_PER_BUFFER * len(problem.buffers), _MOST_RESERVED * options.time_limit)
+        seconds = (_SECONDS_OF_PLAIN if _is_plain(problem) else _SECONDS_OF_OTHERS)[asked.shapes == "fixed"]
+        self._seconds_after = seconds * len(problem.buffers)
+        reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
         self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
     def plan(self) -> SymbolicPlan:
-        largest, how = largest_problem(self._problem)
+        largest = with_largest_sizes(self._problem)
         if self._shapes != "fixed":
             require_room(largest)
         self._phase("points")
@@ -489,9 +521,7 @@ class _Run:
         if self._shapes == "fixed":
             made_plan = self._fixed(largest, points)
         else:
-            made_plan = self._ordered(
-                largest, points, scale, exact=all(entry != "interval" for entry in how.values())
-            )
+            made_plan = self._ordered(largest, points, scale, exact=largest_are_reached(self._problem))
         if made_plan.plan.status not in PLANNED:
             return self._accept(self._stamped(made_plan.plan))
         self._phase("judge")
@@ -590,7 +620,7 @@ class _Run:
         if self._on_better is None or self._relaxed or not all(piece.fits for piece in pieces):
             return
         begin = time.monotonic()
-        took = max(self._telling, _SECONDS_PER_BUFFER * len(self._problem.buffers))
+        took = max(self._telling, self._seconds_after)
         if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
             return
         orders = tuple(piece.order for piece in pieces)
@@ -619,7 +649,8 @@ class _Run:
     def _final_peaks(self, pieces: Sequence[Piece]) -> list[int] | None:
         """What the orders need at each point, where no capacity rules out one that needs less."""
         peaks = least_of(pieces)
-        limited = any(pool.capacity is not None for pool in self._problem.pools)
+        fits = all(piece.fits for piece in pieces) and not self._relaxed
+        limited = not fits and any(pool.capacity is not None for pool in self._problem.pools)
         return None if limited or max(peaks) == LIMIT else peaks
 
     def _sets(

@@ -3,22 +3,18 @@
 Native code of the judge's own reads nearly all formulas and looks for their largest values; where it has no
 answer (no formula, no value somewhere, very wide ranges), the trees of `formula_trees.py` have one, with a
 reason. `LiveBound` chooses buffers that are live together, whose sizes add up, and has `peak_bounds` count
-what they prove at a point. Problems of one pool whose buffers have a lifetime and nothing else are judged in
-columns (`PlainColumns`), which say that offsets hold, and not what is wrong with those that do not.
+what they prove at a point.
 """
 
-from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from heapq import nlargest
-from operator import attrgetter
 from typing import Final
 
-from memstow.planner.judge._judge import Defect, judge_places, least_peak
 from memstow.planner.judge._judge import Formulas as NativeFormulas
-from memstow.planner.model.plan import LiveBytes, Placement, Sum
-from memstow.planner.model.problem import PEAK, InPlace, Problem, Relative, Term, end_of
+from memstow.planner.model.plan import LiveBytes, Sum
+from memstow.planner.model.problem import PEAK, InPlace, Problem, Relative, Term
 from memstow.planner.model.symbolic import SymbolicProblem, with_sizes
 from memstow.planner.verify.formula_trees import (
     MOST_BOXES,
@@ -42,7 +38,7 @@ from memstow.planner.verify.formula_trees import (
 from memstow.planner.verify.layout import ProblemIndex, Ties
 from memstow.planner.verify.peak_bounds import proven
 from memstow.planner.verify.verdict import Code, Findings
-from memstow.records import replace
+from memstow.records import picker, replace
 
 _WIDEST: Final = 1 << 61
 """Symbols are between minus this and this in native code."""
@@ -166,9 +162,12 @@ class Sizes:
         self._formulas: list[Formula] = []
         self._numbers: list[int] = []
         """The sizes that are numbers, each once: behind the formulas in what is counted by distinct size."""
-        first_with: dict[int | str, str] = {}
-        for buffer in problem.buffers:
-            first_with.setdefault(buffer.size, buffer.id)
+        sizes = [buffer.size for buffer in problem.buffers]
+        first_with: dict[int | str, str] = dict.fromkeys(sizes, "")
+        # In reverse, so that the first stays.
+        first_with.update(
+            zip(reversed(sizes), [buffer.id for buffer in reversed(problem.buffers)], strict=True)
+        )
         self._names: list[str] = []
         """For each formula the first buffer that has it."""
         for size, name in first_with.items():
@@ -179,8 +178,9 @@ class Sizes:
                 self._formulas.append(self._formula(name, size, findings))
         order = [size for size in first_with if not isinstance(size, int)]
         place = {size: number for number, size in enumerate((*order, *self._numbers))}
-        self._of_buffer = [place[buffer.size] for buffer in problem.buffers]
+        self._of_buffer = list(map(place.__getitem__, sizes))
         """For each buffer the number of its distinct size."""
+        self._of_distinct = picker(self._of_buffer)
         self._largest: list[Largest] = []
         if not findings.total:
             self._find_extremes(findings)
@@ -212,8 +212,7 @@ class Sizes:
 
     def at(self, values: Values) -> list[int]:
         """The size of each buffer at a point."""
-        distinct = self._distinct_at(values)
-        return [distinct[number] for number in self._of_buffer]
+        return list(self._of_distinct(self._distinct_at(values)))
 
     def _distinct_at(self, values: Values) -> list[int]:
         return self._read.values(values) + self._numbers
@@ -226,7 +225,7 @@ class Sizes:
 
     def largest(self) -> list[int]:
         """For each buffer a size that it never exceeds."""
-        return [self._largest[number].value for number in self._of_buffer]
+        return list(self._of_distinct([entry.value for entry in self._largest]))
 
     @property
     def largest_are_reached(self) -> bool:
@@ -469,94 +468,3 @@ class LiveBound:
             ],
             objective=index.problem.objective,
         )
-
-
-_ABSENT: Final = ("lifetimes", "pools", "pool", "offset")
-
-
-class PlainColumns:
-    """All of a plain problem but the sizes."""
-
-    def __init__(
-        self, problem: SymbolicProblem, begins: "array[int]", ends: "array[int]", alignments: "array[int]"
-    ) -> None:
-        self._begins = begins
-        self._ends = ends
-        self._alignments = alignments
-        self._number = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
-        self._pool = problem.pools[0].id
-        self._end = end_of(problem.pools[0])
-        self.is_sound = len(self._number) == len(problem.buffers)
-        """Whether ids tell buffers apart."""
-
-    def at(self, sizes: Sequence[int]) -> int:
-        """No layout with these sizes has a lower peak."""
-        return least_peak(array("q", sizes), self._begins, self._ends, self._alignments)
-
-    def offsets(self, placements: Sequence[Placement]) -> "array[int] | None":
-        """The offset of each buffer; None unless each has one place, in the pool."""
-        if len(placements) != len(self._number) or any(
-            placement.pool != self._pool for placement in placements
-        ):
-            return None
-        offset = {placement.buffer: placement.offset for placement in placements}
-        if offset.keys() != self._number.keys():
-            return None
-        return array("q", map(offset.__getitem__, self._number))
-
-    def peak_and_least(self, offsets: "array[int]", sizes: Sequence[int]) -> tuple[int, int] | None:
-        """The peak of these offsets and the least of any; None where they do not hold."""
-        (defect, _, _), peak, least = judge_places(
-            array("q", sizes), self._begins, self._ends, self._alignments, offsets, self._end
-        )
-        return (peak, least) if defect is Defect.NONE else None
-
-
-class PlainFixed:
-    """Offsets that hold with all sizes at their largest, so at every value."""
-
-    def __init__(self, columns: PlainColumns, offsets: "array[int]", peak: int) -> None:
-        self._columns = columns
-        self._offsets = offsets
-        self.peak = peak
-        """With all sizes at their largest."""
-
-    def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
-        """The peak with smaller sizes, and the least of any layout with these."""
-        peak_and_least = self._columns.peak_and_least(self._offsets, sizes)
-        if peak_and_least is None:
-            raise AssertionError("what holds with larger sizes holds")
-        return peak_and_least
-
-
-def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
-    """The columns, where the problem is plain."""
-    pool, buffers = problem.pools[0], problem.buffers
-    related = problem.conflicts or problem.exclusive or problem.relative or problem.in_place
-    if len(problem.pools) > 1 or related or pool.reserved or pool.base or pool.alignment != 1 or not buffers:
-        return None
-    if any(set(map(attrgetter(name), buffers)) != {None} for name in _ABSENT):
-        return None
-    begins, ends = array("q"), array("q")
-    try:
-        for buffer in buffers:
-            lifetime = buffer.lifetime
-            if not isinstance(lifetime, tuple) or lifetime[0] >= lifetime[1]:
-                return None
-            begins.append(lifetime[0])
-            ends.append(lifetime[1])
-    except OverflowError:
-        return None
-    alignments = {buffer.alignment for buffer in buffers}
-    column = array("q", alignments if len(alignments) == 1 else (buffer.alignment for buffer in buffers))
-    columns = PlainColumns(problem, begins, ends, column)
-    return columns if columns.is_sound else None
-
-
-def plain_fixed(
-    columns: PlainColumns, placements: Sequence[Placement], largest: Sequence[int]
-) -> PlainFixed | None:
-    """The offsets of a plan, where they hold with these sizes, which are never exceeded."""
-    offsets = columns.offsets(placements)
-    peaks = None if offsets is None else columns.peak_and_least(offsets, largest)
-    return None if offsets is None or peaks is None else PlainFixed(columns, offsets, peaks[0])

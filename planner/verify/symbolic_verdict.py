@@ -32,14 +32,16 @@ from memstow.planner.verify.layout import Layout, ProblemIndex, check_places, po
 from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.problem_verdict import COUNTED_AGAIN, NO_ORDER, check_explanation
 from memstow.planner.verify.refutation import refute_claims
-from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
-from memstow.planner.verify.symbolic_sizes import (
-    LiveBound,
+from memstow.planner.verify.symbolic_columns import (
     PlainColumns,
-    Sizes,
+    PlainFixed,
+    PlainOrders,
     columns_of,
     plain_fixed,
+    plain_orders,
 )
+from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
+from memstow.planner.verify.symbolic_sizes import LiveBound, Sizes
 from memstow.planner.verify.verdict import (
     COUNTED,
     Claim,
@@ -585,6 +587,7 @@ def _check_bound(
         review.claims.claimed(Subject.BOUND, Subject.WORST.value, says, review.plan.prover, holds)
 
 
+_APART: Final = "of every two buffers that conflict one is above the other, at every value"
 _OF_ONE_POOL: Final = ("peak", "max_peak")
 """Objectives that are the peak of the pool where there is one."""
 
@@ -612,16 +615,24 @@ def judge_everywhere(
     claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
     review = Review(problem, plan, sizes, space, schedules, findings, claims)
     plain = columns_of(problem) if problem.objective[0] in _OF_ONE_POOL else None
-    fixed = None
-    if plain is not None and plan.shapes == "fixed" and plan.status in PLANNED:
-        fixed = plain_fixed(plain, plan.placements, sizes.largest())
-    if fixed is None:
+    laid: PlainFixed | PlainOrders | None = None
+    if plain is not None and plan.status in PLANNED:
+        if plan.shapes == "fixed":
+            laid = plain_fixed(plain, plan.placements, sizes.largest())
+        else:
+            laid = plain_orders(plain, plan.orders, sizes.largest())
+    if laid is None:
         _judge_all(review, plain)
     elif _is_whole(review):
-        # Offsets that hold are judged without objects for each buffer.
-        _claim_fixed(review, [fixed.peak])
+        # What holds is judged without objects for each buffer.
+        if isinstance(laid, PlainFixed):
+            _claim_fixed(review, [laid.peak])
+        else:
+            claims.counted(Subject.PLACES, None, _APART, True)
+            known = len(plan.orders) == 1 and sizes.point_of_all() is not None
+            _say_most(problem.pools, [laid.peak], COUNTED if known else UPPER_BOUNDS, claims)
         if not _is_bare(plan):
-            _check_points(review, fixed.peak_and_least)
+            _check_points(review, laid.peak_and_least)
 
 
 def _judge_all(review: Review, plain: PlainColumns | None) -> None:
@@ -694,8 +705,7 @@ def _laid_in_orders(review: Review, index: ProblemIndex, term: Term) -> _Laid | 
     before, largest = findings.total, review.sizes.largest()
     for stack in stacks:
         check_apart(stack, largest, findings)
-    says = "of every two buffers that conflict one is above the other, at every value"
-    review.claims.counted(Subject.PLACES, None, says, findings.total == before)
+    review.claims.counted(Subject.PLACES, None, _APART, findings.total == before)
     orders = Orders(index, stacks, term)
     _check_everywhere(review, index, orders)
     return orders

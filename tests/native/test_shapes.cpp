@@ -33,11 +33,9 @@ struct Sample {
     }
 };
 
-Sample make(std::uint64_t seed) {
+Sample make(std::uint64_t seed, tiny::Features with = {}) {
     Random random(seed);
-    tiny::Features with;
     with.reserved = false;
-    with.most_items = 5;
     Sample sample{tiny::random_instance(seed, with), {}, 1 + static_cast<Index>(random.below(3)), {}};
     if (random.below(3) == 0) {
         // A second pool, to which some may go as well.
@@ -296,6 +294,47 @@ TEST(arcs_imply_every_conflict) {
         };
         CHECK(implied_all(closure(found.size())));
     }
+}
+
+std::vector<std::pair<Index, Index>> pairs_of(const std::vector<PartArc>& arcs) {
+    std::vector<std::pair<Index, Index>> pairs;
+    for (const auto& [upper, lower] : arcs) pairs.emplace_back(upper, lower);
+    return pairs;
+}
+
+TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
+    int looked = 0, with_several = 0;
+    tiny::Features plain;
+    plain.most_items = 12;
+    plain.groups = plain.pinned = plain.exclusive = plain.in_place = false;
+    for (std::uint64_t seed = 4000; seed < 5000; ++seed) {
+        const Sample sample = make(seed, plain);
+        if (sample.shaped.lives.empty()) continue;
+        ++looked;
+        Random random(seed);
+        const Start start{shuffled(random, sample.instance.item_count()), some_choices(random, sample)};
+        Shaped listed = sample.shaped;
+        listed.lives.clear();
+        const auto expected = arcs(listed, start.sequence, start.choices);
+        with_several += expected.size() > 2 ? 1 : 0;
+        CHECK(pairs_of(arcs(sample.shaped, start.sequence, start.choices)) == pairs_of(expected));
+        Shaped bare = *shape(sample.instance, sample.sizes, sample.points, 0);
+        CHECK(bare.linked == sample.shaped.pairs.empty());
+        bare.least = sample.shaped.least;
+        bare.weight = sample.shaped.weight;
+        bare.measure = sample.shaped.measure;
+        Budget budget(-1, 0);
+        const Found start_of_bare = search(bare, Aim::kWorst, {start}, seed, budget);
+        const SequenceLayout layout(listed, Aim::kWorst, start.sequence, start.choices);
+        const SequenceLayout by_lives(sample.shaped, Aim::kWorst, start.sequence, start.choices);
+        CHECK(by_lives.peaks() == layout.peaks());
+        CHECK(by_lives.quality().excess == layout.quality().excess);
+        CHECK(by_lives.steps() == layout.steps());
+        CHECK(start_of_bare.peaks == layout.peaks());
+        CHECK(start_of_bare.fits == (layout.quality().excess == 0));
+    }
+    CHECK(looked > 200);
+    CHECK(with_several > 50);
 }
 
 TEST(a_search_of_orders_stops_when_its_budget_is_spent) {

@@ -20,6 +20,7 @@
 
 #include "formulas.hpp"
 #include "places.hpp"
+#include "plain_order.hpp"
 #include "replay.hpp"
 #include "sweep.hpp"
 #include "windows.hpp"
@@ -86,9 +87,52 @@ auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const I
     return std::tuple{as_tuple(verdict.finding), verdict.peak, verdict.live, verdict.moment};
 }
 
-std::int64_t least_peak(const Ints& sizes, const Ints& begins, const Ints& ends, const Ints& alignments) {
-    nb::gil_scoped_release release;
-    return memstow::judge::least_peak({span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)});
+using memstow::judge::LeastPeaks;
+
+LeastPeaks least_peaks(const Ints& begins, const Ints& ends, const Ints& alignments) {
+    if (begins.size() != ends.size()) throw nb::value_error("an end for each begin");
+    const Released released(begins);
+    return LeastPeaks({{}, span_of(begins), span_of(ends), span_of(alignments)});
+}
+
+std::int64_t least_peak_at(const LeastPeaks& self, const Ints& sizes) {
+    const Released released(sizes);
+    return self.at(span_of(sizes));
+}
+
+std::int64_t peak_of(const Ints& sizes, const Ints& offsets) {
+    if (sizes.size() != offsets.size()) throw nb::value_error("an offset for each size");
+    return memstow::judge::peak_of(span_of(sizes), span_of(offsets));
+}
+
+using memstow::judge::PlainOrder;
+
+// Nothing where the columns are not valid, or not as many as the order has buffers.
+std::optional<Columns> columns_for(const PlainOrder& order, const Ints& sizes, const Ints& begins,
+                                   const Ints& ends, const Ints& alignments) {
+    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
+    if (sizes.size() != order.count() || memstow::judge::check_columns(columns).defect != Defect::none)
+        return std::nullopt;
+    return columns;
+}
+
+std::optional<PlainOrder> plain_order(const Ints& start, const Ints& below) {
+    const Released released(start);
+    return PlainOrder::of(span_of(start), span_of(below));
+}
+
+bool keeps_apart(const PlainOrder& self, const Ints& sizes, const Ints& begins, const Ints& ends,
+                 const Ints& alignments) {
+    const Released released(sizes);
+    const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
+    return columns && self.keeps_apart(*columns);
+}
+
+std::optional<std::int64_t> peak_of_order(const PlainOrder& self, const Ints& sizes, const Ints& begins,
+                                          const Ints& ends, const Ints& alignments, std::int64_t capacity) {
+    const Released released(sizes);
+    const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
+    return columns ? self.peak(*columns, capacity) : std::nullopt;
 }
 
 using Values = std::vector<std::int64_t>;
@@ -252,8 +296,20 @@ NB_MODULE(_judge, m) {
     m.def("judge_plan", &judge_plan, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
-    m.def("least_peak", &least_peak, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
-          nb::arg("alignments"), "The least peak of any layout; 0 of columns that are not valid.");
+    nb::class_<LeastPeaks>(m, "LeastPeaks", "Lives and alignments, for many sizes.")
+        .def(nb::new_(&least_peaks), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"))
+        .def("at", &least_peak_at, nb::arg("sizes"),
+             "The least peak of any layout; 0 of columns that are not valid.");
+    m.def("peak_of", &peak_of, nb::arg("sizes"), nb::arg("offsets"), "The peak of valid offsets.");
+    nb::class_<PlainOrder>(m, "PlainOrder", "Which buffers of a plain problem are above which.")
+        .def("keeps_apart", &keeps_apart, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+             nb::arg("alignments"),
+             "Whether of every two that live at one time and have bytes one is above the other.")
+        .def("peak", &peak_of_order, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+             nb::arg("alignments"), nb::arg("capacity"),
+             "The peak with these sizes; None where they do not fit.");
+    m.def("plain_order", &plain_order, nb::arg("start"), nb::arg("below"),
+          "The order in which buffer i is above below[start[i]:start[i + 1]]; None where it is none.");
     nb::class_<Formulas>(m, "Formulas", "Formulas of symbols, as the judge reads them.")
         .def(nb::new_(&formulas), nb::arg("names"), nb::arg("axes"))
         .def("read", &Formulas::read, nb::arg("text"),

@@ -48,19 +48,23 @@ class Writer {
         : size_(holder, nb::str("size")),
           alignment_(holder, nb::str("alignment")),
           lifetime_(holder, nb::str("lifetime")),
-          accesses_(holder, nb::str("accesses")),
           pools_(holder, nb::str("pools")),
           everywhere_(everywhere) {
+        if (nb::hasattr(holder, "accesses")) accesses_.emplace(holder, nb::str("accesses"));
         for (const nb::str& name : rare) rare_.emplace_back(holder, name);
     }
 
     // Whether the line could be added: the buffer has one life, and no rare field.
     bool add(std::string_view id, nb::handle buffer, std::string& to) const {
-        const nb::object life = lifetime_.of(buffer), accesses = accesses_.of(buffer);
+        const nb::object life = lifetime_.of(buffer),
+                         accesses = accesses_ ? accesses_->of(buffer) : nb::none();
         const bool has_rare = std::any_of(rare_.begin(), rare_.end(),
                                           [&](const Slot& slot) { return !slot.of(buffer).is_none(); });
         if (has_rare || !PyTuple_Check(life.ptr())) return false;
-        const auto size = integer(size_.of(buffer)), alignment = integer(alignment_.of(buffer));
+        const nb::object bytes = size_.of(buffer);
+        // A formula is written elsewhere.
+        const auto size = PyUnicode_Check(bytes.ptr()) ? std::optional<std::int64_t>(0) : integer(bytes);
+        const auto alignment = integer(alignment_.of(buffer));
         const auto begin = integer(PyTuple_GetItem(life.ptr(), 0));
         const auto end = integer(PyTuple_GetItem(life.ptr(), 1));
         const auto moved = accesses.is_none() || size == 0 ? size : integer(accesses);
@@ -93,7 +97,8 @@ class Writer {
         return true;
     }
 
-    Slot size_, alignment_, lifetime_, accesses_, pools_;
+    Slot size_, alignment_, lifetime_, pools_;
+    std::optional<Slot> accesses_;
     std::vector<Slot> rare_;
     nb::handle everywhere_;
 };

@@ -35,13 +35,14 @@ using shapes::Measure;
 using shapes::Shaped;
 using shapes::Start;
 
-std::optional<Shaped> make(const NativeInstance& instance, const Ints& sizes, Index points) {
+std::optional<Shaped> make(const NativeInstance& instance, const Ints& sizes, Index points,
+                           std::size_t most_linked) {
     const std::span<const std::int64_t> values = span_of(sizes);
     const std::size_t columns = static_cast<std::size_t>(points) + 1;
     if (values.size() != instance.instance.parts.size() * columns)
         throw nb::value_error("a size for each part and column");
     nb::gil_scoped_release release;
-    return shapes::shape(instance.instance, values, points);
+    return shapes::shape(instance.instance, values, points, most_linked);
 }
 
 void set_measure(Shaped& self, Measure measure, Index pool, std::vector<Bytes> least,
@@ -69,6 +70,7 @@ Found search(const Shaped& self, Aim aim, const std::vector<std::vector<Index>>&
 
 Exact below(const Shaped& self, const std::vector<Bytes>& limits, Budget& budget) {
     if (count_of(limits) != self.points) throw nb::value_error("a limit for each point");
+    if (!self.linked) throw nb::value_error("nothing is linked");
     nb::gil_scoped_release release;
     return shapes::below(self, limits, budget);
 }
@@ -226,6 +228,10 @@ void bind_shapes(nb::module_& m) {
         .def_ro("best", &Exact::best)
         .def_ro("nodes", &Exact::nodes);
     nb::class_<Shaped>(m, "Shaped", "Items whose sizes differ from point to point.")
+        .def_ro("linked", &Shaped::linked, "Whether it can be searched; if not, a search returns a start.")
+        .def_prop_ro(
+            "has_lives", [](const Shaped& self) { return !self.lives.empty(); },
+            "Whether each item is a part that may be anywhere, and conflicts with all that share a row.")
         .def("set_measure", &set_measure, nb::arg("measure"), nb::arg("pool"), nb::arg("least"),
              nb::arg("weight"))
         .def("search", &search, nb::arg("aim"), nb::arg("sequences"), nb::arg("choices"), nb::arg("seed"),
@@ -246,7 +252,7 @@ void bind_shapes(nb::module_& m) {
     nb::class_<LiveEvents>(m, "LiveEvents", "Lifetimes of buffers, for many sizes.")
         .def(nb::new_(&live_events), nb::arg("buffers"), nb::arg("begins"), nb::arg("ends"))
         .def("most", &most_live, nb::arg("sizes"));
-    m.def("shape", &make, nb::arg("instance"), nb::arg("sizes"), nb::arg("points"),
+    m.def("shape", &make, nb::arg("instance"), nb::arg("sizes"), nb::arg("points"), nb::arg("most_linked"),
           "The instance with sizes by part and column, or None where too many pairs conflict.");
 }
 

@@ -17,4 +17,13 @@ struct PartArc {
 std::vector<PartArc> arcs(const Shaped& shaped, const std::vector<Index>& sequence,
                           const std::vector<Index>& choices);
 
+// Of a shape with lives: by part, parts below it of which all that it is above follow, and offsets as well.
+// `place` and `pool` are by item.
+std::vector<std::vector<Index>> next_below(const Shaped& shaped, const std::vector<Index>& place,
+                                           const std::vector<Index>& pool);
+
+// By item.
+std::vector<Index> places_in(const std::vector<Index>& sequence);
+std::vector<Index> pools_of(const Shaped& shaped, const std::vector<Index>& choices);
+
 }  // namespace memstow::shapes

@@ -65,6 +65,7 @@ class SequenceLayout {
     void shift(Index from, Index to);
     void mark_links(Index item);
     void settle(Index first);
+    void settle_by_lives();
     bool place(Index item);
     void measure();
     double value() const;

@@ -148,6 +148,11 @@ class Search {
 
 Found search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
              Budget& budget) {
+    if (!shaped.linked) {
+        const SequenceLayout layout(shaped, aim, starts.front().sequence, starts.front().choices);
+        budget.count(layout.steps());
+        return {layout.sequence(), layout.choices(), layout.peaks(), layout.quality().excess == 0};
+    }
     return Search(shaped, aim, starts, seed, budget).run();
 }
 

@@ -23,7 +23,8 @@ struct Found {
     bool fits = false;
 };
 
-// The best of the starts and of what is made from them. Ends early where every point is at its least.
+// The best of the starts and of what is made from them. Ends early where every point is at its least. Without
+// links, the first start.
 Found search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
              Budget& budget);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <utility>
 
 namespace memstow::shapes {
@@ -10,18 +12,13 @@ namespace {
 
 PartPair pair_of(Index a, Index b) { return a < b ? PartPair{a, b} : PartPair{b, a}; }
 
-struct Span {
-    RowRange rows;
-    Index part;
-};
-
-std::vector<Span> spans_of(const Instance& instance) {
-    std::vector<Span> spans;
+std::vector<PartRows> spans_of(const Instance& instance) {
+    std::vector<PartRows> spans;
     for (Index part = 0; part < count_of(instance.parts); ++part) {
         for (const RowRange& rows : instance.rows[part]) spans.push_back({rows, part});
     }
     std::stable_sort(spans.begin(), spans.end(),
-                     [](const Span& a, const Span& b) { return a.rows.begin < b.rows.begin; });
+                     [](const PartRows& a, const PartRows& b) { return a.rows.begin < b.rows.begin; });
     return spans;
 }
 
@@ -38,12 +35,24 @@ void sort_pairs(std::vector<PartPair>& pairs, Index parts) {
     pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 }
 
+// How many pairs of spans share a row.
+std::size_t count_pairs(std::span<const PartRows> spans) {
+    std::priority_queue<Index, std::vector<Index>, std::greater<>> ends;
+    std::size_t count = 0;
+    for (const PartRows& span : spans) {
+        while (!ends.empty() && ends.top() <= span.rows.begin) ends.pop();
+        count += ends.size();
+        ends.push(span.rows.end);
+    }
+    return count;
+}
+
 // The pairs of parts of two items that share a row; false when there are too many.
-bool list_pairs(const Instance& instance, std::vector<PartPair>& pairs) {
-    std::vector<Span> live;
-    for (const Span& span : spans_of(instance)) {
-        std::erase_if(live, [&](const Span& other) { return other.rows.end <= span.rows.begin; });
-        for (const Span& other : live) {
+bool list_pairs(const Instance& instance, std::span<const PartRows> spans, std::vector<PartPair>& pairs) {
+    std::vector<PartRows> live;
+    for (const PartRows& span : spans) {
+        std::erase_if(live, [&](const PartRows& other) { return other.rows.end <= span.rows.begin; });
+        for (const PartRows& other : live) {
             if (instance.parts[other.part].item == instance.parts[span.part].item) continue;
             pairs.push_back(pair_of(other.part, span.part));
         }
@@ -101,17 +110,18 @@ Lists<Index> conflicts_of(const std::vector<PartPair>& pairs, Index parts) {
 
 // Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
 // rows of their own, the largest over their pairs of parts.
-void set_links(const Instance& instance, Shaped& shaped) {
+void set_links(Shaped& shaped) {
     const std::int64_t columns = shaped.columns();
-    const Lists<Index> conflicts = conflicts_of(shaped.pairs, count_of(instance.parts));
+    const std::vector<Part>& parts = shaped.parts;
+    const Lists<Index> conflicts = conflicts_of(shaped.pairs, count_of(parts));
     shaped.links.values.reserve(conflicts.values.size());
     std::vector<Arc> arcs;
     for (Index item = 0; item < shaped.items(); ++item) {
         arcs.clear();
-        for (Index part = instance.item_parts[item]; part < instance.item_parts[item + 1]; ++part) {
+        for (Index part = shaped.item_parts[item]; part < shaped.item_parts[item + 1]; ++part) {
             for (const Index below : conflicts[part]) arcs.push_back({part, below});
         }
-        const auto item_below = [&](const Arc& arc) { return instance.parts[arc.below].item; };
+        const auto item_below = [&](const Arc& arc) { return parts[arc.below].item; };
         if (shaped.single[item] < 0) std::ranges::stable_sort(arcs, {}, item_below);
         for (auto next = arcs.begin(); next != arcs.end();) {
             const Index lower = item_below(*next);
@@ -125,7 +135,7 @@ void set_links(const Instance& instance, Shaped& shaped) {
             const std::size_t row = shaped.gaps.size();
             shaped.gaps.resize(row + columns, -kLimit);
             for (; next != end; ++next) {
-                const Bytes delta = instance.parts[next->below].delta - instance.parts[next->part].delta;
+                const Bytes delta = parts[next->below].delta - parts[next->part].delta;
                 for (Index k = 0; k < columns; ++k) {
                     const Bytes gap = delta + shaped.gaps[next->below * columns + k];
                     shaped.gaps[row + k] = std::max(shaped.gaps[row + k], gap);
@@ -156,13 +166,36 @@ void set_cliques(const Instance& instance, Shaped& shaped) {
     }
 }
 
+// Whether each item is a part that may be anywhere, and conflicts with all that share a row with it.
+bool has_lives_alone(const Instance& instance) {
+    const auto& parts = instance.parts;
+    if (!instance.exempt.empty() || instance.item_count() != count_of(parts)) return false;
+    if (std::ranges::any_of(parts, [](const Part& part) { return part.delta != 0; })) return false;
+    for (Index item = 0; item < instance.item_count(); ++item) {
+        for (const Choice& choice : instance.choices[item]) {
+            if (choice.low == choice.high) return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
-std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points) {
+std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points,
+                            std::size_t most_linked) {
     if (count_of(instance.parts) > kMostParts) return std::nullopt;
     Shaped shaped;
-    if (!list_pairs(instance, shaped.pairs)) return std::nullopt;
+    std::vector<PartRows> spans = spans_of(instance);
+    const bool has_lives = has_lives_alone(instance);
+    if (has_lives) {
+        const std::size_t count = count_pairs(spans);
+        if (count > kMostPairs) return std::nullopt;
+        shaped.linked = count <= most_linked;
+    }
+    if (shaped.linked && !list_pairs(instance, spans, shaped.pairs)) return std::nullopt;
+    if (has_lives) shaped.lives = std::move(spans);
     shaped.parts = instance.parts;
+    shaped.item_parts = instance.item_parts;
     shaped.points = points;
     shaped.choices = instance.choices;
     shaped.pools = count_of(instance.pools);
@@ -173,7 +206,11 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     }
     shaped.gaps.assign(sizes.begin(), sizes.end());
     set_tops(instance, sizes, shaped);
-    set_links(instance, shaped);
+    if (shaped.linked) {
+        set_links(shaped);
+    } else {
+        for (Index item = 0; item < shaped.items(); ++item) shaped.links.close();
+    }
     // Pairs that are exempt make a row no clique.
     constexpr std::size_t kFewItems = 256;
     if (instance.exempt.empty() && instance.parts.size() <= kFewItems) set_cliques(instance, shaped);

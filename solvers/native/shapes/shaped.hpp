@@ -30,8 +30,19 @@ struct PartPair {
     auto operator<=>(const PartPair&) const = default;
 };
 
+// A part, and rows that it is in: whatever is in one of them conflicts with it.
+struct PartRows {
+    RowRange rows;
+    Index part;
+};
+
 struct Shaped {
     std::vector<Part> parts;
+    std::vector<Index> item_parts;  // as in the instance
+    // By begin, where each item is a part that may be anywhere and all that share a row conflict; else empty.
+    std::vector<PartRows> lives;
+    // Whether pairs and links are listed. Without them, only what is said of a sequence as it is.
+    bool linked = true;
     std::vector<PartPair> pairs;  // ascending, without those of one item
     Index points = 0;             // columns are points + 1
     Choices choices;
@@ -60,7 +71,8 @@ inline constexpr std::size_t kMostPairs = std::size_t{1} << 24;
 inline constexpr Index kMostParts = 20'000;
 
 // `sizes`: by part, a row of columns. Empty where there are too many parts or pairs. Pairs in place that are
-// no item of their own conflict here.
-std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points);
+// no item of their own conflict here. Where there are lives, more pairs than `most_linked` are not listed.
+std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points,
+                            std::size_t most_linked = kMostPairs);
 
 }  // namespace memstow::shapes
