@@ -10,6 +10,7 @@ from typing import Final
 from memstow.planner.model.problem import LIMIT, Kind, Problem
 from memstow.planner.proofs.prove_places import Draft, PlacementProof
 from memstow.planner.proofs.questions import COST_TERMS, Heights
+from memstow.records import replace
 from memstow.solvers.core import Budget
 
 _DEEPEST: Final = 300
@@ -34,13 +35,13 @@ class PeaksProof:
         if not self._node([0] * len(self._problem.pools), list(self._heights.peaks), 1):
             return False
         for heights, _ in self._leaves:
-            draft.file.name_heights([*heights.peaks, heights.total])
+            draft.file.name_heights(heights.numbers)
             draft.heights.append(heights)
         for _, leaf in self._leaves:
             leaf.write(draft)
         if self._tree == [_LEAF, self._first_statement]:
             return True
-        number = draft.file.name_heights([*self._heights.peaks, self._heights.total])
+        number = draft.file.name_heights(self._heights.numbers)
         draft.heights.append(self._heights)
         draft.file.peaks(COST_TERMS.index(Kind(self._term)), number, self._tree)
         draft.statements += 1
@@ -56,7 +57,7 @@ class PeaksProof:
         if any(top < low for low, top in zip(lows, most, strict=True)):
             self._tree.append(_DEAD)
             return True
-        heights = Heights(tuple(most), total)
+        heights = replace(self._heights, peaks=tuple(most))
         for number, (known, _) in enumerate(self._leaves):
             if heights.within(known):
                 self._tree += [_LEAF, self._first_statement + number]

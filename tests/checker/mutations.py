@@ -41,6 +41,7 @@ from tests.checker.checkers import (
     numbers_of,
     second,
     tiny_costs,
+    tiny_mixed,
     tiny_placements,
     tiny_problem,
     tiny_sums,
@@ -225,7 +226,13 @@ def campaign(
 
 def main(words: list[str]) -> int:
     """Make mutants, and print what became of them."""
-    makers = {"costs": tiny_costs, "placements": tiny_placements, "sums": tiny_sums, "ties": tiny_ties}
+    makers = {
+        "costs": tiny_costs,
+        "mixed": tiny_mixed,
+        "placements": tiny_placements,
+        "sums": tiny_sums,
+        "ties": tiny_ties,
+    }
     count, seed, tiny = int(words[0]), int(words[1]), makers.get("".join(words[2:]), tiny_problem)
     with TemporaryDirectory() as name:
         folder = Path(name)
