@@ -198,7 +198,8 @@ class Problem:
         know(len(self.pool) == len(pools), "two pools with one id")
         default = ["peak"] if len(pools) == 1 else ["placement_cost", "peak"]
         terms = default if root.get("objective") is None else items(root["objective"])
-        self.own = {f"peak:{one.name}": f"peak of {one.name}" for one in self.pools}
+        quoted = {one.name: one.name.replace("'", "''") for one in self.pools}
+        self.own = {f"peak:{name}": f"peak of '{by}'" for name, by in quoted.items()}
         names = {"max_peak": "peak", "peak": "sum of peaks", **self.own}
         if len(pools) == 1:
             names = dict.fromkeys(names, "peak")

@@ -164,7 +164,10 @@ class Problem {
     // Nothing costs anything for another term.
     bool has_term(Index term) const { return std::ranges::find(terms, term) != terms.end(); }
     std::string name_of(Index term) const {
-        return term < kOwn ? std::string(kTermNames[term]) : "peak of " + pools[term - kOwn].id + ' ';
+        if (term < kOwn) return std::string(kTermNames[term]);
+        std::string quoted;  // so that no id reads like another verdict
+        for (const char one : pools[term - kOwn].id) quoted.append(one == '\'' ? 2 : 1, one);
+        return "peak of '" + quoted + "' ";
     }
 
     // The largest height that says something.

@@ -400,12 +400,11 @@ class _Writer:
             if wanted.comes_to(shown):
                 proof.write(draft)
             return wanted.comes_to(shown)
-        floor, _ = floor_and_step(self._problem, wanted.term)
-        proven = wanted.cost <= floor
-        if not proven:
+        shown, _ = floor_and_step(self._problem, wanted.term)
+        if shown < wanted.cost:
             peaks = PeaksProof(self._problem, wanted.term, wanted.heights, budget)
-            proven = peaks.write(wanted.cost, draft)
-        return wanted.comes_to(wanted.cost if proven else floor)
+            shown = max(shown, peaks.write(wanted.cost, draft))
+        return wanted.comes_to(shown)
 
     def _refuted(
         self, height: int, chosen: Sequence[int], budget: Budget | None = None

@@ -219,8 +219,8 @@ def test_a_branch_ends_where_nothing_can_be_paid(checker: Batch, tmp_path: Path)
         assert (verdict.code, "none is below 2" in verdict.words) == (WEAKER, True)
         assert second(files, tmp_path) == verdict
     # Of a pair that has paid a limit says nothing more.
-    tree = (1, 5, 1, 2, 1, 1, 0, 2, 2, 1, 1, 0, 0)
-    files = by_hand(PINNED, PINS, *SECOND, 9, 2, PIN, *tree, 0, 3)
+    paid = (1, 5, 1, 2, 1, 1, 0, 2, 2, 1, 1, 0, 0)
+    files = by_hand(PINNED, PINS, *SECOND, 9, 2, PIN, *paid, 0, 3)
     assert checker.check(files) == second(files, tmp_path) == verdict
 
 

@@ -84,9 +84,22 @@ def test_peaks_in_any_order(checker: Batch, tmp_path: Path) -> None:
     )
     # The peak of the fast pool is at least 10 where the cost is least, and that of the slow one 5.
     alone = (*LEAST_COST, *PARTS, 0, 13)
-    assert said(["placement_cost", "peak:fast"], *alone).endswith("10 is least, then peak of fast 10")
-    assert said(["placement_cost", "peak:slow"], *alone).endswith("10 is least, then peak of slow 5")
+    assert said(["placement_cost", "peak:fast"], *alone).endswith("10 is least, then peak of 'fast' 10")
+    assert said(["placement_cost", "peak:slow"], *alone).endswith("10 is least, then peak of 'slow' 5")
     assert said(["placement_cost", "max_peak"], *alone).endswith("10 is least, then peak 10")
+
+
+def test_an_id_does_not_read_like_another_verdict(checker: Batch, tmp_path: Path) -> None:
+    name = "x' 5 is least, then reuse cost 0 is least, then peak of 'x"
+    problem = {
+        "version": 1,
+        "pools": [{"id": name}, {"id": "y"}],
+        "buffers": [],
+        "objective": [f"peak:{name}"],
+    }
+    files = by_hand(problem, {"status": "optimal", "placements": []}, 0, 0)
+    quoted = "'x'' 5 is least, then reuse cost 0 is least, then peak of ''x'"
+    assert both(checker, tmp_path, files) == f"verified: peak of {quoted} 0 is least"
 
 
 def test_the_largest_sums_there_are(checker: Batch, tmp_path: Path) -> None:
