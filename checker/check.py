@@ -17,7 +17,7 @@ from math import gcd, inf, lcm
 from pathlib import Path
 
 LIMIT = 1 << 62
-MOST_MOVING = 1 << 14
+MOST_MOVING, MOST_PAIRS = 1 << 14, 1 << 21
 DEEPEST = 1000
 Lemma = dict[int, tuple[int, int]]
 Heights = tuple[int, ...]  # the greatest peak by pool, sum of all, and cost by term; 2^62: any
@@ -127,6 +127,7 @@ class Unit:
     members: list[int]
     pools: list[int]
     costs: dict[str, dict[int, int]]
+    pair: tuple[int, int] | None = None
 
 
 @dataclass
@@ -381,9 +382,10 @@ class Problem:
                 other.unit = len(self.units)
             self.units.append(Unit(members, pools, costs))
         self.first_pair = len(self.units)
-        for price in self.prices:
+        self.pair_units = {pair: self.first_pair + k for k, pair in enumerate(self.open)}
+        for pair, price in zip(self.open, self.prices, strict=True):
             paid = {term: {APART: 0, SHARES: price if term == "reuse cost" else 0} for term in TERMS}
-            self.units.append(Unit([], [APART, SHARES], paid))
+            self.units.append(Unit([], [APART, SHARES], paid, pair))
 
     def reach(self, heights: Heights) -> list[int]:
         """The greatest peak of each pool within the heights."""
@@ -627,7 +629,7 @@ class Proof:
     def __init__(self, problem: Problem, data: bytes) -> None:
         self.problem, self.data, self.at = problem, data, 0
         self.lemmas: dict[int, Lemma] = {}
-        self.made = 0
+        self.made = self.pairs = 0
         self.named: list[Heights] = []
         self.read_as = self.laid_as = 0  # the numbers of the heights read last, and of the space
         self.within: dict[int, list[int]] = {}
@@ -799,8 +801,10 @@ class Proof:
         for some in rows.values():
             for i, j in combinations(some, 2):
                 if not self.problem.never_share(i, j):
-                    require((i, j) in self.problem.open, "they share for nothing")
-                    number = self.problem.first_pair + self.problem.open.index((i, j))
+                    require((i, j) in self.problem.pair_units, "they share for nothing")
+                    self.pairs += 1
+                    know(self.pairs <= MOST_PAIRS, "rows have more than 2^21 pairs")
+                    number = self.problem.pair_units[i, j]
                     weights.append((number, APART, min(taken[i], taken[j])))
         room, parts = cells, list[tuple[int, list[int], int]]()
         for unit, pool, weight in weights:

@@ -175,15 +175,13 @@ class Problem {
 
     // How high layouts of these heights may be in a pool.
     Bytes top(const Heights& heights, Index k) const { return std::min(heights.of(k), pools[k].end); }
-    // Whether layouts of the others are all among those of these.
-    bool cover(const Heights& these, const Heights& others) const {
-        for (Index k = 0; k < pools.size(); ++k) {
-            if (top(these, k) < top(others, k)) return false;
-        }
-        for (const Term sort : {kPlacement, kPreference, kReuse}) {
-            if (these.cost(sort) < others.cost(sort)) return false;
-        }
-        return these.sum() >= others.sum();
+    // The same of all pools, then the sum and the costs.
+    std::vector<Bytes> tops(const Heights& heights) const {
+        std::vector<Bytes> all;
+        for (Index k = 0; k < pools.size(); ++k) all.push_back(top(heights, k));
+        all.push_back(heights.sum());
+        for (const Term sort : {kPlacement, kPreference, kReuse}) all.push_back(heights.cost(sort));
+        return all;
     }
 
     // "The space" of the page: all pools one after the other, each up to its height. Some units may be in
@@ -768,11 +766,10 @@ class Proof {
                                    &Proof::cost,  &Proof::let_tie, &Proof::heights,     &Proof::rows};
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
             if (kind > std::size(kSteps)) fail("an unknown kind of step, " + std::to_string(kind));
-            const bool is_first = kind == 4 || kind == 7 || kind == 11;
-            const bool needs_none = !several_ && (kind < 4 || kind == 10);
-            if (!is_first && !needs_none && !heights_) fail("the height comes first");
-            const Step step = kSteps[kind - 1];
-            (this->*step)();
+            const bool may_be_first =
+                kind == 4 || kind == 7 || kind == 11 || (!several_ && (kind < 4 || kind == 10));
+            if (!may_be_first && !heights_) fail("the height comes first");
+            (this->*kSteps[kind - 1])();
         }
         file_.end();
         return shown_;
@@ -803,10 +800,11 @@ class Proof {
         return {number, named_[named]};
     }
 
-    // Whether something of the first is so of the others as well.
-    void check_cover(const std::string& what, const Heights& first, const Heights& others) {
+    // Whether something of these is so of the others as well, which have these tops.
+    void check_cover(const std::string& what, const Heights& heights, const std::vector<Bytes>& others) {
         file_.work(problem_.pools.size());
-        if (!problem_.cover(first, others)) fail(what + " that does not hold so high");
+        if (!std::ranges::equal(problem_.tops(heights), others, std::greater_equal<>()))
+            fail(what + " that does not hold so high");
     }
 
     // A buffer of the context.
@@ -1198,6 +1196,7 @@ class Proof {
         check_pairs(some, "row", [&](Index i, Index j) {
             if (problem_.never_share(i, j)) return true;
             const auto pair = problem_.open_pair(i, j);
+            if (pair && ++pairs_ > std::size_t{1} << 21) not_checked("rows have more than 2^21 pairs");
             if (pair) parts.push_back({pair_unit(*pair), {Problem::kApart}, std::min(cells(i), cells(j))});
             return pair.has_value();
         });
@@ -1215,16 +1214,18 @@ class Proof {
             part.weight /= divisor;
         }
         if (std::max(taken, room) > kLimit) fail("a sum beyond 2^62");
-        state(std::move(parts), room / divisor);
+        state(std::make_shared<const std::vector<Part>>(std::move(parts)), room / divisor);
     }
 
     // A limit.
-    void state(std::vector<Part> parts, Bytes room) {
-        say("limit ", limits_.size(), " of what has ", heights_->words(), ": room for ", room,
-            ", of which take\n");
-        for (const Part& part : parts)
-            say("  ", words_of(part.unit), ' ', name_of(part.unit, part.pools[0]), ' ', part.weight, '\n');
-        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *heights_});
+    void state(const Parts& parts, Bytes room) {
+        say("limit ", limits_.size(), " of ", heights_->words(), ": room for ", room, ", of which take\n");
+        for (const Part& part : *parts) {
+            say("  ", words_of(part.unit));
+            for (const Index pool : part.pools) say(' ', name_of(part.unit, pool));
+            say(' ', part.weight, '\n');
+        }
+        limits_.push_back({parts, room, *heights_});
     }
 
     // What units cost more than they must, of a cost that the heights have.
@@ -1234,13 +1235,13 @@ class Proof {
         const Bytes most = heights_->cost(sort);
         if (most == kLimit || most < floor || step == 0) fail("a cost that may be any, or cannot be");
         std::vector<Part> parts;
-        for (Index unit = 0; unit < problem_.units.size(); ++unit) {
+        for (Index unit = 0; unit < problem_.units.size() && !spent_[sort]; ++unit) {
             const Problem::Unit& one = problem_.units[unit];
             for (const auto& [pool, costs] : one.pools)
                 parts.push_back({unit, {pool}, (costs[sort] - Problem::cheapest(one, sort)) / step});
         }
-        file_.work(parts.size());
-        state(std::move(parts), (most - floor) / step);
+        if (!spent_[sort]) spent_[sort] = std::make_shared<const std::vector<Part>>(std::move(parts));
+        state(spent_[sort], (most - floor) / step);
     }
 
     // Which cost is meant.
@@ -1273,8 +1274,7 @@ class Proof {
         const Index term = sort_of_cost();
         const Heights heights = height();
         lows_.assign(problem_.pools.size(), 0);
-        tops_.clear();
-        for (Index k = 0; k < problem_.pools.size(); ++k) tops_.push_back(problem_.top(heights, k));
+        tops_ = problem_.tops(heights);
         state(term, heights, least_within(term, heights, 1));
     }
 
@@ -1299,9 +1299,7 @@ class Proof {
             const Shown::Least& one = shown_.all[kKnown + number];
             if (one.term != term && one.cost != Shown::kNone) fail("a statement about another cost");
             if (dead) return Shown::kNone;
-            tops.push_back(heights.sum());
-            for (const Term sort : {kPlacement, kPreference, kReuse}) tops.push_back(heights.cost(sort));
-            check_cover("a statement", one.heights, {0, std::make_shared<const std::vector<Bytes>>(tops)});
+            check_cover("a statement", one.heights, tops);
             return one.cost;
         }
         const Number pool = file_.number();
@@ -1379,7 +1377,7 @@ class Proof {
         file_.ascending(limits_.size(), "limit", [&](Index number) {
             const Limit& limit = limits_[number];
             const Bytes price = file_.amount();
-            check_cover("a limit", limit.heights, heights);
+            check_cover("a limit", limit.heights, problem_.tops(heights));
             file_.work(limit.parts->size());
             Bytes room = limit.room;
             for (const Part& part : *limit.parts) {
@@ -1424,8 +1422,7 @@ class Proof {
         }
         derive();
         if (!within_) return shown_.all.push_back({kReuse, heights, Shown::kNone});
-        say("limit ", limits_.size(), ": room for ", within_->size() - 1, " of these\n");
-        limits_.push_back({within_, static_cast<Bytes>(within_->size()) - 1, heights});
+        state(within_, static_cast<Bytes>(within_->size()) - 1);
     }
 
     Problem& problem_;
@@ -1445,8 +1442,9 @@ class Proof {
                   {kPreference, any_, floors_[1].first},
                   {kReuse, any_, floors_[2].first}}};
     static constexpr std::size_t kKnown = 3;  // before the proof
-    std::vector<Bytes> lows_, tops_;          // by pool, at the node at hand
-    Parts within_;
+    std::vector<Bytes> lows_, tops_;          // by pool, at the node at hand; then what the heights have more
+    Parts within_, spent_[3];
+    std::size_t pairs_ = 0;  // in rows
     std::vector<Limit> limits_;
 };
 

@@ -57,6 +57,8 @@ _TOLERANCE: Final = 1e-6
 """Of what is counted in floating point: the program that finds a solution has it as well."""
 _MOST_EXTENDED: Final = 400
 """Of more buffers no rows of pairs that may share are looked for."""
+_MOST_ROW_PAIRS: Final = 1 << 19
+"""Checkers read rows with four times as many."""
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
 APART, SHARED = range(2)
 """Where a pair may be."""
@@ -245,6 +247,7 @@ class PlacementProof:
         self._units += [pair_unit(pair, term) for pair in self._pairs]
         self._limits = list[Row | Rows | _Crowd | _Spent]()
         self._rows = set[Row | Rows]()
+        self._row_pairs = 0
         self._first = list[Row]()
         """The first of the limits, from which others follow."""
         self.floor, step = floor_and_step(problem, term)
@@ -383,6 +386,9 @@ class PlacementProof:
         total = sum(weight for _, _, weight in parts)
         if not row.buffers or row in self._rows or total <= room or total > LIMIT:
             return False
+        if self._row_pairs + len(parts) > _MOST_ROW_PAIRS + len(row.buffers):
+            return False
+        self._row_pairs += len(parts) - len(row.buffers)
         self._rows.add(row)
         self._add_limit(row, parts, room)
         return True
