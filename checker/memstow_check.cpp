@@ -769,7 +769,8 @@ class Proof {
             const bool may_be_first =
                 kind == 4 || kind == 7 || kind == 11 || (!several_ && (kind < 4 || kind == 10));
             if (!may_be_first && !heights_) fail("the height comes first");
-            (this->*kSteps[kind - 1])();
+            const Step step = kSteps[kind - 1];
+            (this->*step)();
         }
         file_.end();
         return shown_;
