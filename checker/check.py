@@ -17,9 +17,10 @@ from math import gcd, inf, lcm
 from pathlib import Path
 
 LIMIT = 1 << 62
-MOST_MOVING = 1 << 14
+MOST_MOVING, MOST_PAIRS = 1 << 14, 1 << 21
+DEEPEST = 1000
 Lemma = dict[int, tuple[int, int]]
-Heights = tuple[int, ...]  # by pool the greatest peak, then the greatest sum of all; 2^62: any
+Heights = tuple[int, ...]  # the greatest peak by pool, sum of all, and cost by term; 2^62: any
 
 
 class WrongError(Exception):
@@ -118,11 +119,15 @@ class Buffer:
 
 @dataclass
 class Unit:
-    """Buffers that are in one pool, the pools where they may be, and by term what they cost there."""
+    """Buffers that are in one pool, the pools where they may be, and by term what they cost there.
+
+    Or, without members, an open pair: it is apart, or shares bytes.
+    """
 
     members: list[int]
     pools: list[int]
     costs: dict[str, dict[int, int]]
+    pair: tuple[int, int] | None = None
 
 
 @dataclass
@@ -145,6 +150,8 @@ class Statement:
 
 COSTS = {"placement_cost": "placement cost", "preference": "preference", "reuse_cost": "reuse cost"}
 PLACEMENT = ["placement cost", "preference"]
+TERMS = [*COSTS.values()]
+APART, SHARES = 0, 1  # the pools of an open pair
 
 
 @dataclass
@@ -192,7 +199,8 @@ class Problem:
         know(len(self.pool) == len(pools), "two pools with one id")
         default = ["peak"] if len(pools) == 1 else ["placement_cost", "peak"]
         terms = default if root.get("objective") is None else items(root["objective"])
-        self.own = {f"peak:{one.name}": f"peak of {one.name}" for one in self.pools}
+        quoted = {one.name: one.name.replace("'", "''") for one in self.pools}
+        self.own = {f"peak:{name}": f"peak of '{by}'" for name, by in quoted.items()}
         names = {"max_peak": "peak", "peak": "sum of peaks", **self.own}
         if len(pools) == 1:
             names = dict.fromkeys(names, "peak")
@@ -211,7 +219,7 @@ class Problem:
         self._units()
         self.base, self.end, self.reserved = self.pools[0].base, self.pools[0].end, self.pools[0].reserved
         if len(pools) == 1:
-            self.lay_space((LIMIT, LIMIT))
+            self.lay_space((LIMIT, LIMIT, LIMIT, LIMIT, LIMIT))
 
     def _pool(self, value: object) -> Pool:
         pool = fields(value, "id capacity alignment reserved base cost")
@@ -226,8 +234,11 @@ class Problem:
 
     def lay_space(self, heights: Heights, within: dict[int, list[int]] | None = None) -> None:
         """All pools one after the other, each up to its height; some units may be in these pools alone."""
+        within = within or {}
+        apart = (u - self.first_pair for u, pools in within.items() if pools == [APART])
+        self.apart = {frozenset(self.open[k]) for k in apart if k >= 0}
         for one in self.buffers:
-            one.in_proof = (within or {}).get(one.unit, one.pools)
+            one.in_proof = within.get(one.unit, one.pools) if one.size else one.pools
         if len(self.pools) > 1:
             self._place(heights)
         for one in self.buffers:
@@ -351,12 +362,11 @@ class Problem:
         self.fixed = sum(costs[i, j] for i, j in tied if self.overlap(i, j, self.distance(i, j)))
         self.open = sorted(pair for pair in costs if pair not in tied)
         self.prices = [costs[pair] for pair in self.open]
-        self.apart: set[frozenset[int]] = set()
+        self.dearest = {"reuse cost": costs.total()}
         self.ties_count = False
 
     def _units(self) -> None:
         self.units: list[Unit] = []
-        self.dearest: dict[str, int] = {}
         for term in PLACEMENT:
             self.dearest[term] = sum(max(one.costs[term].values()) for one in self.buffers)
             know(self.dearest[term] <= LIMIT, "costs beyond 2^62")
@@ -367,9 +377,15 @@ class Problem:
             others = [self.buffers[k] for k in members]
             pools = [k for k in one.pools if all(k in other.pools for other in others)]
             costs = {term: {k: sum(o.costs[term][k] for o in others) for k in pools} for term in PLACEMENT}
+            costs["reuse cost"] = dict.fromkeys(pools, 0)
             for other in others:
                 other.unit = len(self.units)
             self.units.append(Unit(members, pools, costs))
+        self.first_pair = len(self.units)
+        self.pair_units = {pair: self.first_pair + k for k, pair in enumerate(self.open)}
+        for pair, price in zip(self.open, self.prices, strict=True):
+            paid = {term: {APART: 0, SHARES: price if term == "reuse cost" else 0} for term in TERMS}
+            self.units.append(Unit([], [APART, SHARES], paid, pair))
 
     def reach(self, heights: Heights) -> list[int]:
         """The greatest peak of each pool within the heights."""
@@ -377,8 +393,9 @@ class Problem:
 
     def cover(self, heights: Heights, others: Heights) -> bool:
         """Whether all layouts within the others are within these."""
-        reaches = zip(self.reach(heights), self.reach(others), strict=True)
-        return heights[-1] >= others[-1] and all(one >= other for one, other in reaches)
+        count = len(self.pools)
+        mine, theirs = ([*self.reach(one), *one[count:]] for one in (heights, others))
+        return all(one >= other for one, other in zip(mine, theirs, strict=True))
 
     def overlap(self, i: int, j: int, by: int) -> bool:
         """Whether they share bytes at this distance."""
@@ -431,7 +448,11 @@ class Problem:
     def conflict(self, i: int, j: int) -> bool:
         """Whether the two conflict, in proofs."""
         pair = frozenset((i, j))
-        return pair in self.apart or (self.meet(i, j) and pair not in self.ties)
+        return pair in self.apart or self.never_share(i, j)
+
+    def never_share(self, i: int, j: int) -> bool:
+        """Whether no layout has the two share a byte."""
+        return self.meet(i, j) and frozenset((i, j)) not in self.ties
 
     def partners(self, i: int, j: int) -> bool:
         """Whether the two tie or are apart, in proofs."""
@@ -608,16 +629,14 @@ class Proof:
     def __init__(self, problem: Problem, data: bytes) -> None:
         self.problem, self.data, self.at = problem, data, 0
         self.lemmas: dict[int, Lemma] = {}
-        self.made = 0
-        self.apart: list[int] = []
-        self.cores: list[tuple[list[int], Heights]] = []
+        self.made = self.pairs = 0
         self.named: list[Heights] = []
         self.read_as = self.laid_as = 0  # the numbers of the heights read last, and of the space
         self.within: dict[int, list[int]] = {}
         self.parts: list[tuple[int, list[int], int]] = []
         self.limits: list[Limit] = []
-        known = {"reuse cost": problem.fixed} | {t: self.cheapest(t, self.root()) for t in PLACEMENT}
-        self.known = [Statement(term, self.uniform(LIMIT), least) for term, least in known.items()]
+        known = ((term, self.cheapest(term, self.root())) for term in TERMS)
+        self.known = [Statement(term, self.uniform(LIMIT), least) for term, least in known]
         self.statements: list[Statement] = []
 
     def number(self, limit: int = 1 << 64) -> int:
@@ -639,7 +658,7 @@ class Proof:
 
     def uniform(self, height: int) -> Heights:
         """One height of all pools."""
-        return (*[height] * len(self.problem.pools), LIMIT)
+        return (*[height] * len(self.problem.pools), LIMIT, LIMIT, LIMIT, LIMIT)
 
     def heights(self) -> Heights:
         """One of all, or some that have a number."""
@@ -682,76 +701,71 @@ class Proof:
         laid: Heights | None = None
         while kind := self.number():
             steps += 1
-            require(kind in (4, 7, 11) or laid is not None or not several, "the height comes first")
+            is_first = kind in (4, 7, 11) or (not several and kind in (1, 2, 3, 10))
+            require(is_first or laid is not None, "the height comes first")
             if kind == 1:
                 self.lemma()
             elif kind == 2:
                 del self.lemmas[self.back()]
-            elif kind in (4, 7) and several:
-                require(kind == 4 or not self.apart, "pools where pairs are apart")
+            elif kind == 3:
+                self.conclusion(laid)
+            elif kind in (4, 7):
                 self.lemmas.clear()
                 laid, self.laid_as = self.heights(), self.read_as
                 self.within = self.read_within() if kind == 7 else {}
                 self.parts = [(unit, pools, 1) for unit, pools in self.within.items()]
                 self.problem.lay_space(laid, self.within)
-            elif kind == 8 and several and laid is not None:
-                require(not self.apart, "a row where pairs are apart")
-                self.limits.append(self.row(laid))
-            elif kind == 9 and several:
-                term, heights = self.number(), self.heights()
-                require(term < len(PLACEMENT), "no such term")
-                self.placement(PLACEMENT[term], heights)
-            elif kind == 11 and several:
-                self.named.append(tuple(self.amount() for _ in self.uniform(0)))
-            elif kind == 12 and several and laid is not None:
-                require(not self.apart, "rows where pairs are apart")
-                self.limits.append(self.rows(laid))
-            elif kind == 13 and several:
-                term, heights = self.number(), self.heights()
-                require(term < len(COSTS), "no such term")
-                name = [*COSTS.values()][term]
+            elif kind == 5 and laid is not None:
+                self.limits.append(self.spent(self.term(), laid))
+            elif kind == 6:
+                name, heights = self.term(), self.heights()
                 lows, tops = [0] * len(self.problem.pools), self.problem.reach(heights)
-                least = self.least_within(name, heights[-1], lows, tops, 1)
+                least = self.least_within(name, heights[len(lows) :], lows, tops, 1)
                 self.statements.append(Statement(name, heights, least))
-            elif kind == 5:
-                require(not self.within, "pairs apart where pools are left out")
-                self.lemmas.clear()
-                self.apart = []
-                self.ascending(self.apart.append, len(self.problem.open))
-                self.problem.apart = {frozenset(self.problem.open[k]) for k in self.apart}
+            elif kind == 8 and laid is not None:
+                self.limits.append(self.row(laid))
+            elif kind == 9:
+                self.cost(self.term(), self.heights())
             elif kind == 10:
                 self.lemmas.clear()
                 self.problem.ties_count = bool(self.number(2))
-            elif kind == 6:
-                heights = self.heights()
-                least = self.least_cost(heights, set(), set(), 1)
-                self.statements.append(Statement("reuse cost", heights, least))
+            elif kind == 11:
+                self.named.append(tuple(self.amount() for _ in self.uniform(0)))
             else:
-                require(kind == 3, "an unknown step")
-                self.conclusion(laid)
+                require(kind == 12 and laid is not None, "an unknown step")
+                self.limits.append(self.rows(laid or ()))
         require(self.number() == steps and self.at == len(self.data), "another end")
 
+    def term(self) -> str:
+        """Which cost is meant."""
+        number = self.number()
+        require(number < len(TERMS), "no such term")
+        return TERMS[number]
+
     def conclusion(self, laid: Heights | None) -> None:
-        """That no layout is within the heights, or a core."""
+        """That no layout is within the heights, or a limit."""
         heights = self.heights()
         require(laid is None or self.read_as == self.laid_as, "a conclusion for another height")
-        end = min(heights[0], self.problem.end) if laid is None else self.problem.end
-        reach = self.problem.reach(heights)
-        out = set() if laid is None else {k for k, top in enumerate(reach) if top == LIMIT}
+        several = len(self.problem.pools) > 1
+        end = self.problem.end if several else min(heights[0], self.problem.end)
+        out = {k for k, top in enumerate(self.problem.reach(heights)) if top == LIMIT and several}
         listed = ((i, one) for i, one in enumerate(self.problem.buffers) if out.isdisjoint(one.in_proof))
         sized = ((i, one.size) for i, one in listed if one.size)
         self.derive(Context(self.problem, ((i, 0, end - size) for i, size in sized)))
         if self.within:
             self.limits.append(Limit(self.parts, len(self.parts) - 1, heights))
-        elif self.apart:
-            self.cores.append((self.apart, heights))
         else:
             self.statements.append(Statement("reuse cost", heights, inf))
 
     def unit(self, i: int, pool: int | None = None) -> int:
-        """The unit of a buffer, which may be in the pool."""
-        require(i < len(self.problem.buffers) and self.problem.buffers[i].size > 0, "a buffer without bytes")
-        unit = self.problem.buffers[i].unit
+        """The unit of a buffer, or of an open pair, which may be in the pool."""
+        pair, unit = i - len(self.problem.buffers), -1
+        if pair >= 0:
+            require(pair < len(self.problem.open), "no such pair")
+            unit = self.problem.first_pair + pair
+        else:
+            require(self.problem.buffers[i].size > 0, "a buffer without bytes")
+            unit = self.problem.buffers[i].unit
         require(pool is None or pool in self.problem.units[unit].pools, "it may not be there")
         return unit
 
@@ -761,49 +775,78 @@ class Proof:
 
         def read(i: int) -> None:
             pools: list[int] = []
-            self.ascending(pools.append, len(self.problem.pools))
+            self.ascending(pools.append, max(len(self.problem.pools), 2))
             for pool in pools:
                 self.unit(i, pool)
             require(self.unit(i) not in within, "two of one unit")
             within[self.unit(i)] = pools
 
-        self.ascending(read)
+        self.ascending(read, len(self.problem.buffers) + len(self.problem.open))
         return within
 
     def crowd(self, pool: int, fewest: int) -> list[int]:
-        """Buffers that conflict pairwise and may be in the pool."""
+        """Buffers that may be in the pool."""
         some: list[int] = []
         self.ascending(some.append, fewest=fewest)
         for i in some:
             self.unit(i, pool)
-        require(all(self.problem.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
         return some
+
+    def filled(self, rows: dict[int, list[int]], cell: int, cells: int, divisor: int, top: Heights) -> Limit:
+        """What is in so many cells: of two in one pool, either never shares a byte, or their pair pays."""
+        require(divisor > 0, "a divisor of 0")
+        taken = {i: -(-self.problem.buffers[i].size // cell) for some in rows.values() for i in some}
+        weights = [(self.unit(i), pool, taken[i]) for pool, some in rows.items() for i in some]
+        need = sum(weight for _, _, weight in weights)
+        for some in rows.values():
+            for i, j in combinations(some, 2):
+                if not self.problem.never_share(i, j):
+                    require((i, j) in self.problem.pair_units, "they share for nothing")
+                    self.pairs += 1
+                    know(self.pairs <= MOST_PAIRS, "rows have more than 2^21 pairs")
+                    number = self.problem.pair_units[i, j]
+                    weights.append((number, APART, min(taken[i], taken[j])))
+        room, parts = cells, list[tuple[int, list[int], int]]()
+        for unit, pool, weight in weights:
+            least = weight
+            if unit >= self.problem.first_pair:
+                least = min(weight, max(need - cells, 0))
+                room += least
+            parts.append((unit, [pool], least // divisor))
+        require(max(need, room) <= LIMIT, "a sum beyond 2^62")
+        return Limit(parts, room // divisor, top)
 
     def rows(self, heights: Heights) -> Limit:
         """How many bytes the peaks have together, and how many of them buffers take."""
-        divisor = self.amount()
-        require(divisor > 0, "a divisor of 0")
-        require(heights[-1] < LIMIT, "any sum of peaks")
-        crowds = [self.crowd(pool, 0) for pool in range(len(self.problem.pools))]
-        parts = [
-            (self.unit(i), [pool], self.problem.buffers[i].size // divisor)
-            for pool, some in enumerate(crowds)
-            for i in some
-        ]
-        return Limit(parts, heights[-1] // divisor, heights)
+        divisor, pools = self.amount(), range(len(self.problem.pools))
+        total = heights[len(pools)]
+        require(total < LIMIT, "any sum of peaks")
+        return self.filled({k: self.crowd(k, 0) for k in pools}, 1, total, divisor, heights)
 
-    def least_within(self, term: str, total: int, lows: list[int], tops: list[int], depth: int) -> float:
+    def spent(self, term: str, heights: Heights) -> Limit:
+        """What units may cost that is more than they must."""
+        most, costs = heights[TERMS.index(term) - 3], [unit.costs[term] for unit in self.problem.units]
+        floor, step = self.cheapest(term, self.root()), self.step(term)
+        require(floor <= most < LIMIT and step > 0, "a cost that may be any, or cannot be")
+        parts = [
+            (unit, [pool], (cost - min(mine.values())) // step)
+            for unit, mine in enumerate(costs)
+            for pool, cost in mine.items()
+        ]
+        return Limit(parts, (most - floor) // step, heights)
+
+    def least_within(self, term: str, rest: Heights, lows: list[int], tops: list[int], depth: int) -> float:
         """What layouts cost at least that have such peaks: a node of a tree."""
-        require(depth <= 500, "a tree too deep")
+        require(depth <= DEEPEST, "a tree too deep")
         kind = self.number()
         if kind == 1:
             pool, peak = self.number(len(lows)), self.amount()
             lower, higher = [*tops], [*lows]
             lower[pool], higher[pool] = min(tops[pool], peak), max(lows[pool], peak + 1)
-            least = self.least_within(term, total, lows, lower, depth + 1)
-            return min(least, self.least_within(term, total, higher, tops, depth + 1))
-        if total < LIMIT:
-            tops = [min(top, total - sum(lows) + low) for top, low in zip(tops, lows, strict=True)]
+            least = self.least_within(term, rest, lows, lower, depth + 1)
+            return min(least, self.least_within(term, rest, higher, tops, depth + 1))
+        if rest[0] < LIMIT:
+            tops = [min(top, rest[0] - sum(lows) + low) for top, low in zip(tops, lows, strict=True)]
         dead = any(top < low for top, low in zip(tops, lows, strict=True))
         if kind == 0:
             require(dead, "peaks that may be")
@@ -812,15 +855,13 @@ class Proof:
         number = self.number(len(self.statements))
         one = self.statements[number]
         require(one.term == term or one.least == inf, "of another cost")
-        require(dead or self.problem.cover(one.heights, (*tops, total)), "it does not hold so high")
+        require(dead or self.problem.cover(one.heights, (*tops, *rest)), "it does not hold so high")
         return inf if dead else one.least
 
     def row(self, heights: Heights) -> Limit:
         """How many cells a pool has, and how many of them buffers take."""
         number, divisor = self.number(), self.amount()
         some = self.crowd(number, 1)
-        units = [self.unit(i) for i in some]
-        require(divisor > 0, "a divisor of 0")
         pool, buffers = self.problem.pools[number], [self.problem.buffers[i] for i in some]
         grid = gcd(*(lcm(one.alignment, pool.alignment) for one in buffers))
 
@@ -830,8 +871,7 @@ class Proof:
 
         top = self.problem.reach(heights)[number]
         taken = sum(below(min(end, top)) - below(min(begin, top)) for begin, end in pool.reserved)
-        parts = [(u, [number], -(-b.size // grid) // divisor) for u, b in zip(units, buffers, strict=True)]
-        return Limit(parts, (below(top) - taken) // divisor, heights)
+        return self.filled({number: some}, grid, below(top) - taken, divisor, heights)
 
     def root(self) -> dict[int, list[int]]:
         """Each unit with all of its pools."""
@@ -840,31 +880,36 @@ class Proof:
     def cheapest(self, term: str, node: dict[int, list[int]]) -> int:
         """What all units cost at least that are in these pools."""
         units = self.problem.units
-        return sum(min((units[u].costs[term][k] for k in pools), default=0) for u, pools in node.items())
+        fixed = self.problem.fixed if term == "reuse cost" else 0
+        return fixed + sum(min((units[u].costs[term][k] for k in at), default=0) for u, at in node.items())
 
-    def placement(self, term: str, heights: Heights) -> None:
+    def step(self, term: str) -> int:
+        """What divides all differences between costs of a unit."""
+        costs = [[*unit.costs[term].values()] for unit in self.problem.units]
+        return gcd(*(one - some[0] for some in costs for one in some))
+
+    def cost(self, term: str, heights: Heights) -> None:
         """What layouts cost at least."""
-        costs = [unit.costs[term].values() for unit in self.problem.units]
-        step = gcd(*(one - other for some in costs for one in some for other in some))
-        cheapest = self.cheapest(term, self.root())
-        least = max(self.least_placement(term, heights, self.root(), 1), cheapest)
-        least += (cheapest - least) % step if step else 0
+        step, cheapest = self.step(term), self.cheapest(term, self.root())
+        least = max(self.least_cost(term, heights, self.root(), 1), cheapest)
+        if least < inf and step:
+            least += (cheapest - int(least)) % step
         none = least > self.problem.dearest[term]
         self.statements.append(Statement(term, heights, inf if none else least))
 
-    def least_placement(self, term: str, heights: Heights, node: dict[int, list[int]], depth: int) -> int:
+    def least_cost(self, term: str, heights: Heights, node: dict[int, list[int]], depth: int) -> float:
         """The same of those of a node."""
-        require(depth <= 500, "a tree too deep")
+        require(depth <= DEEPEST, "a tree too deep")
         kind = self.number()
         if kind == 0:
             return self.cheapest(term, node)
         if kind == 1:
-            i, pool = self.number(), self.number()
+            i, pool = self.number(len(self.problem.buffers) + len(self.problem.open)), self.number()
             unit = self.unit(i, pool)
             rest = [k for k in node[unit] if k != pool]
             require(pool in node[unit] and bool(rest), "no branch")
-            least = self.least_placement(term, heights, {**node, unit: [pool]}, depth + 1)
-            return min(least, self.least_placement(term, heights, {**node, unit: rest}, depth + 1))
+            least = self.least_cost(term, heights, {**node, unit: [pool]}, depth + 1)
+            return min(least, self.least_cost(term, heights, {**node, unit: rest}, depth + 1))
         require(kind == 2, "an unknown node")
         scale = self.amount()
         require(scale > 0, "a scale of 0")
@@ -872,56 +917,26 @@ class Proof:
         self.ascending(lambda k: prices.append((self.limits[k], self.amount())), len(self.limits))
         holds = all(self.problem.cover(limit.heights, heights) for limit, _ in prices)
         require(holds, "a limit that does not hold so high")
-        more = Counter[tuple[int, int]]()
+        more, rooms, broken = Counter[tuple[int, int]](), 0, False
         for limit, price in prices:
+            room = limit.room
             for unit, pools, weight in limit.parts:
+                if all(pool in pools for pool in node[unit]):
+                    room -= weight
+                    continue
                 for pool in pools:
                     more[unit, pool] += price * weight
+            broken = broken or room < 0
+            rooms += price * max(room, 0)
+        if broken:
+            return inf
         units = {unit for unit, _ in more}
         total = scale * self.cheapest(term, {u: pools for u, pools in node.items() if u not in units})
         for unit in units:
             costs = self.problem.units[unit].costs[term]
             total += min(scale * costs[pool] + more[unit, pool] for pool in node[unit])
-        rooms = sum(price * limit.room for limit, price in prices)
         require(max(total, rooms) <= LIMIT, "a sum beyond 2^62")
         return max(-(-(total - rooms) // scale), 0)
-
-    def least_cost(self, heights: Heights, paid: set[int], excluded: set[int], depth: int) -> float:
-        """What layouts cost at least that pay the ones and not the others: a node of the tree."""
-        require(depth <= 500, "a tree too deep")
-        prices, kind = self.problem.prices, self.number()
-        sure = self.problem.fixed + sum(prices[k] for k in paid)
-        if kind == 0:
-            return sure
-        if kind == 2:
-            weights: list[tuple[int, int]] = []
-            self.ascending(lambda number: weights.append((number, self.amount())), len(self.cores))
-            taken = Counter[int]()
-            for number, weight in weights:
-                able = [k for k in self.core(number, heights, paid) if k not in excluded]
-                require(bool(able), "a core of which nothing can be paid")
-                for k in able:
-                    taken[k] += weight
-                    require(taken[k] <= prices[k], "more than a pair costs")
-            return sure + sum(weight for _, weight in weights)
-        require(kind == 1, "an unknown node")
-        least = inf
-        rest = [k for k in self.core(self.number(), heights, paid) if k not in excluded]
-        while rest:
-            place = self.number()
-            require(place < len(rest), "no such pair")
-            k = rest.pop(place)
-            least = min(least, self.least_cost(heights, paid | {k}, excluded, depth + 1))
-            excluded = excluded | {k}
-        return least
-
-    def core(self, number: int, heights: Heights, paid: set[int]) -> list[int]:
-        """The pairs of a core that holds at these heights, of which none is paid."""
-        require(number < len(self.cores), "no such core")
-        pairs, most = self.cores[number]
-        require(self.problem.cover(most, heights), "a core that does not hold so high")
-        require(not paid.intersection(pairs), "a core of which a pair is paid")
-        return pairs
 
     def bound(self, term: str, most: dict[str, int]) -> float:
         """What layouts have at least of a term that have at most this of others."""
@@ -929,23 +944,24 @@ class Proof:
         names = [*self.problem.own.values()]
         least: float = 0
         total = most.get("sum of peaks", LIMIT)
-        alone = [
-            min(p.end, most.get("peak", LIMIT), most.get(n, LIMIT)) for p, n in zip(pools, names, strict=True)
+        reached = [
+            min(p.end, total, most.get("peak", LIMIT), most.get(n, LIMIT))
+            for p, n in zip(pools, names, strict=True)
         ]
+        reached += [total, *(most.get(one, LIMIT) for one in TERMS)]
+        limiting = [*(("peak", "sum of peaks", name) for name in names), ("sum of peaks",)]
+        limiting += ((one,) for one in TERMS)
         for one in [*self.known, *self.statements]:
-            *heights, sum_height = one.heights
-            # What keeps a layout from being within the heights.
-            outside = [k for k, height in enumerate(heights) if min(alone[k], total) > height]
-            if term in COSTS.values():
-                holds = not outside and total <= sum_height and (one.term == term or one.least == inf)
-                least = max(least, one.least) if holds else least
-                continue
-            if one.least <= most.get(one.term, inf) and one.least < inf:
-                continue
-            values = [heights[k] if term in ("peak", "sum of peaks", names[k]) else -1 for k in outside]
-            if total > sum_height:
-                values.append(sum_height if term == "sum of peaks" else -1)
-            least = max(least, min(values, default=LIMIT) + 1)
+            # Layouts that are not within the heights have more than this of the term.
+            outside = [
+                height if term in terms else -1
+                for height, reach, terms in zip(one.heights, reached, limiting, strict=True)
+                if reach > height
+            ]
+            if one.least > most.get(one.term, LIMIT):
+                least = max(least, min(outside, default=LIMIT) + 1)
+            elif one.term == term and not outside:
+                least = max(least, one.least)
         return least
 
     def lemma(self) -> None:
@@ -1121,6 +1137,7 @@ def main(words: list[str]) -> int:
     if len(words) != 3:
         print(__doc__, file=sys.stderr)
         return 2
+    sys.setrecursionlimit(4 * DEEPEST)
     try:
         return run(*words)
     except WrongError as error:

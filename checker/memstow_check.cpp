@@ -4,7 +4,7 @@
 // Copyright the authors of memstow. Licensed under the Apache License, Version 2.0 (the file LICENSE).
 //
 // Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. Of a proof it keeps
-// the cores, the limits and those lemmas that it has not forgotten, nothing else.
+// the limits and those lemmas that it has not forgotten, nothing else.
 #include <iostream>
 #include <limits>
 #include <map>
@@ -25,20 +25,22 @@ using namespace checker;
 
 constexpr Range kEver{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
 
-// Of which layouts something is said: those with a peak of at most so much in each pool, and in all.
+// Of which layouts something is said: those with a peak of at most so much in each pool, and in all, and
+// with costs of at most so much.
 struct Heights {
     Number number = 0;                               // as the proof has them: one height of all, or these
-    std::shared_ptr<const std::vector<Bytes>> each;  // by pool, then of the sum; 2^62: any
+    std::shared_ptr<const std::vector<Bytes>> each;  // by pool, of the sum, and by cost; 2^62: any
 
     Bytes of(Index pool) const { return each ? (*each)[pool] : static_cast<Bytes>(number); }
-    Bytes sum() const { return each ? each->back() : kLimit; }
+    Bytes cost(std::size_t sort) const { return each ? (*each)[each->size() - 3 + sort] : kLimit; }
+    Bytes sum() const { return each ? (*each)[each->size() - 4] : kLimit; }
     std::string words() const {
         const std::string what = std::to_string(each ? number - kLimit - 1 : number);
-        return (each ? "peaks within heights " : "a peak of at most ") + what;
+        return (each ? "what is within heights " : "a peak of at most ") + what;
     }
 };
 
-using Costs = std::array<Bytes, 2>;    // of the two sorts of placement costs
+using Costs = std::array<Bytes, 3>;    // of each sort
 using Pools = std::map<Index, Costs>;  // where something may be, and what that costs
 
 struct Buffer {
@@ -70,7 +72,7 @@ using Values = std::vector<Bytes>;  // by term
 // The sum and the product of two of at most 2^62 and one; more than 2^62 is always 2^62 and one.
 constexpr Bytes kOver = kLimit + 1;
 constexpr Bytes plus(Bytes a, Bytes b) { return a > kLimit - b ? kOver : a + b; }
-constexpr Costs plus(Costs a, Costs b) { return {plus(a[0], b[0]), plus(a[1], b[1])}; }
+constexpr Costs plus(Costs a, Costs b) { return {plus(a[0], b[0]), plus(a[1], b[1]), plus(a[2], b[2])}; }
 // How far from here the next number is that leaves the residue when divided by the modulus.
 constexpr Bytes gap_to(Bytes from, Bytes residue, Bytes modulus) {
     const Bytes over = from % modulus - residue;
@@ -115,11 +117,13 @@ class Problem {
     std::vector<Range> reserved;  // of all addresses, sorted and disjoint
     Bytes end = 0;                // of all addresses
 
-    // A group, or a buffer that is in none: all of it is in one pool.
+    // A group, or a buffer that is in none: all of it is in one pool. After these, in the order of the open
+    // pairs, two that are `kApart`, or share bytes, for which they pay.
     struct Unit {
         std::vector<Index> members;  // ascending
         Pools pools;                 // which all of them may be in
     };
+    static constexpr Index kApart = 0, kShared = 1;
     std::vector<Unit> units;
     Costs most_cost{};  // no layout costs more
 
@@ -130,7 +134,7 @@ class Problem {
     }
     // What all units cost at least, and what divides the differences of their costs.
     std::pair<Bytes, Bytes> floor_and_step(std::size_t sort) const {
-        Bytes least = 0, step = 0;
+        Bytes least = sort == kReuse ? fixed_cost : 0, step = 0;
         for (const Unit& one : units) {
             if (one.pools.empty()) continue;
             least += cheapest(one, sort);
@@ -140,12 +144,16 @@ class Problem {
     }
 
     // Pairs that pay or not, by the layout, ascending; and what others pay in each.
-    struct Pair {
-        Index first, second;
-        Bytes cost;
-    };
-    std::vector<Pair> open_pairs;
+    std::vector<std::pair<Index, Index>> open_pairs;
     Bytes fixed_cost = 0;
+    Index pair_units() const { return static_cast<Index>(units.size() - open_pairs.size()); }  // the first
+    Bytes cost_of(std::size_t pair) const { return units[pair_units() + pair].pools.at(kShared)[kReuse]; }
+    std::optional<std::size_t> open_pair(Index i, Index j) const {
+        const auto pair = std::minmax(i, j);
+        const auto known = std::ranges::lower_bound(open_pairs, std::pair<Index, Index>(pair));
+        if (known == open_pairs.end() || *known != std::pair<Index, Index>(pair)) return std::nullopt;
+        return known - open_pairs.begin();
+    }
 
     // Whether two in place tie or share no byte from here on, or may share any, as at first.
     void let_tie(bool ties_count) {
@@ -153,17 +161,13 @@ class Problem {
         forget_conflicts();
     }
 
-    // Only these conflict now besides those that always do.
-    void keep_apart(const std::vector<Index>& pairs) {
-        apart_.clear();
-        for (const Index k : pairs) apart_.insert(key(open_pairs[k].first, open_pairs[k].second));
-        forget_conflicts();
-    }
-
     // Nothing costs anything for another term.
     bool has_term(Index term) const { return std::ranges::find(terms, term) != terms.end(); }
     std::string name_of(Index term) const {
-        return term < kOwn ? std::string(kTermNames[term]) : "peak of " + pools[term - kOwn].id + ' ';
+        if (term < kOwn) return std::string(kTermNames[term]);
+        std::string quoted;  // so that no id reads like another verdict
+        for (const char one : pools[term - kOwn].id) quoted.append(one == '\'' ? 2 : 1, one);
+        return "peak of '" + quoted + "' ";
     }
 
     // The largest height that says something.
@@ -171,18 +175,26 @@ class Problem {
 
     // How high layouts of these heights may be in a pool.
     Bytes top(const Heights& heights, Index k) const { return std::min(heights.of(k), pools[k].end); }
-    // Whether layouts of the others are all among those of these.
-    bool cover(const Heights& these, const Heights& others) const {
-        for (Index k = 0; k < pools.size(); ++k) {
-            if (top(these, k) < top(others, k)) return false;
-        }
-        return these.sum() >= others.sum();
+    // The same of all pools, then the sum and the costs.
+    std::vector<Bytes> tops(const Heights& heights) const {
+        std::vector<Bytes> all;
+        for (Index k = 0; k < pools.size(); ++k) all.push_back(top(heights, k));
+        all.push_back(heights.sum());
+        for (const Term sort : {kPlacement, kPreference, kReuse}) all.push_back(heights.cost(sort));
+        return all;
     }
 
     // "The space" of the page: all pools one after the other, each up to its height. Some units may be in
-    // these pools alone.
+    // these pools alone, and pairs among them may be apart, so that they conflict.
     void lay_space(const Heights& heights, const std::map<Index, std::vector<Index>>& within = {}) {
         barred_.clear();
+        apart_.clear();
+        for (const auto& [unit, allowed] : within) {
+            if (unit < pair_units() || allowed.back() != kApart) continue;
+            const auto& [i, j] = open_pairs[unit - pair_units()];
+            apart_.insert(key(i, j));
+        }
+        forget_conflicts();
         for (Buffer& one : buffers) {
             one.in_proof.clear();
             for (const auto& [k, costs] : one.pools) one.in_proof.push_back(k);
@@ -249,9 +261,12 @@ class Problem {
         return is(conflicts_, i, j) || (live_together(buffers[i], buffers[j]) && !is(exclusive_, i, j));
     }
 
+    // Whether the two share no byte in any layout.
+    bool never_share(Index i, Index j) const { return meet(i, j) && !may_tie(i, j); }
+
     // Whether the two share no byte, in a proof, unless they tie; and whether they may.
     bool bound(Index i, Index j) const {
-        return is(apart_, i, j) || (meet(i, j) && (ties_count_ || !may_tie(i, j)));
+        return is(apart_, i, j) || (ties_count_ ? meet(i, j) : never_share(i, j));
     }
     bool partners(Index i, Index j) const {
         return ties_count_ && may_tie(i, j) && meet(i, j) && !is(apart_, i, j);
@@ -416,9 +431,9 @@ class Problem {
         for (const auto& [k, before] : may) {
             alignment_in(buffer, k);
             const Costs costs{pays ? times(accesses, pools[k].cost) : 0,
-                              prefers ? times(buffer.size, before) : 0};
+                              prefers ? times(buffer.size, before) : 0, 0};
             buffer.pools.emplace(k, costs);
-            dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1])};
+            dearest = {std::max(dearest[0], costs[0]), std::max(dearest[1], costs[1]), 0};
         }
         most_cost = plus(most_cost, dearest);
         checked(std::max(most_cost[0], most_cost[1]), "the costs are");
@@ -498,18 +513,18 @@ class Problem {
     }
 
     void read_costs(const Json& document) {
-        Bytes sum = 0;
         std::map<std::uint64_t, Bytes> costs;
         for (const Json& one : document.list("reuse_costs")) {
             one.has_only({"buffers", "cost"});
             const Bytes cost = one["cost"].bytes();
-            sum = checked(plus(sum, cost), "the reuse costs are");
+            most_cost[kReuse] = checked(plus(most_cost[kReuse], cost), "the reuse costs are");
             costs[pair_of(one["buffers"].pair())] += cost;
         }
         for (const auto& [pair, cost] : costs) {
             const auto [i, j] = two_of(pair);
             if (!one_group(i, j)) {
-                open_pairs.push_back({i, j, cost});
+                open_pairs.emplace_back(i, j);
+                units.push_back({{}, {{kApart, {}}, {kShared, {0, 0, cost}}}});
             } else if (overlap(i, j, distance(i, j))) {
                 fixed_cost += cost;
             }
@@ -629,8 +644,9 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document)
                   "' overlap");
         }
     }
-    for (const auto& pair : problem.open_pairs) {
-        if (share(pair.first, pair.second)) values[kReuse] += pair.cost;
+    for (std::size_t k = 0; k < problem.open_pairs.size(); ++k) {
+        if (share(problem.open_pairs[k].first, problem.open_pairs[k].second))
+            values[kReuse] += problem.cost_of(k);
     }
     for (const Bytes peak : std::span(values).subspan(kOwn)) {
         values[kPeak] = std::max(values[kPeak], peak);
@@ -715,19 +731,21 @@ struct Shown {
     Bytes least(Index term, const Values& most) const {
         Bytes least = 0;
         for (const Least& one : all) {
-            // Up to which value of a peak all of them are within the heights; of a cost, whether they are.
+            // Up to which value of the term all of them are within the heights.
             Bytes value = kLimit;
             problem.file.work(problem.pools.size());
-            if (most[kSum] > one.heights.sum()) value = term == kSum ? one.heights.sum() : -1;
+            const auto see = [&](Bytes reached, Bytes height, bool limits) {
+                if (reached > height) value = std::min(value, limits ? height : -1);
+            };
+            for (const Index sort : {kPlacement, kPreference, kReuse})
+                see(most[sort], one.heights.cost(sort), term == sort);
+            see(most[kSum], one.heights.sum(), term == kSum);
             for (Index k = 0; k < problem.pools.size(); ++k) {
-                const Bytes height = one.heights.of(k);
                 const Bytes peak = std::min({problem.pools[k].end, most[kPeak], most[kSum], most[kOwn + k]});
-                const bool limits = term == kPeak || term == kSum || term == kOwn + k;
-                if (peak > height) value = std::min(value, limits ? height : -1);
+                see(peak, one.heights.of(k), term == kPeak || term == kSum || term == kOwn + k);
             }
-            if (term >= kPeak && one.cost > most[one.term]) least = std::max(least, value + 1);
-            const bool holds = value == kLimit && (one.term == term || one.cost == kNone);
-            if (term < kPeak && holds) least = std::max(least, one.cost);
+            if (one.cost > most[one.term]) least = std::max(least, value + 1);
+            if (one.term == term && value == kLimit) least = std::max(least, one.cost);
         }
         return least;
     }
@@ -743,15 +761,14 @@ class Proof {
 
     Shown checked() {
         using Step = void (Proof::*)();
-        constexpr Step kSteps[] = {&Proof::lemma,      &Proof::forget,  &Proof::conclusion,  &Proof::space,
-                                   &Proof::keep_apart, &Proof::cost,    &Proof::keep_within, &Proof::row,
-                                   &Proof::placement,  &Proof::let_tie, &Proof::heights,     &Proof::rows,
-                                   &Proof::peaks};
-        const bool several = problem_.pools.size() > 1;
+        constexpr Step kSteps[] = {&Proof::lemma, &Proof::forget,  &Proof::conclusion,  &Proof::space,
+                                   &Proof::spent, &Proof::peaks,   &Proof::keep_within, &Proof::row,
+                                   &Proof::cost,  &Proof::let_tie, &Proof::heights,     &Proof::rows};
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
-            if (kind != 4 && kind != 7 && kind != 11 && several && !heights_) fail("the height comes first");
-            if (kind > std::size(kSteps) || (!several && (kind == 4 || (kind > 6 && kind != 10))))
-                fail("an unknown kind of step, " + std::to_string(kind));
+            if (kind > std::size(kSteps)) fail("an unknown kind of step, " + std::to_string(kind));
+            const bool may_be_first =
+                kind == 4 || kind == 7 || kind == 11 || (!several_ && (kind < 4 || kind == 10));
+            if (!may_be_first && !heights_) fail("the height comes first");
             const Step step = kSteps[kind - 1];
             (this->*step)();
         }
@@ -760,11 +777,6 @@ class Proof {
     }
 
   private:
-    struct Core {
-        std::shared_ptr<const std::vector<Index>> pairs;  // every layout pays one of them
-        Heights heights;                                  // that is within these
-    };
-    enum class Mark : std::uint8_t { open, paid, excluded };
     // Units within some pools have a weight each; no layout within the heights has more of that in all than
     // there is room.
     struct Part {
@@ -789,10 +801,11 @@ class Proof {
         return {number, named_[named]};
     }
 
-    // Whether something of the first is so of the others as well.
-    void check_cover(const std::string& what, const Heights& first, const Heights& others) {
+    // Whether something of these is so of the others as well, which have these tops.
+    void check_cover(const std::string& what, const Heights& heights, const std::vector<Bytes>& others) {
         file_.work(problem_.pools.size());
-        if (!problem_.cover(first, others)) fail(what + " that does not hold so high");
+        if (!std::ranges::equal(problem_.tops(heights), others, std::greater_equal<>()))
+            fail(what + " that does not hold so high");
     }
 
     // A buffer of the context.
@@ -1086,18 +1099,17 @@ class Proof {
 
     // The same, where some units may be in some of their pools alone.
     void keep_within() {
-        if (apart_) fail("pools after pairs that are apart");
         lemmas_.clear();
         heights_ = height();
         std::map<Index, std::vector<Index>> within;
         std::vector<Part> parts;
-        file_.ascending(problem_.buffers.size(), "buffer", [&](Index one) {
+        file_.ascending(count(), "buffer or pair", [&](Index one) {
             const Index unit = unit_of(one);
             std::vector<Index> pools;
-            say(id(one), " is within");
-            file_.ascending(problem_.pools.size(), "pool", [&](Index pool) {
+            say(words_of(unit), " within");
+            file_.ascending(std::max(problem_.pools.size(), std::size_t{2}), "pool", [&](Index pool) {
                 pools.push_back(pool_of(unit, pool));
-                say(' ', name_of(pool));
+                say(' ', name_of(unit, pool));
             });
             say('\n');
             if (!within.emplace(unit, pools).second) fail("two of one group");
@@ -1107,27 +1119,41 @@ class Proof {
         within_ = std::make_shared<const std::vector<Part>>(std::move(parts));
     }
 
-    // A buffer with bytes, and the number of its unit.
+    // A buffer with bytes, and the number of its unit, or that of an open pair: they are numbered after all
+    // buffers.
     Index sized(Number buffer) const {
         if (buffer >= problem_.buffers.size() || size(static_cast<Index>(buffer)) == 0)
             fail("a buffer without bytes");
         return static_cast<Index>(buffer);
     }
-    Index unit_of(Number buffer) const { return problem_.buffers[sized(buffer)].unit; }
+    std::size_t count() const { return problem_.buffers.size() + problem_.open_pairs.size(); }
+    Index pair_unit(std::size_t pair) const { return static_cast<Index>(problem_.pair_units() + pair); }
+    Index unit_of(Number one) const {
+        const Number first = problem_.buffers.size();
+        return one < first || one >= count() ? problem_.buffers[sized(one)].unit : pair_unit(one - first);
+    }
     Index pool_of(Index unit, Number pool) const {
-        if (pool >= problem_.pools.size() || !problem_.units[unit].pools.contains(static_cast<Index>(pool)))
+        if (pool > problem_.pools.size() || !problem_.units[unit].pools.contains(static_cast<Index>(pool)))
             fail("a pool where a buffer may not be");
         return static_cast<Index>(pool);
     }
     std::string name_of(Index pool) const { return printable(problem_.pools[pool].id); }
+    // A unit, and where it is.
+    std::string words_of(Index unit) const {
+        if (unit < problem_.pair_units()) return id(problem_.units[unit].members[0]);
+        const auto& [i, j] = problem_.open_pairs[unit - problem_.pair_units()];
+        return id(i) + " and " + id(j);
+    }
+    std::string name_of(Index unit, Index pool) const {
+        if (unit < problem_.pair_units()) return name_of(pool);
+        return pool == Problem::kApart ? "apart" : "sharing bytes";
+    }
 
     // What fits into the cells of a pool.
     void row() {
-        if (apart_) fail("a row after pairs that are apart");
         const Number number = file_.number();
         const Bytes divisor = nonzero("divisor");
-        std::vector<Part> parts;
-        const std::vector<Index> some = row_in(number, parts, 1);
+        const std::vector<Index> some = row_in(number, 1);
         Bytes grid = 0;
         for (const Index one : some)
             grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
@@ -1139,29 +1165,91 @@ class Proof {
         Bytes cells = cells_below(end);
         for (const Range& range : pool.reserved)
             cells -= cells_below(std::min(range.end, end)) - cells_below(std::min(range.begin, end));
-        const Bytes room = cells / divisor;
-        say("limit ", limits_.size(), ": ", printable(pool.id), " has room for ", room, ", of which take");
-        for (std::size_t k = 0; k < some.size(); ++k) {
-            parts[k].weight = ((size(some[k]) - 1) / grid + 1) / divisor;
-            say(' ', id(some[k]), ' ', parts[k].weight);
-        }
-        say('\n');
-        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *heights_});
+        std::vector<Part> parts;
+        add_parts(static_cast<Index>(number), some, grid, parts);
+        add_limit(std::move(parts), cells, divisor);
     }
 
-    // Buffers that conflict pairwise and may be in the pool; their units are more parts, yet without a
-    // weight.
-    std::vector<Index> row_in(Number pool, std::vector<Part>& parts, Number least) {
+    // A row for each pool: their bytes are below the peaks.
+    void rows() {
+        if (heights_->sum() == kLimit) fail("rows of peaks that may have any sum");
+        const Bytes divisor = nonzero("divisor");
+        std::vector<Part> parts;
+        for (Index k = 0; k < problem_.pools.size(); ++k) add_parts(k, row_in(k, 0), 1, parts);
+        add_limit(std::move(parts), heights_->sum(), divisor);
+    }
+
+    // Buffers that may be in the pool.
+    std::vector<Index> row_in(Number pool, Number least) {
         std::vector<Index> some;
         const auto add = [&](Index one) {
-            const Index unit = unit_of(one);
-            parts.push_back({unit, {pool_of(unit, pool)}, 0});
+            pool_of(problem_.buffers[sized(one)].unit, pool);
             some.push_back(one);
         };
         file_.ascending(problem_.buffers.size(), "buffer", add, least);
-        check_pairs(some, "row",
-                    [&](Index i, Index j) { return problem_.bound(i, j) && !problem_.partners(i, j); });
         return some;
+    }
+
+    // What these take of a pool, in cells: two of them share none, or pay where they do.
+    void add_parts(Index pool, const std::vector<Index>& some, Bytes grid, std::vector<Part>& parts) {
+        const auto cells = [&](Index one) { return (size(one) - 1) / grid + 1; };
+        for (const Index one : some) parts.push_back({problem_.buffers[one].unit, {pool}, cells(one)});
+        check_pairs(some, "row", [&](Index i, Index j) {
+            if (problem_.never_share(i, j)) return true;
+            const auto pair = problem_.open_pair(i, j);
+            if (pair && ++pairs_ > std::size_t{1} << 21) not_checked("rows have more than 2^21 pairs");
+            if (pair) parts.push_back({pair_unit(*pair), {Problem::kApart}, std::min(cells(i), cells(j))});
+            return pair.has_value();
+        });
+    }
+
+    // Pairs that share give as much more room, or as is too much of all.
+    void add_limit(std::vector<Part> parts, Bytes room, Bytes divisor) {
+        Bytes taken = 0;
+        for (const Part& part : parts)
+            taken = plus(taken, part.unit < problem_.pair_units() ? part.weight : 0);
+        const Bytes excess = std::max(taken - room, Bytes{0});
+        for (Part& part : parts) {
+            if (part.unit >= problem_.pair_units())
+                room = plus(room, part.weight = std::min(part.weight, excess));
+            part.weight /= divisor;
+        }
+        if (std::max(taken, room) > kLimit) fail("a sum beyond 2^62");
+        state(std::make_shared<const std::vector<Part>>(std::move(parts)), room / divisor);
+    }
+
+    // A limit.
+    void state(const Parts& parts, Bytes room) {
+        say("limit ", limits_.size(), " of ", heights_->words(), ": room for ", room, ", of which take\n");
+        for (const Part& part : *parts) {
+            say("  ", words_of(part.unit));
+            for (const Index pool : part.pools) say(' ', name_of(part.unit, pool));
+            say(' ', part.weight, '\n');
+        }
+        limits_.push_back({parts, room, *heights_});
+    }
+
+    // What units cost more than they must, of a cost that the heights have.
+    void spent() {
+        const Index sort = sort_of_cost();
+        const auto [floor, step] = floors_[sort];
+        const Bytes most = heights_->cost(sort);
+        if (most == kLimit || most < floor || step == 0) fail("a cost that may be any, or cannot be");
+        std::vector<Part> parts;
+        for (Index unit = 0; unit < problem_.units.size() && !spent_[sort]; ++unit) {
+            const Problem::Unit& one = problem_.units[unit];
+            for (const auto& [pool, costs] : one.pools)
+                parts.push_back({unit, {pool}, (costs[sort] - Problem::cheapest(one, sort)) / step});
+        }
+        if (!spent_[sort]) spent_[sort] = std::make_shared<const std::vector<Part>>(std::move(parts));
+        state(spent_[sort], (most - floor) / step);
+    }
+
+    // Which cost is meant.
+    Index sort_of_cost() {
+        const Number sort = file_.number();
+        if (sort > kReuse) fail("an unknown kind of cost");
+        return static_cast<Index>(sort);
     }
 
     Bytes nonzero(const std::string& what) {
@@ -1170,42 +1258,25 @@ class Proof {
         return amount;
     }
 
-    // A row for each pool: their bytes are below the peaks.
-    void rows() {
-        if (apart_) fail("a row after pairs that are apart");
-        if (heights_->sum() == kLimit) fail("rows of peaks that may have any sum");
-        const Bytes divisor = nonzero("divisor"), room = heights_->sum() / divisor;
-        std::vector<Part> parts;
-        say("limit ", limits_.size(), ": all pools have room for ", room, ", of which take");
-        for (Index k = 0; k < problem_.pools.size(); ++k) {
-            std::size_t at = parts.size();
-            for (const Index one : row_in(k, parts, 0)) {
-                const Bytes weight = parts[at++].weight = size(one) / divisor;
-                say(' ', id(one), " in ", printable(problem_.pools[k].id), ' ', weight);
-            }
-        }
-        say('\n');
-        limits_.push_back({std::make_shared<const std::vector<Part>>(std::move(parts)), room, *heights_});
-    }
-
     void heights() {
         std::vector<Bytes> each;
         say("heights ", named_.size(), ':');
         for (const Pool& pool : problem_.pools)
             say(' ', printable(pool.id), ' ', each.emplace_back(file_.amount()));
-        say(", in all ", each.emplace_back(file_.amount()), '\n');
+        say(", in all ", each.emplace_back(file_.amount()));
+        for (const Term sort : {kPlacement, kPreference, kReuse})
+            say(", ", kTermNames[sort], each.emplace_back(file_.amount()));
+        say('\n');
         named_.push_back(std::make_shared<const std::vector<Bytes>>(std::move(each)));
     }
 
     // What all layouts within the heights cost at least, by their peaks.
     void peaks() {
-        const Number term = file_.number();
-        if (term > kReuse) fail("an unknown kind of cost");
+        const Index term = sort_of_cost();
         const Heights heights = height();
         lows_.assign(problem_.pools.size(), 0);
-        tops_.clear();
-        for (Index k = 0; k < problem_.pools.size(); ++k) tops_.push_back(problem_.top(heights, k));
-        state(static_cast<Index>(term), heights, least_within(static_cast<Index>(term), heights, 1));
+        tops_ = problem_.tops(heights);
+        state(term, heights, least_within(term, heights, 1));
     }
 
     // The same at a node.
@@ -1229,8 +1300,7 @@ class Proof {
             const Shown::Least& one = shown_.all[kKnown + number];
             if (one.term != term && one.cost != Shown::kNone) fail("a statement about another cost");
             if (dead) return Shown::kNone;
-            tops.push_back(heights.sum());
-            check_cover("a statement", one.heights, {0, std::make_shared<const std::vector<Bytes>>(tops)});
+            check_cover("a statement", one.heights, tops);
             return one.cost;
         }
         const Number pool = file_.number();
@@ -1256,31 +1326,31 @@ class Proof {
         shown_.all.push_back({term, heights, least});
     }
 
-    // What all layouts within the heights cost at least, by where buffers are.
-    void placement() {
-        const Number number = file_.number();
-        if (number > 1) fail("an unknown kind of cost");
+    // What all layouts within the heights cost at least, by where units are.
+    void cost() {
+        const Index sort = sort_of_cost();
         const Heights heights = height();
-        const auto [floor, step] = floors_[number];
-        Bytes least = std::max(least_placement(number, heights, floor, 1), floor);
-        if (step > 0) least += (step - (least - floor) % step) % step;
-        state(static_cast<Index>(number), heights, least > problem_.most_cost[number] ? Shown::kNone : least);
+        const auto [floor, step] = floors_[sort];
+        const Bytes most = problem_.most_cost[sort];
+        Bytes least = std::max(least_cost(sort, heights, floor, 1), floor);
+        if (step > 0 && least <= most) least += (step - (least - floor) % step) % step;
+        state(sort, heights, least > most ? Shown::kNone : least);
     }
 
     // The kind of a node of a tree.
     Number node(std::size_t depth) {
-        if (depth > 500) fail("a tree too deep");
+        if (depth > 1'000) fail("a tree too deep");
         const Number kind = file_.number();
         if (kind > 2) fail("an unknown kind of node, " + std::to_string(kind));
         return kind;
     }
 
     // Of layouts within the node, where units cost at least `floor` in all by themselves.
-    Bytes least_placement(std::size_t sort, const Heights& heights, Bytes floor, std::size_t depth) {
+    Bytes least_cost(Index sort, const Heights& heights, Bytes floor, std::size_t depth) {
         const Number kind = node(depth);
         if (kind == 0) return floor;
         if (kind == 2) return weighed(sort, heights, floor);
-        const Index buffer = sized(file_.number()), number = unit_of(buffer);
+        const Index number = unit_of(file_.number());
         Problem::Unit& unit = problem_.units[number];
         if (unit.pools.size() == 1) fail("a branch that is none");
         const Index pool = pool_of(number, file_.number());
@@ -1290,31 +1360,42 @@ class Proof {
         for (const bool is_in : {true, false}) {
             unit.pools = all;  // at this node
             std::erase_if(unit.pools, [&](const auto& other) { return (other.first == pool) != is_in; });
-            say(std::string(2 * depth, ' '), "if ", id(buffer), " is ");
-            say(is_in ? "" : "not ", "in ", name_of(pool), '\n');
-            least = std::min(
-                least, least_placement(sort, heights, floor + Problem::cheapest(unit, sort), depth + 1));
+            say(std::string(2 * depth, ' '), "if ", words_of(number), ": ");
+            say(is_in ? "" : "not ", name_of(number, pool), '\n');
+            least =
+                std::min(least, least_cost(sort, heights, floor + Problem::cheapest(unit, sort), depth + 1));
         }
         unit.pools = all;
         return least;
     }
 
-    // The same with a price for what limits give room for.
-    Bytes weighed(std::size_t sort, const Heights& heights, Bytes floor) {
+    // The same with a price for what limits give room for, without what must be there.
+    Bytes weighed(Index sort, const Heights& heights, Bytes floor) {
         const Bytes scale = nonzero("scale");
         std::map<Index, std::map<Index, Bytes>> dearer;  // by unit, in each of its pools
         Bytes given_back = 0, total = 0;
+        bool is_broken = false;
         file_.ascending(limits_.size(), "limit", [&](Index number) {
             const Limit& limit = limits_[number];
             const Bytes price = file_.amount();
-            check_cover("a limit", limit.heights, heights);
+            check_cover("a limit", limit.heights, problem_.tops(heights));
             file_.work(limit.parts->size());
-            given_back = plus(given_back, times(price, limit.room));
+            Bytes room = limit.room;
             for (const Part& part : *limit.parts) {
+                const auto is_in = [&](const auto& one) {
+                    return std::ranges::binary_search(part.pools, one.first);
+                };
+                if (std::ranges::all_of(problem_.units[part.unit].pools, is_in)) {
+                    room = part.weight > room ? -1 : room - part.weight;
+                    continue;
+                }
                 auto& by = dearer[part.unit];
                 for (const Index pool : part.pools) by[pool] = plus(by[pool], times(price, part.weight));
             }
+            is_broken = is_broken || room < 0;
+            given_back = plus(given_back, times(price, std::max(room, Bytes{0})));
         });
+        if (is_broken) return Shown::kNone;
         for (auto& [unit, by] : dearer) {
             floor -= Problem::cheapest(problem_.units[unit], sort);
             Bytes least = kOver;
@@ -1327,125 +1408,44 @@ class Proof {
         return total <= given_back ? 0 : (total - given_back - 1) / scale + 1;
     }
 
-    // Conflicts that some layouts lack, which pay for that.
-    void keep_apart() {
-        if (within_) fail("pairs that are apart within pools");
-        lemmas_.clear();
-        std::vector<Index> apart;
-        file_.ascending(marks_.size(), "pair", [&](Index one) { apart.push_back(one); });
-        problem_.keep_apart(apart);
-        file_.work(problem_.buffers.size());
-        for (const Index k : apart) say("from here on apart: ", words_of(k), '\n');
-        apart_ = std::make_shared<const std::vector<Index>>(std::move(apart));
-    }
-
-    std::string words_of(Index pair) const {
-        return id(problem_.open_pairs[pair].first) + " and " + id(problem_.open_pairs[pair].second);
-    }
-
-    // What all layouts up to a height cost at least.
-    void cost() {
-        const Heights heights = height();
-        state(kReuse, heights, least_cost(heights, problem_.fixed_cost, 1));
-    }
-
-    // The same of those that pay all that is marked as paid, for `paid` in all, and nothing that is excluded.
-    Bytes least_cost(const Heights& heights, Bytes paid, std::size_t depth) {
-        const Number kind = node(depth);
-        if (kind == 0) return paid;
-        if (kind == 2) return weighted(heights, paid);
-        std::vector<Index> rest = *core(file_.number(), heights).pairs;
-        std::erase_if(rest, [&](Index k) { return marks_[k] == Mark::excluded; });
-        const std::vector<Index> all = rest;
-        Bytes least = Shown::kNone;
-        while (!rest.empty()) {
-            const Number at = file_.number();
-            if (at >= rest.size()) fail("a pair that there is not");
-            const Index k = rest[at];
-            rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
-            say(std::string(2 * depth, ' '), "if these pay: ", words_of(k), '\n');
-            marks_[k] = Mark::paid;
-            least = std::min(least, least_cost(heights, paid + problem_.open_pairs[k].cost, depth + 1));
-            marks_[k] = Mark::excluded;
-        }
-        for (const Index k : all) marks_[k] = Mark::open;
-        return least;
-    }
-
-    // What cores add to what is paid: no pair is asked for more than its cost.
-    Bytes weighted(const Heights& heights, Bytes paid) {
-        std::unordered_map<Index, Bytes> left;
-        file_.ascending(cores_.size(), "core", [&](Index number) {
-            const Bytes weight = file_.amount();
-            bool counts = false;
-            for (const Index k : *core(number, heights).pairs) {
-                if (marks_[k] == Mark::excluded) continue;
-                Bytes& rest = left.try_emplace(k, problem_.open_pairs[k].cost).first->second;
-                if (rest < weight) fail("more than a pair costs");
-                rest -= weight;
-                counts = true;
-            }
-            if (!counts) fail("a core of which nothing can be paid");
-            paid += weight;  // no more than all costs
-        });
-        return paid;
-    }
-
-    // One that holds up to this height, and of which nothing is paid.
-    const Core& core(Number number, const Heights& heights) {
-        if (number >= cores_.size()) fail("there is no such core");
-        const Core& one = cores_[number];
-        check_cover("a core", one.heights, heights);
-        file_.work(one.pairs->size());
-        const auto is_paid = [&](Index k) { return marks_[k] == Mark::paid; };
-        if (std::ranges::any_of(*one.pairs, is_paid)) fail("a core of which a pair is paid");
-        return one;
-    }
-
     void conclusion() {
         const Heights heights = height();
         if (heights_ && heights.number != heights_->number) fail("a conclusion for another height");
         file_.work(problem_.buffers.size());
-        const Bytes end = heights_ ? problem_.end : std::min(heights.of(0), problem_.end);
-        if (apart_) say("core ", cores_.size(), ": ");
-        if (within_) say("limit ", limits_.size(), ": ", within_->size() - 1, " of these: ");
+        const Bytes end = several_ ? problem_.end : std::min(heights.of(0), problem_.end);
+        if (within_) say("not all of these: ");
         say("no layout has ", heights.words(), "\n  because");
         now_.clear();
         for (Index i = 0; i < problem_.buffers.size(); ++i) {
-            const auto has_room = [&](Index k) { return heights_ && problem_.top(heights, k) == kLimit; };
+            const auto has_room = [&](Index k) { return several_ && problem_.top(heights, k) == kLimit; };
             if (size(i) != 0 && std::ranges::none_of(problem_.buffers[i].in_proof, has_room))
                 now_.add(i, 0, end - size(i));
         }
         derive();
-        if (within_) {
-            limits_.push_back({within_, static_cast<Bytes>(within_->size()) - 1, heights});
-        } else if (!apart_) {
-            shown_.all.push_back({kReuse, heights, Shown::kNone});
-        } else {
-            cores_.push_back({apart_, heights});
-        }
+        if (!within_) return shown_.all.push_back({kReuse, heights, Shown::kNone});
+        state(within_, static_cast<Bytes>(within_->size()) - 1);
     }
 
     Problem& problem_;
     ProofFile& file_;
-    const bool shows_;
+    const bool shows_, several_ = problem_.pools.size() > 1;
     Context now_;
     std::unordered_map<Number, Ranges> lemmas_;
     Number made_ = 0;
     std::optional<Heights> heights_;
     std::vector<std::shared_ptr<const std::vector<Bytes>>> named_;  // heights
-    const std::pair<Bytes, Bytes> floors_[2] = {problem_.floor_and_step(0), problem_.floor_and_step(1)};
+    const std::pair<Bytes, Bytes> floors_[3] = {problem_.floor_and_step(kPlacement),
+                                                problem_.floor_and_step(kPreference),
+                                                problem_.floor_and_step(kReuse)};
     const Heights any_{static_cast<Number>(kLimit), nullptr};
     Shown shown_{problem_,
-                 {{kReuse, any_, problem_.fixed_cost},
-                  {kPlacement, any_, floors_[0].first},
-                  {kPreference, any_, floors_[1].first}}};
+                 {{kPlacement, any_, floors_[0].first},
+                  {kPreference, any_, floors_[1].first},
+                  {kReuse, any_, floors_[2].first}}};
     static constexpr std::size_t kKnown = 3;  // before the proof
-    std::vector<Bytes> lows_, tops_;          // by pool, at the node at hand
-    std::shared_ptr<const std::vector<Index>> apart_;
-    std::vector<Core> cores_;
-    std::vector<Mark> marks_ = std::vector<Mark>(problem_.open_pairs.size());  // at the node at hand
-    Parts within_;
+    std::vector<Bytes> lows_, tops_;          // by pool, at the node at hand; then what the heights have more
+    Parts within_, spent_[3];
+    std::size_t pairs_ = 0;  // in rows
     std::vector<Limit> limits_;
 };
 
@@ -1461,7 +1461,6 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
     const Shown shown = Proof(problem, plan_text == nullptr).checked();
     if (plan_text == nullptr) return {verified, ""};
     Values most(kOwn + problem.pools.size(), kLimit);
-    for (const Term cost : {kPlacement, kPreference, kReuse}) most[cost] = Shown::kNone - 1;
     Verdict verdict{verified, "", shown.least(kPeak, most)};
     if (!plan) {
         if (verdict.least_peak <= problem.highest())

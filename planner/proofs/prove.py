@@ -27,7 +27,13 @@ from memstow.planner.model.problem import (
 )
 from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.planner.proofs.prove_peaks import PeaksProof
-from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, Draft, PlacementProof, most_cost, units_of
+from memstow.planner.proofs.prove_places import (
+    PLACEMENT_TERMS,
+    Draft,
+    PlacementProof,
+    floor_and_step,
+    most_cost,
+)
 from memstow.planner.proofs.questions import (
     COST_TERMS,
     Heights,
@@ -58,6 +64,8 @@ _WITHOUT_CORES: Final = 1_000_000
 """Steps in which a height may be refuted before it is tried with costs."""
 _WITHOUT_TIES: Final = 20_000_000
 """Steps in which a height may be refuted where ties do not count, before it is tried where they do."""
+_SHARE_OF_CORES: Final = 0.75
+"""Of the budget for a reuse cost: then it is looked for by where units are."""
 _KNOWN: Final = frozenset(
     (
         "version",
@@ -277,6 +285,7 @@ class _Writer:
         self._several = len(problem.pools) > 1
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
         self._ties = ties_to_try(problem)
+        self._cores: CostProof | None = None
 
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
@@ -317,14 +326,13 @@ class _Writer:
         What is known of some was shown already.
         """
         bounds = [known.get(k, 0) for k in range(len(terms))]
-        # Pairs that are apart stay so: what is shown with them comes last.
-        costs = list[_Wanted]()
         within = up_to(self._problem, max(map(end_of, self._problem.pools)))
         for k, (term, value) in enumerate(zip(terms, self._plan.objective, strict=False)):
             # A plan may be better than its search could show.
             before = zip(bounds[:k], self._plan.objective, strict=False)
             is_next = all(bound == one.value for bound, one in before)
-            targets = dict.fromkeys((value.value, value.bound) if is_next else (value.bound,))
+            tries_more = is_next and term != Kind.REUSE_COST
+            targets = dict.fromkeys((value.value, value.bound) if tries_more else (value.bound,))
             if term in COSTS:
                 wanted = [_Wanted(k, term, within, bound, bound, True) for bound in targets]
             else:
@@ -333,24 +341,21 @@ class _Writer:
                     for bound in targets
                     for one in self._contradictions(k, terms, self._no_more(within, term, bound - 1), bound)
                 ]
-                within = self._no_more(within, term, value.value)
-            costs += [one for one in wanted if one.term == Kind.REUSE_COST and one.bound == value.bound]
+            within = self._no_more(within, term, value.value)
             for one in wanted:
-                if one.term != Kind.REUSE_COST and bounds[k] < one.bound:
+                if bounds[k] < one.bound:
                     budget = self._budget if one.bound == value.bound else self._budget.share(0.5)
-                    bounds[k] = max(bounds[k], self._placement(draft, one, budget))
+                    bounds[k] = max(bounds[k], self._cost(draft, one, budget))
                     if budget is not self._budget:
                         self._budget.count(budget.work)
-        plain = [one for one in costs if one.heights == up_to(self._problem, max(one.heights.peaks))]
-        _, pairs = costs_of(self._problem)
-        if costs and pairs:
-            shown = self._costs(draft.file, [(max(one.heights.peaks), one.cost) for one in plain])
-            for one, cost in zip(plain, shown, strict=True):
-                bounds[one.term_number] = max(bounds[one.term_number], one.comes_to(cost))
         return tuple(bounds)
 
     def _no_more(self, heights: Heights, term: str, value: int) -> Heights:
-        """The same of layouts that have no more than this of a peak."""
+        """The same of layouts that have no more than this of a term."""
+        if term in COSTS:
+            number = COSTS.index(Kind(term))
+            costs = (min(most, value) if k == number else most for k, most in enumerate(heights.costs))
+            return replace(heights, costs=tuple(costs))
         if term == Kind.PEAK and self._several:
             return replace(heights, total=min(heights.total, value))
         limited = [
@@ -362,18 +367,32 @@ class _Writer:
     def _contradictions(
         self, number: int, terms: tuple[str, ...], below: Heights, bound: int
     ) -> "Iterator[_Wanted]":
-        """What would show that no layout is below the bound of a peak: costs above those of the plan."""
-        objective = self._plan.objective
-        for k, term in enumerate(terms[:number]):
-            if term in COSTS:
-                yield _Wanted(number, term, below, objective[k].value + 1, bound, False)
-        for term in PLACEMENT_TERMS:
-            if term not in terms[:number]:
-                yield _Wanted(number, term, below, most_cost(self._problem, term) + 1, bound, False)
-                break
+        """What would show that no layout is below the bound of a peak: a cost above that of the plan."""
+        costs = [k for k, term in enumerate(terms[:number]) if term in COSTS]
+        if costs:
+            term = terms[costs[-1]]
+            both = zip(COSTS, below.costs, strict=True)
+            others = replace(below, costs=tuple(LIMIT if name == term else most for name, most in both))
+            yield _Wanted(number, term, others, self._plan.objective[costs[-1]].value + 1, bound, False)
+        elif self._several:
+            term = PLACEMENT_TERMS[0]
+            yield _Wanted(number, term, below, most_cost(self._problem, term) + 1, bound, False)
 
-    def _placement(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
-        """Write that layouts cost so much by where buffers are; what that comes to."""
+    def _cost(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
+        """Write that layouts cost so much; what that comes to."""
+        if wanted.term != Kind.REUSE_COST:
+            return self._by_places(draft, wanted, budget)
+        height, shown = max(wanted.heights.peaks), 0
+        if wanted.heights == up_to(self._problem, height):
+            within = budget.share(_SHARE_OF_CORES)
+            shown = self._by_cores(draft, height, wanted.cost, within)
+            budget.count(within.work)
+        if shown < wanted.cost:
+            shown = max(shown, self._by_places(draft, wanted, budget))
+        return wanted.comes_to(shown)
+
+    def _by_places(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
+        """Write that layouts cost so much by where units are; what that comes to."""
         height = max(wanted.heights.peaks)
         if wanted.heights == up_to(self._problem, height):
             proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, budget)
@@ -381,12 +400,11 @@ class _Writer:
             if wanted.comes_to(shown):
                 proof.write(draft)
             return wanted.comes_to(shown)
-        floor = sum(min(unit.costs, default=0) for unit in units_of(self._problem, wanted.term))
-        proven = wanted.cost <= floor
-        if not proven:
+        shown, _ = floor_and_step(self._problem, wanted.term)
+        if shown < wanted.cost:
             peaks = PeaksProof(self._problem, wanted.term, wanted.heights, budget)
-            proven = peaks.write(wanted.cost, draft)
-        return wanted.comes_to(wanted.cost if proven else floor)
+            shown = max(shown, peaks.write(wanted.cost, draft))
+        return wanted.comes_to(shown)
 
     def _refuted(
         self, height: int, chosen: Sequence[int], budget: Budget | None = None
@@ -414,34 +432,35 @@ class _Writer:
                 return file
         return None
 
-    def _costs(self, file: "ProofFile", wanted: Sequence[tuple[int, int]]) -> list[int]:
-        """Write that layouts up to each height cost so much, or what of that can be shown."""
+    def _by_cores(self, draft: Draft, height: int, wanted: int, budget: Budget) -> int:
+        """Write that layouts up to the height pay so much for pairs, or what of that can be shown."""
         fixed, pairs = costs_of(self._problem)
         at = {index: number for number, index in enumerate(self._sized)}
         open_pairs = [
-            (at[i], at[j], cost, number)
-            for number, (i, j, cost) in enumerate(pairs)
-            if cost and i in at and j in at
+            (at[pair.first], at[pair.second], pair.cost, pair.number)
+            for pair in pairs
+            if pair.cost and pair.first in at and pair.second in at
         ]
-        proof = CostProof(open_pairs, fixed, self._several)
-        shown = list[int]()
-        for height, cost in wanted:
-            known = fixed
-            is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
-            if cost > fixed and open_pairs and is_small:
-                for ties_count in self._ties:
-                    posed = pose(self._problem, up_to(self._problem, height), self._sized, ties_count)
-                    if posed is None or known >= cost:
-                        break
-                    question, end = posed
-                    end = end if self._several else min(height, end)
-                    within = self._budget if ties_count == self._ties[-1] else self._budget.share(0.5)
-                    known = proof.raise_bound(question, end, height, cost, within)
-                    if within is not self._budget:
-                        self._budget.count(within.work)
-            shown.append(known)
-        both = zip(shown, wanted, strict=True)
-        return [file.cost(proof, height, min(known, cost)) for known, (height, cost) in both]
+        is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
+        if wanted <= fixed or not open_pairs or not is_small:
+            return fixed
+        if self._cores is None:
+            self._cores = CostProof(open_pairs, fixed, self._several)
+        known = fixed
+        for ties_count in self._ties:
+            posed = pose(self._problem, up_to(self._problem, height), self._sized, ties_count)
+            if posed is None or known >= wanted:
+                break
+            question, end = posed
+            end = end if self._several else min(height, end)
+            within = budget if ties_count == self._ties[-1] else budget.share(0.5)
+            known = self._cores.raise_bound(question, end, height, wanted, within)
+            if within is not budget:
+                budget.count(within.work)
+        if known > fixed:
+            known = draft.file.reuse_cost(self._cores, height, min(known, wanted))
+            draft.statements += known > fixed
+        return known
 
 
 def _finished(file: "ProofFile") -> int:

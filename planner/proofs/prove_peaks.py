@@ -10,6 +10,7 @@ from typing import Final
 from memstow.planner.model.problem import LIMIT, Kind, Problem
 from memstow.planner.proofs.prove_places import Draft, PlacementProof
 from memstow.planner.proofs.questions import COST_TERMS, Heights
+from memstow.records import replace
 from memstow.solvers.core import Budget
 
 _DEEPEST: Final = 300
@@ -24,27 +25,39 @@ class PeaksProof:
         self._heights = heights
         self._leaves = list[tuple[Heights, PlacementProof]]()
         self._tree = list[int]()
+        self._root: tuple[Heights, PlacementProof, int] | None = None
+        """The first leaf, and what it shows."""
 
-    def write(self, wanted: int, draft: Draft) -> bool:
-        """Write that layouts cost so much, if that can be shown; whether it was."""
+    def write(self, wanted: int, draft: Draft) -> int:
+        """Write that layouts cost so much, or what is shown of any peaks; what they cost at least."""
         self._wanted = wanted
         # What is named for a leaf is used by it; all are named before the first is.
         self._first_name = LIMIT + 1 + len(draft.heights)
         self._first_statement = draft.statements
         if not self._node([0] * len(self._problem.pools), list(self._heights.peaks), 1):
-            return False
+            return self._write_weaker(draft)
         for heights, _ in self._leaves:
-            draft.file.name_heights([*heights.peaks, heights.total])
+            draft.file.name_heights(heights.numbers)
             draft.heights.append(heights)
         for _, leaf in self._leaves:
             leaf.write(draft)
         if self._tree == [_LEAF, self._first_statement]:
-            return True
-        number = draft.file.name_heights([*self._heights.peaks, self._heights.total])
+            return wanted
+        number = draft.file.name_heights(self._heights.numbers)
         draft.heights.append(self._heights)
         draft.file.peaks(COST_TERMS.index(Kind(self._term)), number, self._tree)
         draft.statements += 1
-        return True
+        return wanted
+
+    def _write_weaker(self, draft: Draft) -> int:
+        """Write what the root alone shows."""
+        if self._root is None:
+            return 0
+        heights, proof, shown = self._root
+        draft.file.name_heights(heights.numbers)  # as the first leaf, which has that number
+        draft.heights.append(heights)
+        proof.write(draft)
+        return shown
 
     def _node(self, lows: list[int], tops: list[int], depth: int) -> bool:
         """Write a tree of the layouts whose peaks are from the lows to the tops; whether there is one."""
@@ -56,14 +69,17 @@ class PeaksProof:
         if any(top < low for low, top in zip(lows, most, strict=True)):
             self._tree.append(_DEAD)
             return True
-        heights = Heights(tuple(most), total)
+        heights = replace(self._heights, peaks=tuple(most))
         for number, (known, _) in enumerate(self._leaves):
             if heights.within(known):
                 self._tree += [_LEAF, self._first_statement + number]
                 return True
         name = self._first_name + len(self._leaves)
         proof = PlacementProof(self._problem, self._term, heights, name, self._budget)
-        if proof.raise_bound(self._wanted) >= self._wanted:
+        shown = proof.raise_bound(self._wanted)
+        if depth == 1:
+            self._root = heights, proof, shown
+        if shown >= self._wanted:
             self._tree += [_LEAF, self._first_statement + len(self._leaves)]
             self._leaves.append((heights, proof))
             return True

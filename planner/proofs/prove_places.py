@@ -1,8 +1,9 @@
-"""A proof of what every plan costs by the pools that buffers are in.
+"""A proof of what every plan costs by the pools that buffers are in, and by the pairs that share bytes.
 
-Limits say how much of some buffers may be in some pools: rows what fits into the cells of one at a time, and
-others which buffers have no layout there together. A tree over the pools of buffers shows with prices for
-what limits give room for that no layout is cheaper.
+Limits say how much of some buffers may be in some pools: rows what fits into the cells of one at a time, or
+is too much where pairs share none, others which buffers have no layout there together, and which costs are
+spent. A tree over the pools of buffers, and over pairs, shows with prices for what limits give room for that
+no layout is cheaper.
 """
 
 from collections.abc import Sequence
@@ -22,10 +23,14 @@ from memstow.planner.model.problem import (
 from memstow.planner.proofs.questions import (
     COST_TERMS,
     Heights,
+    OpenPair,
+    conflicts_of,
+    costs_of,
     crowds_of,
     groups_of,
     pose,
     provable_terms,
+    sharing_pairs,
     size_of_moments,
     ties_to_try,
 )
@@ -50,13 +55,24 @@ _MOST_KEPT: Final = 256 << 20
 _MOST_FITTING: Final = 1_000
 _TOLERANCE: Final = 1e-6
 """Of what is counted in floating point: the program that finds a solution has it as well."""
+_MOST_EXTENDED: Final = 400
+"""Of more buffers no rows of pairs that may share are looked for."""
+_MOST_ROW_PAIRS: Final = 1 << 19
+"""Checkers read rows with four times as many."""
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
+APART, SHARED = range(2)
+"""Where a pair may be."""
 
 
 @record
 class Unit:
-    """Buffers with bytes that are in one pool: their indices, the pools, and what they cost in each."""
+    """Buffers with bytes that are in one pool: their indices, the pools, and what they cost in each.
 
+    Or a pair that may share bytes, without members.
+    """
+
+    name: int
+    """In a proof."""
     members: tuple[int, ...]
     pools: tuple[int, ...]
     costs: tuple[int, ...]
@@ -81,30 +97,36 @@ class Rows:
 
 @record
 class _Crowd:
-    """Units that have no layout together in a pool, and the steps that show it."""
+    """Units that have no layout together in a pool, with some pairs apart, and the steps that show it."""
 
     pool: int
     units: tuple[int, ...]
     steps: ProofSteps
 
 
+@record
+class _Spent:
+    """What is spent of another cost."""
+
+    term: int
+
+
 class Draft:
-    """A proof while it is written: how many statements and limits it has, and the heights named in it."""
+    """A proof while it is written: how many statements it has, and the heights named in it."""
 
     def __init__(self, file: ProofFile, statements: int = 0) -> None:
         self.file = file
         self.statements = statements
-        self.limits = 0
         self.heights: list[Heights] = []
 
 
 def units_of(problem: Problem, term: str) -> list[Unit]:
-    """The units of a problem, with what they cost in this term; what is no term costs nothing."""
+    """The units of a problem but pairs, with what they cost in this term; what is no term costs nothing."""
     tied = [tuple(sorted(index for index, _ in group)) for group in groups_of(problem)]
     groups = {group[0]: group for group in tied}
     others = {index for group in tied for index in group[1:]}
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
-    counts = term in provable_terms(problem)
+    counts = term in PLACEMENT_TERMS and term in provable_terms(problem)
     units = list[Unit]()
     for first, buffer in enumerate(problem.buffers):
         if not buffer.size or first in others:
@@ -113,12 +135,29 @@ def units_of(problem: Problem, term: str) -> list[Unit]:
         costs = [_costs_of(problem, index, term, number_of) for index in members]
         pools = sorted(set.intersection(*(set(mine) for mine in costs)))
         total = tuple(sum(mine[pool] for mine in costs) if counts else 0 for pool in pools)
-        units.append(Unit(members, tuple(pools), total))
+        units.append(Unit(first, members, tuple(pools), total))
     return units
+
+
+def pair_unit(pair: OpenPair, term: str) -> Unit:
+    """What a pair costs, apart or not."""
+    return Unit(pair.number, (), (APART, SHARED), (0, pair.cost if term == Kind.REUSE_COST else 0))
+
+
+def floor_and_step(problem: Problem, term: str) -> tuple[int, int]:
+    """What all units cost at least by themselves, and what divides all that more costs; 0: nothing does."""
+    units, fixed = units_of(problem, term), 0
+    if term == Kind.REUSE_COST:
+        fixed, pairs = costs_of(problem)
+        units += [pair_unit(pair, term) for pair in pairs]
+    step = gcd(*(cost - unit.costs[0] for unit in units for cost in unit.costs))
+    return fixed + sum(min(unit.costs, default=0) for unit in units), step
 
 
 def most_cost(problem: Problem, term: str) -> int:
     """What no layout costs more than: all buffers in their dearest pools."""
+    if term == Kind.REUSE_COST:
+        return sum(entry.cost for entry in problem.reuse_costs)
     number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
     counts = term in provable_terms(problem)
     sized = (index for index, buffer in enumerate(problem.buffers) if buffer.size and counts)
@@ -133,8 +172,37 @@ def _costs_of(problem: Problem, index: int, term: str, number_of: dict[str, int]
     return {number: buffer.size * place for place, number in enumerate(numbers)}
 
 
-def measured(problem: Problem, row: Row, height: int) -> tuple[list[int], int]:
-    """The weights of the buffers of a row, and its room, in layouts up to a height of its pool."""
+Parts = list[tuple[int, int, int]]
+"""What is in some pool: the number of a buffer or a pair in a proof, the pool, and what it weighs there."""
+
+
+def filled(
+    problem: Problem,
+    rows: Sequence[tuple[int, tuple[int, ...]]],
+    room: int,
+    pairs: Sequence[OpenPair],
+    divisor: int,
+    cell: int = 1,
+) -> tuple[Parts, int]:
+    """What buffers take of the cells of pools, and the room for them.
+
+    Pairs that may share make up for as much as both take, but for no more than is too much of all.
+    """
+    cells = {i: -(-problem.buffers[i].size // cell) for _, some in rows for i in some}
+    parts = [(i, pool, cells[i]) for pool, some in rows for i in some]
+    excess = max(sum(weight for _, _, weight in parts) - room, 0)
+    for _, some in rows:
+        inside = {*some} if pairs else set[int]()
+        for pair in pairs:
+            if pair.first in inside and pair.second in inside:
+                weight = min(cells[pair.first], cells[pair.second], excess)
+                parts.append((pair.number, APART, weight))
+                room += weight
+    return [(name, pool, weight // divisor) for name, pool, weight in parts], room // divisor
+
+
+def measured(problem: Problem, row: Row, height: int, pairs: Sequence[OpenPair]) -> tuple[Parts, int]:
+    """The parts of a row, and its room, in layouts up to a height of its pool."""
     pool = problem.pools[row.pool]
     end, base = min(height, end_of(pool)), pool.base or 0
     grid = lcm(pool.alignment, gcd(*(problem.buffers[i].alignment for i in row.buffers)))
@@ -144,7 +212,21 @@ def measured(problem: Problem, row: Row, height: int) -> tuple[list[int], int]:
 
     ranges = merged((one.offset, one.offset + one.size) for one in pool.reserved)
     room = below(end) - sum(below(stop) - below(begin) for begin, stop in ranges)
-    return [-(-problem.buffers[i].size // grid) // row.divisor for i in row.buffers], room // row.divisor
+    return filled(problem, [(row.pool, row.buffers)], room, pairs, row.divisor, grid)
+
+
+def spending(problem: Problem, term: str, most: int, pairs: Sequence[OpenPair]) -> tuple[Parts, int] | None:
+    """What units cost in their pools more than they must, in steps, and the room for that; None: any may."""
+    floor, step = floor_and_step(problem, term)
+    if not floor <= most < LIMIT or not step:
+        return None
+    units = [*units_of(problem, term), *(pair_unit(pair, term) for pair in pairs)]
+    parts = [
+        (unit.name, pool, (cost - min(unit.costs)) // step)
+        for unit in units
+        for pool, cost in zip(unit.pools, unit.costs, strict=True)
+    ]
+    return [part for part in parts if part[2]], (most - floor) // step
 
 
 class PlacementProof:
@@ -158,11 +240,21 @@ class PlacementProof:
         self._heights, self._number = heights, number
         self._units = units_of(problem, term)
         self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
-        self._limits = list[Row | Rows | _Crowd]()
+        counts = term == Kind.REUSE_COST or heights.costs[COST_TERMS.index(Kind.REUSE_COST)] < LIMIT
+        self._pairs = sharing_pairs(problem) if counts else []
+        self._first_pair = len(self._units)
+        self._unit_of |= {pair.number: len(self._units) + k for k, pair in enumerate(self._pairs)}
+        self._units += [pair_unit(pair, term) for pair in self._pairs]
+        self._limits = list[Row | Rows | _Crowd | _Spent]()
         self._rows = set[Row | Rows]()
+        self._row_pairs = 0
         self._first = list[Row]()
         """The first of the limits, from which others follow."""
-        self._program = PlaceProgram([list(unit.costs) for unit in self._units])
+        self.floor, step = floor_and_step(problem, term)
+        self._step = step or 1
+        # What is paid in any case is another unit.
+        fixed = self.floor - sum(min(unit.costs, default=0) for unit in self._units)
+        self._program = PlaceProgram([*(list(unit.costs) for unit in self._units), [fixed]])
         self._allowed = [list(range(len(unit.pools))) for unit in self._units]
         self._fitting = set[tuple[int, tuple[int, ...]]]()
         self._effort = _FIRST_EFFORT
@@ -171,18 +263,17 @@ class PlacementProof:
         self._tree = list[int | tuple[int, int]]()
         self._root: tuple[int, list[int | tuple[int, int]]] = 0, []
         """The best that a leaf shows of all, and that leaf."""
-        self.floor = sum(min(unit.costs, default=0) for unit in self._units)
-        steps = (cost - unit.costs[0] for unit in self._units for cost in unit.costs)
-        self._step = gcd(*steps) or 1
         self.example: dict[int, tuple[int, ...]] | None = None
         """By pool, units that may be there, where less was shown because of that."""
 
     def raise_bound(self, wanted: int) -> int:
         """Find why layouts cost so much, or as much as can be shown; what they cost at least."""
         is_large = len(self._units) > _MOST_UNITS or size_of_moments(self._problem.buffers) > _MOST_MEMBERS
-        if wanted <= self.floor or len(self._problem.pools) < 2 or is_large:
+        has_choice = len(self._problem.pools) > 1 or self._pairs
+        if wanted <= self.floor or not has_choice or is_large:
             return min(self.floor, wanted)
         self._add_first_rows()
+        self._add_spent()
         wanted = self._rounded(wanted)
         # Any more than the value before it is this one.
         if not self._node(wanted - self._step + 1, 1):
@@ -202,9 +293,8 @@ class PlacementProof:
         for number in used:
             self._write_limit(self._limits[number], draft.file)
         term = COST_TERMS.index(Kind(self._term))
-        draft.file.placement(term, self._number, self._numbers(used, draft.limits))
+        draft.file.cost(term, self._number, self._numbers(used, draft.file.limits - len(used)))
         draft.statements += 1
-        draft.limits += len(used)
 
     def _rounded(self, bound: int) -> int:
         return bound + (self.floor - bound) % self._step
@@ -222,34 +312,85 @@ class PlacementProof:
             for pool in range(len(self._problem.pools))
         ]
         crowds = crowds_of(self._problem, sorted(pools_of))
+        near = self._neighbours(sorted(pools_of))
         for pool in range(len(self._problem.pools)):
-            for mine in sorted({tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds} - {()}):
+            some = {tuple(i for i in crowd if pool in pools_of[i]) for crowd in crowds}
+            some |= self._extended(near, pool, [*some, *((i,) for i in near if pool in pools_of[i])])
+            for mine in sorted(some - {()}):
                 self._budget.count(len(mine))
                 if not self._budget.spent and self._kept <= _MOST_KEPT:
                     self._crowds[pool].append(mine)
-                    cells, _ = measured(self._problem, Row(pool, 1, mine), self._heights.peaks[pool])
-                    row = Row(pool, gcd(*cells), mine)
+                    height = self._heights.peaks[pool]
+                    parts, _ = measured(self._problem, Row(pool, 1, mine), height, self._pairs)
+                    row = Row(pool, gcd(*(weight for _, _, weight in parts)) or 1, mine)
                     if self._add_row(row):
                         self._first.append(row)
 
+    def _neighbours(self, kept: Sequence[int]) -> dict[int, set[int]]:
+        """What shares no byte with each of these buffers, or pays for it; nothing if pairs do not count."""
+        if not self._pairs or len(kept) > _MOST_EXTENDED:
+            return {}
+        near = {i: set[int]() for i in kept}
+        together = conflicts_of(self._problem, [self._problem.buffers[i] for i in kept])
+        pairs = [(kept[one], kept[other]) for one, other in together]
+        pairs += [(pair.first, pair.second) for pair in self._pairs]
+        self._budget.count(len(pairs))
+        for i, j in pairs:
+            if self._unit_of[i] != self._unit_of[j]:
+                near[i].add(j)
+                near[j].add(i)
+        return near
+
+    def _extended(
+        self, near: dict[int, set[int]], pool: int, seeds: Sequence[tuple[int, ...]]
+    ) -> set[tuple[int, ...]]:
+        """Each of these with all more that may be in the pool and are near all of it, large ones first."""
+        by_size = sorted(near, key=lambda i: (-self._problem.buffers[i].size, i))
+        by_size = [i for i in by_size if pool in self._units[self._unit_of[i]].pools]
+        some = set[tuple[int, ...]]()
+        for seed in seeds if near else ():
+            self._budget.count(len(by_size))
+            if self._budget.spent:
+                break
+            mine = [*seed]
+            rest = set.intersection(*(near[i] for i in mine)) if mine else {*by_size}
+            for i in by_size:
+                if i in rest:
+                    mine.append(i)
+                    rest &= near[i]
+            some.add(tuple(sorted(mine)))
+        return some
+
+    def _add_spent(self) -> None:
+        for number, (term, most) in enumerate(zip(COST_TERMS, self._heights.costs, strict=True)):
+            spent = None if term == self._term else spending(self._problem, term, most, self._pairs)
+            if spent is not None:
+                self._add_limit(_Spent(number), *spent)
+
+    def _add_limit(self, limit: "Row | Rows | _Spent", parts: Parts, room: int) -> None:
+        units = [(self._unit_of[name], pool, weight) for name, pool, weight in parts if weight]
+        self._kept += _BYTES_OF_AN_ENTRY * len(units)
+        places = ((unit, [self._units[unit].pools.index(pool)], weight) for unit, pool, weight in units)
+        self._program.add(list(places), room)
+        self._limits.append(limit)
+
     def _add_row(self, row: Row) -> bool:
         """Keep a row, without buffers that weigh nothing there; whether it is a new one."""
-        height = self._heights.peaks[row.pool]
-        weights, room = measured(self._problem, row, height)
-        while 0 in weights:  # Of fewer buffers the cells may be others.
-            row = replace(
-                row, buffers=tuple(i for i, weight in zip(row.buffers, weights, strict=True) if weight)
-            )
-            weights, room = measured(self._problem, row, height) if row.buffers else ([], 0)
-        if row in self._rows or sum(weights) <= room:
+        height, count = self._heights.peaks[row.pool], -1
+        parts, room = list[tuple[int, int, int]](), 0
+        while row.buffers and len(row.buffers) != count:  # Of fewer buffers the cells may be others.
+            count = len(row.buffers)
+            parts, room = measured(self._problem, row, height, self._pairs)
+            heavy = tuple(name for name, _, weight in parts[:count] if weight)
+            row = replace(row, buffers=heavy)
+        total = sum(weight for _, _, weight in parts)
+        if not row.buffers or row in self._rows or total <= room or total > LIMIT:
             return False
+        if self._row_pairs + len(parts) > _MOST_ROW_PAIRS + len(row.buffers):
+            return False
+        self._row_pairs += len(parts) - len(row.buffers)
         self._rows.add(row)
-        self._kept += _BYTES_OF_AN_ENTRY * len(weights)
-        units = [self._unit_of[index] for index in row.buffers]
-        places = [self._units[unit].pools.index(row.pool) for unit in units]
-        parts = [(unit, [place], weight) for unit, place, weight in zip(units, places, weights, strict=True)]
-        self._program.add(parts, room)
-        self._limits.append(row)
+        self._add_limit(row, parts, room)
         return True
 
     def _add_peaks(self) -> bool:
@@ -262,8 +403,19 @@ class PlacementProof:
             {index: size * shares[unit][place] for index, size, unit, place in members}
             for members in self._members
         ]
+        saved = [
+            (pair, self._smaller(pair) * shares[unit][SHARED])
+            for unit, pair in enumerate(self._pairs, self._first_pair)
+        ]
+        saved = [(pair, by) for pair, by in saved if by > 0]
+
+        def least(mine: dict[int, float], crowd: tuple[int, ...]) -> float:
+            inside = {*crowd} if saved else set[int]()
+            less = sum(by for pair, by in saved if pair.first in inside and pair.second in inside)
+            return sum(map(mine.__getitem__, crowd)) - less
+
         heaviest = [
-            max(((sum(map(mine.__getitem__, crowd)), crowd) for crowd in crowds), default=(0.0, ()))
+            max(((least(mine, crowd), crowd) for crowd in crowds), default=(0.0, ()))
             for mine, crowds in zip(taken, self._crowds, strict=True)
         ]
         buffers = tuple(crowd for _, crowd in heaviest)
@@ -272,17 +424,15 @@ class PlacementProof:
         room = total // divisor
         if sum(taken for taken, _ in heaviest) <= room * divisor * (1 + _TOLERANCE) or rows in self._rows:
             return False
+        parts, room = filled(self._problem, list(enumerate(buffers)), total, self._pairs, divisor)
+        if sum(weight for _, _, weight in parts) > LIMIT:
+            return False
         self._rows.add(rows)
-        parts = [
-            (unit, [self._units[unit].pools.index(pool)], self._problem.buffers[index].size // divisor)
-            for pool, crowd in enumerate(buffers)
-            for index in crowd
-            for unit in [self._unit_of[index]]
-        ]
-        self._kept += _BYTES_OF_AN_ENTRY * len(parts)
-        self._program.add(parts, room)
-        self._limits.append(rows)
+        self._add_limit(rows, parts, room)
         return True
+
+    def _smaller(self, pair: OpenPair) -> int:
+        return min(self._problem.buffers[pair.first].size, self._problem.buffers[pair.second].size)
 
     def _node(self, target: int, depth: int) -> bool:
         """Write a tree below the node at hand that shows the target; whether there is one."""
@@ -320,7 +470,7 @@ class PlacementProof:
 
     def _branch(self, unit: int, place: int, target: int, depth: int) -> bool:
         before = self._allowed[unit]
-        self._tree += [_BRANCH, self._units[unit].members[0], self._units[unit].pools[place]]
+        self._tree += [_BRANCH, self._units[unit].name, self._units[unit].pools[place]]
         for places in ([place], [one for one in before if one != place]):
             self._allowed[unit] = places
             self._program.restrict_to(unit, places)
@@ -354,25 +504,37 @@ class PlacementProof:
                 following = number + 1
         return numbers
 
-    def _write_limit(self, limit: Row | Rows | _Crowd, file: ProofFile) -> None:
+    def _write_limit(self, limit: "Row | Rows | _Crowd | _Spent", file: ProofFile) -> None:
         if isinstance(limit, Row):
             file.row(limit.pool, limit.divisor, list(limit.buffers))
         elif isinstance(limit, Rows):
             file.rows(limit.divisor, [list(some) for some in limit.buffers])
+        elif isinstance(limit, _Spent):
+            file.spent(limit.term)
         else:
-            units = [self._units[unit].members[0] for unit in limit.units]
-            file.keep_within(self._number, [(index, [limit.pool]) for index in sorted(units)], limit.steps)
+            where = [(self._units[unit].name, [self._place_of(unit, limit.pool)]) for unit in limit.units]
+            file.keep_within(self._number, sorted(where), limit.steps)
+
+    def _place_of(self, unit: int, pool: int) -> int:
+        return pool if unit < self._first_pair else APART
 
     def _find_crowd(self) -> bool | None:
         """Find limits that the solution at hand breaks; None if it has a layout, or one is not known."""
         places = self._program.places()
         by_pool = dict[int, list[int]]()
-        for number, (unit, place) in enumerate(zip(self._units, places, strict=True)):
+        for number, (unit, place) in enumerate(zip(self._units, places, strict=False)):
             if not unit.pools:
                 return None
             if place not in self._allowed[number]:
                 return False
-            by_pool.setdefault(unit.pools[place], []).append(number)
+            if number < self._first_pair:
+                by_pool.setdefault(unit.pools[place], []).append(number)
+                continue
+            pair = self._pairs[number - self._first_pair]
+            first, second = self._unit_of[pair.first], self._unit_of[pair.second]
+            pool = self._units[first].pools[places[first]]
+            if place == APART and pool == self._units[second].pools[places[second]]:
+                by_pool[pool].append(number)
         is_known = True
         for pool, units in sorted(by_pool.items()):
             key = (pool, tuple(units))
@@ -400,6 +562,11 @@ class PlacementProof:
         """Steps that these have no layout in the pool, or whether they have one."""
         name = (self._problem.pools[pool].id,)
         members = sorted(index for unit in units for index in self._units[unit].members)
+        inside = {*members}
+        pairs = [self._pairs[unit - self._first_pair] for unit in units if unit >= self._first_pair]
+        apart = [(p.first, p.second) for p in pairs if p.first in inside and p.second in inside]
+        if not members:
+            return None, True
         buffers = list(self._problem.buffers)
         for index in members:
             if buffers[index].pool is None:
@@ -407,10 +574,12 @@ class PlacementProof:
         fewer = replace(self._problem, buffers=tuple(buffers))
         answer: tuple[ProofSteps | None, bool] = None, False
         for ties_count in self._ties:
-            posed = pose(fewer, self._heights if heights is None else heights, members, ties_count)
+            heights = self._heights if heights is None else heights
+            posed = pose(fewer, heights, members, ties_count, apart)
             if posed is None:
                 return None, False
             question, end = posed
+            end = end if len(self._problem.pools) > 1 else min(heights.peaks[0], end)
             within = self._budget.share(0.5, effort)
             answer = question.kept_steps(end, self._number, within)
             self._budget.count(within.work)
@@ -474,5 +643,5 @@ class PlacementProof:
     def _keep(self, pool: int, units: Sequence[int], steps: ProofSteps) -> None:
         self._kept += steps.size
         self._limits.append(_Crowd(pool, tuple(units), steps))
-        parts = [(unit, [self._units[unit].pools.index(pool)], 1) for unit in units]
+        parts = [(unit, [self._units[unit].pools.index(self._place_of(unit, pool))], 1) for unit in units]
         self._program.add(parts, len(parts) - 1)

@@ -27,15 +27,21 @@ from memstow.solvers.core import ProofQuestion
 
 @record
 class Heights:
-    """Which layouts are meant: the greatest peak of each pool, and of all in all. LIMIT: any."""
+    """Which layouts are meant: the greatest peak of each pool, of all in all, and costs. LIMIT: any."""
 
     peaks: tuple[int, ...]
     total: int = LIMIT
+    costs: tuple[int, int, int] = (LIMIT, LIMIT, LIMIT)
+    """By term, as proofs number them."""
+
+    @property
+    def numbers(self) -> list[int]:
+        """As a proof has them."""
+        return [*self.peaks, self.total, *self.costs]
 
     def within(self, other: "Heights") -> bool:
         """Whether no layout is meant that the other does not mean."""
-        together = zip(self.peaks, other.peaks, strict=True)
-        return self.total <= other.total and all(mine <= theirs for mine, theirs in together)
+        return all(mine <= theirs for mine, theirs in zip(self.numbers, other.numbers, strict=True))
 
 
 def up_to(problem: Problem, height: int) -> Heights:
@@ -50,11 +56,16 @@ def may_leave_the_capacities(problem: Problem, buffer: Buffer) -> bool:
 
 
 def pose(
-    problem: Problem, heights: Heights, kept: Sequence[int], ties_count: bool = False
+    problem: Problem,
+    heights: Heights,
+    kept: Sequence[int],
+    ties_count: bool = False,
+    apart: Iterable[tuple[int, int]] = (),
 ) -> tuple[ProofQuestion, int] | None:
     """These buffers up to heights, and the end of all addresses; None where that is no question.
 
-    Pairs in place tie or are apart if ties count; else they may overlap, which is easier to search.
+    Pairs in place tie or are apart if ties count; else they may overlap, which is easier to search. Pairs
+    that are apart conflict.
     """
     space = Space(problem, heights)
     open_pools = {k for k, peak in enumerate(heights.peaks) if len(heights.peaks) > 1 and peak == LIMIT}
@@ -74,7 +85,7 @@ def pose(
         space.reserved,
         [space.barred(pools) for pools in number_of],
         moments_of(buffers),
-        *_special_pairs(problem, buffers),
+        *_special_pairs(problem, buffers, apart),
         ties_count,
         _groups_among(problem, kept),
     )
@@ -92,46 +103,68 @@ def provable_terms(problem: Problem) -> tuple[str, ...]:
     return tuple(takewhile(lambda term: term in known, problem.terms()))
 
 
-def costs_of(problem: Problem) -> tuple[int, list[tuple[int, int, int]]]:
-    """What every layout pays, and the pairs that pay or not, as a proof numbers them, with their cost."""
+@record
+class OpenPair:
+    """Two buffers, by their indices, that a layout pays for if they share a byte."""
+
+    number: int
+    """In a proof, after all buffers."""
+    first: int
+    second: int
+    cost: int
+
+
+def costs_of(problem: Problem) -> tuple[int, list[OpenPair]]:
+    """What every layout pays, and the pairs that pay or not, as a proof numbers them."""
     index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
     costs = Counter[tuple[int, int]]()
     for entry in problem.reuse_costs:
         i, j = sorted(index_of[name] for name in entry.buffers)
         costs[i, j] += entry.cost
     places = {i: (number, place) for number, group in enumerate(groups_of(problem)) for i, place in group}
-    fixed, pairs = 0, list[tuple[int, int, int]]()
+    fixed, pairs = 0, list[OpenPair]()
     for (i, j), cost in sorted(costs.items()):
         if i in places and j in places and places[i][0] == places[j][0]:
             by = places[j][1] - places[i][1]
             fixed += cost if -problem.buffers[j].size < by < problem.buffers[i].size else 0
         else:
-            pairs.append((i, j, cost))
+            pairs.append(OpenPair(len(problem.buffers) + len(pairs), i, j, cost))
     return fixed, pairs
+
+
+def sharing_pairs(problem: Problem) -> list[OpenPair]:
+    """The pairs that pay something in some layouts, as far as bytes and conflicts tell."""
+    conflict = _Conflicts(problem)
+    in_place = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
+    some = list[OpenPair]()
+    for pair in costs_of(problem)[1]:
+        one, other = problem.buffers[pair.first], problem.buffers[pair.second]
+        if pair.cost and (frozenset((one.id, other.id)) in in_place or not conflict(one, other)):
+            some.append(pair)
+    return [one for one in some if problem.buffers[one.first].size and problem.buffers[one.second].size]
 
 
 def ties_to_try(problem: Problem) -> tuple[bool, ...]:
     """Whether ties count, the easier way first; they need not if no pair in place conflicts otherwise."""
     by_id = {buffer.id: buffer for buffer in problem.buffers}
-    conflicts = {frozenset(pair) for pair in problem.conflicts}
-    exclusive = {frozenset(pair) for pair in problem.exclusive}
-
-    def live_together(one: Buffer, other: Buffer) -> bool:
-        return any(len(moment) > 1 for moment in moments_of((one, other)))
-
-    matter = any(
-        by_id[pair.input].size
-        and by_id[pair.output].size
-        and (
-            {pair.input, pair.output} in conflicts
-            or (
-                {pair.input, pair.output} not in exclusive
-                and live_together(by_id[pair.input], by_id[pair.output])
-            )
-        )
-        for pair in problem.in_place
-    )
+    conflict = _Conflicts(problem)
+    pairs = ((by_id[pair.input], by_id[pair.output]) for pair in problem.in_place)
+    matter = any(one.size and other.size and conflict(one, other) for one, other in pairs)
     return (False, True) if matter else (False,)
+
+
+class _Conflicts:
+    """Whether two buffers conflict, unless they are in place."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._listed = {frozenset(pair) for pair in problem.conflicts}
+        self._exclusive = {frozenset(pair) for pair in problem.exclusive}
+
+    def __call__(self, one: Buffer, other: Buffer) -> bool:
+        pair = frozenset((one.id, other.id))
+        if pair in self._listed or pair in self._exclusive:
+            return pair in self._listed
+        return any(len(moment) > 1 for moment in moments_of((one, other)))
 
 
 _Pairs = list[tuple[int, int]]
@@ -154,11 +187,14 @@ def _groups_among(problem: Problem, kept: Sequence[int]) -> list[Places]:
     return [group for group in among if len(group) > 1]
 
 
-def _special_pairs(problem: Problem, buffers: Sequence[Buffer]) -> tuple[_Pairs, _Pairs, _Pairs]:
+def _special_pairs(
+    problem: Problem, buffers: Sequence[Buffer], apart: Iterable[tuple[int, int]] = ()
+) -> tuple[_Pairs, _Pairs, _Pairs]:
     """Pairs of these that do not conflict when they live together, that do in any case, and in place."""
     at = {buffer.id: number for number, buffer in enumerate(buffers)}
-    ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
-    listed = {frozenset(pair) for pair in problem.conflicts}
+    kept_apart = {frozenset((problem.buffers[i].id, problem.buffers[j].id)) for i, j in apart}
+    ties = {frozenset((pair.input, pair.output)) for pair in problem.in_place} - kept_apart
+    listed = {frozenset(pair) for pair in problem.conflicts} | kept_apart
     exempt = {frozenset(pair) for pair in problem.exclusive} - listed
 
     def numbers(pairs: Iterable[frozenset[str]]) -> _Pairs:

@@ -6,22 +6,32 @@ docs/proofs.md, for people who want to see why.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import gcd
 from typing import Final
 
 from memstow.planner.model.problem import LIMIT, Problem, end_of
-from memstow.planner.proofs.prove_places import PLACEMENT_TERMS, Row, measured, most_cost, units_of
-from memstow.planner.proofs.questions import COST_TERMS, Heights, costs_of, up_to
+from memstow.planner.proofs.prove_places import (
+    APART,
+    Parts,
+    Row,
+    filled,
+    floor_and_step,
+    measured,
+    most_cost,
+    pair_unit,
+    spending,
+    units_of,
+)
+from memstow.planner.proofs.questions import COST_TERMS, Heights, costs_of, sharing_pairs, up_to
 from memstow.records import record
 
 MOST_STEPS: Final = 300
 _MOST_NAMED: Final = 20
 _HEADER: Final = b"memstow proof 1\n"
-_LEMMA, _FORGET, _CONCLUDE, _SPACE, _APART, _COST, _WITHIN, _ROW, _PLACEMENT, _TIES = range(1, 11)
-_HEIGHTS, _ROWS, _PEAKS = range(11, 14)
+_LEMMA, _FORGET, _CONCLUDE, _SPACE, _SPENT, _PEAKS, _WITHIN, _ROW, _COST, _TIES = range(1, 11)
+_HEIGHTS, _ROWS = range(11, 13)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
-_PAID, _BRANCH, _WEIGHTS = range(3)
+_CHEAPEST, _BRANCH, _WEIGHED = range(3)
 
 
 @record
@@ -65,22 +75,18 @@ class _Stated:
 
 
 @record
-class _Core:
-    """Pairs of which every layout within a height pays one."""
-
-    pairs: tuple[int, ...]
-    heights: Heights
-    case: _Case
-
-
-@record
 class _Limit:
-    """Parts, each a buffer, some pools and a weight, and the room for them; of a row without a case."""
+    """Parts, each a buffer or a pair, some pools and a weight, and the room for them.
+
+    Only of what steps have shown with a case.
+    """
 
     parts: tuple[tuple[int, tuple[int, ...], int], ...]
     room: int
     heights: Heights
     case: _Case | None = None
+    spent: str = ""
+    """The cost that the parts are of."""
 
 
 @record
@@ -91,7 +97,6 @@ class _Statement:
     heights: Heights
     least: int | None
     """None: there is no such layout."""
-    cores: tuple[int, ...] | None = None
     limits: tuple[int, ...] | None = None
     parts: tuple[int, ...] | None = None
     """Other statements, by the peaks of pools."""
@@ -104,16 +109,13 @@ def layout_walk(problem: Problem, data: bytes) -> Walk | None:
     reader = _Reader(problem, numbers_of(data))
     reader.read()
     words = _Words(problem, reader)
-    shown = [*reader.of_kind("parts"), *reader.of_kind("limits"), *reader.of_kind("cores")]
+    shown = [*reader.of_kind("parts"), *reader.of_kind("limits")]
     conclusion = reader.conclusion()
     shown += [] if conclusion is None else [conclusion]
     steps = [words.statement(one) for one in shown[:MOST_STEPS]]
     waiting = [] if conclusion is None or conclusion.case is None else [conclusion.case]
-    used = sorted({number for one in shown for number in one.cores or ()})
     limits = sorted({number for one in shown for number in one.limits or ()})
-    count, seen = len(shown) + len(used) + len(limits), set[int]()
-    steps += [words.core(number) for number in used[: max(MOST_STEPS - len(steps), 0)]]
-    waiting += [reader.cores[number].case for number in reversed(used)]
+    count, seen = len(shown) + len(limits), set[int]()
     steps += [words.limit(number) for number in limits[: max(MOST_STEPS - len(steps), 0)]]
     cases = [reader.limits[number].case for number in reversed(limits)]
     waiting += [case for case in cases if case is not None]
@@ -132,13 +134,12 @@ def layout_walk(problem: Problem, data: bytes) -> Walk | None:
 
 
 class _Reader:
-    """The steps of a proof: all lemmas, cores, limits and statements by their numbers."""
+    """The steps of a proof: all lemmas, limits and statements by their numbers."""
 
     def __init__(self, problem: Problem, numbers: Iterator[int]) -> None:
         self._numbers = numbers
-        self.fixed, self.pairs = costs_of(problem)
+        self._pairs = sharing_pairs(problem)
         self.lemmas = list[_Stated]()
-        self.cores = list[_Core]()
         self.limits = list[_Limit]()
         self.statements = list[_Statement]()
         self._named = list[Heights]()
@@ -159,7 +160,7 @@ class _Reader:
 
     def read(self) -> None:
         """All steps."""
-        numbers, apart, ties_count = self._numbers, tuple[int, ...](), False
+        numbers, ties_count = self._numbers, False
         heights = up_to(self._problem, 0)
         within = list[tuple[int, tuple[int, ...], int]]()
         for kind in numbers:
@@ -170,8 +171,6 @@ class _Reader:
                 case = _case(numbers, len(self.lemmas))
                 if within:
                     self.limits.append(_Limit(tuple(within), len(within) - 1, heights, case))
-                elif apart:
-                    self.cores.append(_Core(apart, heights, case))
                 else:
                     self.statements.append(_Statement("", heights, None, case=case))
             elif kind == _FORGET:
@@ -182,41 +181,41 @@ class _Reader:
                     within.append((index, tuple(ascending(numbers)), 1))
             elif kind == _ROW:
                 pool, divisor, buffers = next(numbers), next(numbers), tuple(ascending(numbers))
-                weights, room = measured(self._problem, Row(pool, divisor, buffers), heights.peaks[pool])
-                parts = ((i, (pool,), weight) for i, weight in zip(buffers, weights, strict=True))
-                self.limits.append(_Limit(tuple(parts), room, heights))
+                row = Row(pool, divisor, buffers)
+                self._limit(measured(self._problem, row, heights.peaks[pool], self._pairs), heights)
             elif kind == _ROWS:
-                divisor, more = next(numbers), list[tuple[int, tuple[int, ...], int]]()
-                for pool in range(len(heights.peaks)):
-                    sizes = ((i, self._problem.buffers[i].size) for i in ascending(numbers))
-                    more += [(i, (pool,), size // divisor) for i, size in sizes]
-                self.limits.append(_Limit(tuple(more), heights.total // divisor, heights))
+                divisor = next(numbers)
+                rows = [(pool, tuple(ascending(numbers))) for pool in range(len(heights.peaks))]
+                self._limit(filled(self._problem, rows, heights.total, self._pairs, divisor), heights)
+            elif kind == _SPENT:
+                number = next(numbers)
+                name, most_spent = COST_TERMS[number], heights.costs[number]
+                self._limit(spending(self._problem, name, most_spent, self._pairs), heights, name)
             elif kind == _HEIGHTS:
-                *peaks, total = (next(numbers) for _ in range(len(self._problem.pools) + 1))
-                reach = up_to(self._problem, LIMIT).peaks
-                self._named.append(Heights(tuple(map(min, peaks, reach)), total))
+                peaks = [min(next(numbers), peak) for peak in up_to(self._problem, LIMIT).peaks]
+                total, costs = next(numbers), (next(numbers), next(numbers), next(numbers))
+                self._named.append(Heights(tuple(peaks), total, costs))
             elif kind == _PEAKS:
                 name, most = COST_TERMS[next(numbers)], self._heights()
                 leaves = sorted(self._leaves())
                 bounds = (self.statements[number].least for number in leaves)
                 least = min((bound for bound in bounds if bound is not None), default=None)
                 self.statements.append(_Statement(name, most, least, parts=tuple(leaves)))
-            elif kind == _PLACEMENT:
-                term, most = PLACEMENT_TERMS[next(numbers)], self._heights()
-                tree = _PlacementTree(self._problem, term, self.limits, numbers)
-                bound = None if tree.least > most_cost(self._problem, term) else tree.least
+            elif kind == _COST:
+                term, most = COST_TERMS[next(numbers)], self._heights()
+                tree = _CostTree(self._problem, term, self.limits, numbers)
+                is_none = tree.least is None or tree.least > most_cost(self._problem, term)
+                bound = None if is_none else tree.least
                 self.statements.append(_Statement(term, most, bound, limits=tuple(sorted(tree.used))))
             elif kind == _TIES:
                 ties_count = next(numbers) == 1
-            elif kind == _APART:
-                apart = tuple(ascending(numbers))
-            elif kind == _COST:
-                most, cores = self._heights(), set[int]()
-                least = self._least(cores, self.fixed, frozenset())
-                term = COST_TERMS[-1]
-                self.statements.append(_Statement(term, most, least, cores=tuple(sorted(cores))))
             else:
                 break
+
+    def _limit(self, shown: tuple[Parts, int] | None, heights: Heights, spent: str = "") -> None:
+        parts, room = shown or ([], 0)
+        where = tuple((name, (pool,), weight) for name, pool, weight in parts)
+        self.limits.append(_Limit(where, room, heights, spent=spent))
 
     def _leaves(self) -> set[int]:
         """The statements that a tree over peaks names."""
@@ -224,79 +223,71 @@ class _Reader:
         if kind == _BRANCH:
             next(self._numbers), next(self._numbers)
             return self._leaves() | self._leaves()
-        return {next(self._numbers)} if kind == _WEIGHTS else set()
-
-    def _least(self, cores: set[int], paid: int, excluded: frozenset[int]) -> int | None:
-        """What a node of a tree shows, and the cores that it uses."""
-        kind = next(self._numbers)
-        if kind == _PAID:
-            return paid
-        if kind == _WEIGHTS:
-            weights = ascending(self._numbers, 1)
-            cores.update(weights)
-            return paid + sum(weight for (weight,) in weights.values())
-        number = next(self._numbers)
-        cores.add(number)
-        rest = [pair for pair in self.cores[number].pairs if pair not in excluded]
-        known = list[int]()
-        while rest:
-            pair = rest.pop(next(self._numbers))
-            below = self._least(cores, paid + self.pairs[pair][2], excluded)
-            known += [] if below is None else [below]
-            excluded |= {pair}
-        return min(known, default=None)
+        return {next(self._numbers)} if kind == _WEIGHED else set()
 
 
-class _PlacementTree:
-    """What a tree over the pools of buffers shows, and the limits that it uses."""
+class _CostTree:
+    """What a tree over the pools of buffers and over pairs shows, and the limits that it uses."""
 
     def __init__(self, problem: Problem, term: str, limits: Sequence[_Limit], numbers: Iterator[int]) -> None:
         self._limits, self._numbers = limits, numbers
         self.used = set[int]()
-        units = units_of(problem, term)
+        units = [*units_of(problem, term), *(pair_unit(pair, term) for pair in costs_of(problem)[1])]
         self._unit_of = {index: number for number, unit in enumerate(units) for index in unit.members}
+        self._unit_of |= {unit.name: number for number, unit in enumerate(units)}
         self._costs = [dict(zip(unit.pools, unit.costs, strict=True)) for unit in units]
         self._pools = [unit.pools for unit in units]
-        floor = sum(min(costs.values(), default=0) for costs in self._costs)
+        floor, step = floor_and_step(problem, term)
         self._cheapest = floor
-        step = gcd(*(cost - unit.costs[0] for unit in units for cost in unit.costs))
-        least = max(self._node(), floor)
-        self.least = least + (floor - least) % step if step else least
+        least = self._node()
+        if least is not None:
+            least = max(least, floor)
+            least += (floor - least) % step if step else 0
+        self.least = least
+        """None: there is no such layout."""
 
-    def _node(self) -> int:
+    def _node(self) -> int | None:
         kind = next(self._numbers)
         if kind != _BRANCH:
-            return self._leaf(kind == _WEIGHTS)
+            return self._leaf(kind == _WEIGHED)
         unit, pool = self._unit_of[next(self._numbers)], next(self._numbers)
-        before, least = self._pools[unit], list[int]()
+        before, least = self._pools[unit], list[int | None]()
         for pools in ((pool,), tuple(one for one in before if one != pool)):
             self._allow(unit, pools)
             least.append(self._node())
         self._allow(unit, before)
-        return min(least)
+        return min((one for one in least if one is not None), default=None)
 
     def _allow(self, unit: int, pools: tuple[int, ...]) -> None:
         costs, before = self._costs[unit], self._pools[unit]
         self._cheapest += min(costs[pool] for pool in pools) - min(costs[pool] for pool in before)
         self._pools[unit] = pools
 
-    def _leaf(self, has_prices: bool) -> int:
+    def _leaf(self, has_prices: bool) -> int | None:
         if not has_prices:
             return self._cheapest
         scale, prices = next(self._numbers), ascending(self._numbers, 1)
-        more, rooms = Counter[tuple[int, int]](), 0
+        self.used.update(prices)
+        more, rooms, is_broken = Counter[tuple[int, int]](), 0, False
         for number, (price,) in prices.items():
             limit = self._limits[number]
-            rooms += price * limit.room
-            for index, pools, weight in limit.parts:
+            room = limit.room
+            for name, pools, weight in limit.parts:
+                unit = self._unit_of[name]
+                if all(pool in pools for pool in self._pools[unit]):
+                    room -= weight
+                    continue
                 for pool in pools:
-                    more[self._unit_of[index], pool] += price * weight
-        self.used.update(prices)
+                    more[unit, pool] += price * weight
+            is_broken = is_broken or room < 0
+            rooms += price * max(room, 0)
+        if is_broken:
+            return None
         total = scale * self._cheapest
         for unit in {unit for unit, _ in more}:
-            costs, pools = self._costs[unit], self._pools[unit]
-            total += min(scale * costs[pool] + more[unit, pool] for pool in pools)
-            total -= scale * min(costs[pool] for pool in pools)
+            costs, allowed = self._costs[unit], self._pools[unit]
+            total += min(scale * costs[pool] + more[unit, pool] for pool in allowed)
+            total -= scale * min(costs[pool] for pool in allowed)
         return -(-(total - rooms) // scale)
 
 
@@ -356,6 +347,7 @@ class _Words:
         self._pools = problem.pools
         self._most = max(map(end_of, problem.pools))
         self._reader = reader
+        _, self._pairs = costs_of(problem)
 
     def statement(self, one: _Statement) -> Step:
         """What is shown of all plans, and by what."""
@@ -372,57 +364,69 @@ class _Words:
             count = len(one.parts)
             which = f"what {count:,} other steps say of them" if count > 1 else "what another step says"
             return Step(f"{what}: whatever the peaks are, that is {which}.", ())
-        if one.cores is not None:
-            cores = [self._reader.cores[number] for number in one.cores]
-            which = f"each of {len(cores):,} cores" if len(cores) > 1 else "a core"
-            pays = f"each pays for a pair of {which}" if cores else "some pairs share memory in every plan"
-            return Step(f"{what}: {pays}.", self._members(cores))
         limits = [self._reader.limits[number] for number in one.limits or ()]
         which = f"what {len(limits):,} limits leave" if len(limits) > 1 else "what a limit leaves"
-        where = f"the buffers are in the cheapest pools of {which}" if limits else "no pool is cheaper"
-        members = tuple(sorted({index for limit in limits for index, _, _ in limit.parts}))
-        return Step(f"{what}: {where}.", members)
-
-    def core(self, number: int) -> Step:
-        """Why one of some pairs is paid."""
-        core = self._reader.cores[number]
-        pairs = [self._reader.pairs[pair] for pair in core.pairs]
-        names = [f"{self._buffers[i].id} and {self._buffers[j].id}" for i, j, _ in pairs[:_MOST_NAMED]]
-        more = [f"one of {len(pairs) - len(names):,} other pairs"] if len(pairs) > len(names) else []
-        paid = ", or ".join([*names, *more])
-        text = f"Core {number:,}: each plan{self._within(core.heights)} pays for {paid}."
-        return Step(f"{text} If all are apart: {self.why(core.case)}.", self._members([core]))
+        where = f"{which} is no cheaper" if limits else "no pool is cheaper"
+        return Step(f"{what}: {where}.", self._members(limits))
 
     def limit(self, number: int) -> Step:
-        """How much of some buffers may be in some pools."""
+        """How much of some buffers may be in some pools, or which pairs are not all apart."""
         limit = self._reader.limits[number]
         shown = limit.parts[:_MOST_NAMED]
         more = f" and {len(limit.parts) - len(shown):,} others" if len(limit.parts) > len(shown) else ""
-        buffers = tuple(index for index, _, _ in limit.parts)
+        buffers = self._members([limit])
         begin = f"Limit {number:,}: each plan{self._within(limit.heights)}"
-        if limit.case is None:
-            names = ", ".join(f"{self._buffers[index].id} {weight:,}" for index, _, weight in shown)
-            pools = sorted({pool for _, some, _ in limit.parts for pool in some})
-            where = " and ".join(self._pools[pool].id for pool in pools)
-            return Step(f"{begin} has at most {limit.room:,} of these in {where}: {names}{more}.", buffers)
+        if limit.case is not None:
+            if all(name >= len(self._buffers) for name, _, _ in limit.parts):
+                pays = [self._name(name) for name, _, _ in shown]
+                text = f"{begin} pays for {', or '.join(pays)}{more}. If all are apart"
+            else:
+                places = [self._place(name, pools) for name, pools, _ in shown]
+                text = f"{begin} lacks one of these: {', '.join(places)}{more}. With all"
+            return Step(f"{text}: {self.why(limit.case)}.", buffers)
+        if limit.spent:
+            names = ", ".join(f"{self._place(name, pools)} {weight:,}" for name, pools, weight in shown)
+            what = limit.spent.replace("_", " ")
+            text = f"{begin} has at most {limit.room:,} of these, which is what {what} is left: {names}{more}"
+            return Step(f"{text}.", buffers)
         names = ", ".join(
-            f"{self._buffers[index].id} in {' or '.join(self._pools[pool].id for pool in pools)}"
-            for index, pools, _ in shown
+            f"{self._name(name)} {'apart ' if name >= len(self._buffers) else ''}{weight:,}"
+            for name, _, weight in shown
         )
-        return Step(f"{begin} lacks one of these: {names}{more}. With all: {self.why(limit.case)}.", buffers)
+        pools = sorted({pool for name, some, _ in limit.parts for pool in some if name < len(self._buffers)})
+        where = " and ".join(self._pools[pool].id for pool in pools)
+        return Step(f"{begin} has at most {limit.room:,} of these in {where}: {names}{more}.", buffers)
+
+    def _name(self, name: int) -> str:
+        """A buffer or a pair."""
+        return " and ".join(self._buffers[i].id for i in self._both(name))
+
+    def _place(self, name: int, pools: tuple[int, ...]) -> str:
+        """The same, in some pools."""
+        if name < len(self._buffers):
+            return f"{self._name(name)} in {' or '.join(self._pools[pool].id for pool in pools)}"
+        return f"{self._name(name)} {'apart' if pools == (APART,) else 'sharing bytes'}"
+
+    def _both(self, name: int) -> tuple[int, ...]:
+        if name < len(self._buffers):
+            return (name,)
+        pair = self._pairs[name - len(self._buffers)]
+        return pair.first, pair.second
+
+    def _members(self, limits: Sequence[_Limit]) -> tuple[int, ...]:
+        return tuple(sorted({i for limit in limits for name, _, _ in limit.parts for i in self._both(name)}))
 
     def _within(self, heights: Heights) -> str:
         height, total = max(heights.peaks), heights.total
-        if total == LIMIT and heights == up_to(self._problem, height):
+        if heights == up_to(self._problem, height):
             return "" if height >= self._most else f" with a peak of at most {height:,}"
         together = zip(self._pools, heights.peaks, strict=True)
         peaks = [f"{peak:,} in {pool.id}" for pool, peak in together if peak < end_of(pool)]
         peaks += [f"{total:,} in all"] if total < LIMIT else []
-        return f" with peaks of at most {' and '.join(peaks)}"
-
-    def _members(self, cores: list[_Core]) -> tuple[int, ...]:
-        pairs = {pair for core in cores for pair in core.pairs}
-        return tuple(sorted({i for pair in pairs for i in self._reader.pairs[pair][:2]}))
+        what = [f"peaks of at most {' and '.join(peaks)}"] if peaks else []
+        for term, most in zip(COST_TERMS, heights.costs, strict=True):
+            what += [f"a {term.replace('_', ' ')} of at most {most:,}"] if most < LIMIT else []
+        return f" with {' and '.join(what)}" if what else ""
 
     def why(self, case: _Case) -> str:
         """Why a case has no layout."""

@@ -280,6 +280,37 @@ def tiny_sums(rng: Random) -> Problem:
             return problem
 
 
+def tiny_mixed(rng: Random) -> Problem:
+    """Tiny problems of all terms in any order, with costs on most overlaps and in most pools."""
+    while True:
+        problem = random_problem(rng) if rng.random() < 0.7 else costly_problem(rng)
+        if len(problem.pools) == 1 and rng.random() < 0.7:
+            continue
+        names = [buffer.id for buffer in problem.buffers]
+        peak = rng.choice(("peak", "max_peak", "peak:fast"))
+        terms = rng.sample(("placement_cost", "preference", "reuse_cost", peak), rng.randint(1, 4))
+        pools = [
+            replace(pool, cost=rng.randint(0, 4))
+            if pool.capacity or rng.random() < 0.3
+            else replace(pool, cost=rng.randint(0, 4), capacity=rng.randint(3, 9))
+            for pool in problem.pools
+        ]
+        buffers = [replace(one, pools=None) if rng.random() < 0.5 else one for one in problem.buffers]
+        problem = replace(
+            problem,
+            pools=tuple(pools),
+            buffers=tuple(buffers),
+            reuse_costs=tuple(
+                ReuseCost(buffers=pair, cost=rng.randint(0, 4))
+                for pair in combinations(names, 2)
+                if rng.random() < 0.6
+            ),
+            objective=tuple(terms),
+        )
+        if not find_issues(problem) and why_not(problem) is None:
+            return problem
+
+
 def _shared(rng: Random) -> Problem:
     """Buffers that live one after the other, of which few fit beside each other: many cores, and a tree."""
     buffers = [

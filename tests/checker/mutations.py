@@ -41,6 +41,7 @@ from tests.checker.checkers import (
     numbers_of,
     second,
     tiny_costs,
+    tiny_mixed,
     tiny_placements,
     tiny_problem,
     tiny_sums,
@@ -183,14 +184,16 @@ def _least(document: bytes, terms: tuple[str, ...]) -> tuple[int, ...] | None:
 
 def _term_of(name: str) -> str:
     if name.startswith("peak of "):
-        return name.replace(" of ", ":")
+        return "peak:" + name.removeprefix("peak of '")[:-1].replace("''", "'")
     return {"peak": "max_peak", "sum of peaks": "peak"}.get(name, name.replace(" ", "_"))
 
 
 def is_true(files: Files, words: str = "peak 0") -> bool:
     """Whether the plan is right and none is better in the terms named, or nothing fits, by brute force."""
     document, answer = files[0], json.loads(files[1])
-    named = re.findall(r"(sum of peaks|peak of \S+|peak|reuse cost|placement cost|preference) \d+", words)
+    named = re.findall(
+        r"(sum of peaks|peak of '(?:[^']|'')*'|peak|reuse cost|placement cost|preference) \d+", words
+    )
     terms = tuple(_term_of(name) for name in named)
     try:
         problem = read_problem(document, "json")
@@ -225,7 +228,13 @@ def campaign(
 
 def main(words: list[str]) -> int:
     """Make mutants, and print what became of them."""
-    makers = {"costs": tiny_costs, "placements": tiny_placements, "sums": tiny_sums, "ties": tiny_ties}
+    makers = {
+        "costs": tiny_costs,
+        "mixed": tiny_mixed,
+        "placements": tiny_placements,
+        "sums": tiny_sums,
+        "ties": tiny_ties,
+    }
     count, seed, tiny = int(words[0]), int(words[1]), makers.get("".join(words[2:]), tiny_problem)
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Limits of proofs about placement costs hold of each layout, by brute force, whatever they are about."""
+"""Limits and statements of proofs about costs hold of each layout, whatever they are about."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,19 +6,21 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from memstow import Problem
+from memstow import Options, Problem, plan
 from memstow.planner.check import find_issues
 from memstow.planner.model import Status
 from memstow.planner.model.problem import LIMIT, allowed_pools, end_of
-from memstow.planner.proofs.prove_places import Unit, units_of
-from memstow.planner.proofs.questions import Heights, conflicts_of, pose, up_to
+from memstow.planner.proofs.prove import prove_within
+from memstow.planner.proofs.prove_places import Unit, spending, units_of
+from memstow.planner.proofs.questions import COST_TERMS, Heights, conflicts_of, pose, sharing_pairs, up_to
 from memstow.solvers.core import Budget, ProofFile
 from tests.campaign import gate_first
-from tests.checker.checkers import SecondChecker, document_of, tiny_placements
-from tests.referee import best, least
+from tests.checker.checkers import SecondChecker, document_of, tiny_mixed, tiny_placements
+from tests.referee import Places, best, breaks, cost, least
 
 MODULE = SecondChecker("check.py").module
 
@@ -44,7 +46,7 @@ def proof_with_limits(
     unit_of = {index: number for number, unit in enumerate(units) for index in unit.members}
     pairs = conflicts_of(problem, [problem.buffers[index] for index in sized])
     conflicts = {frozenset((sized[one], sized[other])) for one, other in pairs}
-    number = file.name_heights([*heights.peaks, heights.total])
+    number = file.name_heights(heights.numbers)
     file.lay(number)
 
     def crowd_in(pools: Sequence[int]) -> list[int]:
@@ -127,3 +129,107 @@ def test_limits_hold_of_each_layout(tmp_path: Path, seed: int) -> None:
             counts["sum " * is_sum + ("full" if most == limit.room else "row")] += 1
     assert min(counts[kind] for kind in ("within", "full", "row", "sum row")) > 5, counts
     assert counts["sum full"] > 0
+
+
+def any_layout(rng: Random, problem: Problem) -> Places | None:
+    """A layout, one buffer after the other wherever there is room; None where that comes to nothing."""
+    places: Places = {}
+    for buffer in rng.sample(problem.buffers, len(problem.buffers)):
+        names = allowed_pools(problem, buffer)
+        free = [
+            there
+            for name in names
+            for at in (range(13) if buffer.offset is None else (buffer.offset,))
+            for there in [(name, at)]
+            if not breaks(problem, {**places, buffer.id: there})
+        ]
+        if not free:
+            return None
+        lowest = [there for there in free if there[1] == min(at for _, at in free)]
+        places[buffer.id] = rng.choice(free if rng.random() < 0.5 else lowest)
+    return places
+
+
+def random_rows(rng: Random, problem: Problem, document: bytes, path: Path) -> bytes:
+    """For any heights what buffers take that never share, or pay for it, and what is spent."""
+    file, pools = ProofFile(str(path), sha256(document).digest()), range(len(problem.pools))
+    sized = [i for i, buffer in enumerate(problem.buffers) if buffer.size]
+    pairs = conflicts_of(problem, [problem.buffers[i] for i in sized])
+    near = {frozenset((sized[one], sized[other])) for one, other in pairs}
+    near |= {frozenset((pair.first, pair.second)) for pair in sharing_pairs(problem)}
+    unit_of = {i: unit for unit in units_of(problem, "reuse_cost") for i in unit.members}
+    for _ in range(6):
+        peaks = tuple(rng.choice((LIMIT, rng.randint(0, 12))) for _ in pools)
+        one, other, third = (rng.choice((LIMIT, rng.randint(0, 30))) for _ in range(3))
+        heights = Heights(peaks, rng.choice((LIMIT, rng.randint(0, 20))), (one, other, third))
+        file.lay(file.name_heights(heights.numbers))
+        for number, (term, most) in enumerate(zip(COST_TERMS, heights.costs, strict=True)):
+            if spending(problem, term, most, ()) is not None:
+                file.spent(number)
+        rows = list[list[int]]()
+        for k in pools:
+            some = list[int]()
+            for i in rng.sample(sized, len(sized)):
+                meets = (frozenset((i, j)) in near and unit_of[i] != unit_of[j] for j in some)
+                if k in unit_of[i].pools and all(meets):
+                    some.append(i)
+            rows.append(sorted(some))
+            if some:
+                file.row(k, rng.choice((1, 1, 1, 2, 3, 4)), rows[-1])
+        if heights.total < LIMIT:
+            file.rows(rng.choice((1, 1, 2, 3)), rows)
+    file.finish()
+    return path.read_bytes()
+
+
+def place_of(problem: Problem, unit: Any, places: Places) -> int:
+    """The pool of a unit of the second checker; of a pair whether it shares bytes."""
+    if unit.members:
+        name = places[problem.buffers[unit.members[0]].id][0]
+        return [pool.id for pool in problem.pools].index(name)
+    one, other = (problem.buffers[i] for i in unit.pair)
+    (pool, begin), (there, beside) = places[one.id], places[other.id]
+    return int(pool == there and begin < beside + other.size and beside < begin + one.size)
+
+
+@pytest.mark.parametrize("seed", gate_first(range(100), 2))
+def test_all_that_is_stated_of_costs_holds_of_each_layout(tmp_path: Path, seed: int) -> None:
+    rng, counts = Random(seed), Counter[str]()
+    for count in range(60):
+        problem = tiny_mixed(rng)
+        document, path = document_of(problem), tmp_path / "a.proof"
+        if count % 2:
+            answer = plan(problem, Options(deterministic=True, work_limit=1_000_000))
+            if prove_within(problem, answer, document, str(path), Budget(-1.0, 5_000_000)) is None:
+                continue
+            data = path.read_bytes()
+        else:
+            data = random_rows(rng, problem, document, path)
+        known = MODULE.Problem(MODULE.read_json(document))
+        proof = MODULE.Proof(known, data)
+        proof.check(sha256(document).digest())
+        peaks = [f"peak:{pool.id}" for pool in problem.pools]
+        terms = (*peaks, "peak", "placement_cost", "preference", "reuse_cost")
+        for _ in range(40):
+            places = any_layout(rng, problem)
+            if places is None:
+                continue
+            # What is no term costs nothing.
+            values = list(cost(replace(problem, objective=terms), places))
+            for k in (-3, -2):
+                values[k] = values[k] if terms[k] in problem.terms() else 0
+
+            for limit in proof.limits:
+                if all(value <= most for value, most in zip(values, limit.heights, strict=True)):
+                    weights = ((known.units[unit], pools, weight) for unit, pools, weight in limit.parts)
+                    taken = sum(
+                        weight for unit, pools, weight in weights if place_of(problem, unit, places) in pools
+                    )
+                    assert taken <= limit.room, (problem, places, limit)
+                    counts["full" if taken == limit.room else "limit"] += 1
+            for one in proof.statements:
+                if all(value <= most for value, most in zip(values, one.heights, strict=True)):
+                    value = values[terms.index(one.term.replace(" ", "_"))]
+                    assert value >= one.least, (problem, places, one)
+                    counts["least" if value == one.least else "statement"] += 1
+    assert min(counts[kind] for kind in ("full", "limit", "least", "statement")) > 5, counts

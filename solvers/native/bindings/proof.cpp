@@ -85,15 +85,15 @@ class NamedFile {
     }
     void keep_within(Bytes height, const std::vector<std::pair<std::uint64_t, Numbers>>& pools,
                      const proof::ProofFile& steps) {
-        write_to(path_, [&] {
-            file_->keep_within(height, pools);
-            file_->append(steps);
-        });
+        write_to(path_, [&] { file_->keep_within(height, pools, steps); });
     }
-    void placement(std::uint64_t term, Bytes height, const Numbers& tree) {
-        write_to(path_, [&] { file_->placement(term, height, tree); });
+    void spent(std::uint64_t term) {
+        write_to(path_, [&] { file_->spent(term); });
     }
-    Bytes cost(proof::CostProof& costs, Bytes height, Bytes cost) {
+    void cost(std::uint64_t term, Bytes height, const Numbers& tree) {
+        write_to(path_, [&] { file_->cost(term, height, tree); });
+    }
+    Bytes reuse_cost(proof::CostProof& costs, Bytes height, Bytes cost) {
         return write_to(path_, [&] { return costs.write(height, cost, *file_); });
     }
     void finish() {
@@ -104,6 +104,7 @@ class NamedFile {
         });
     }
     std::uint64_t steps() const { return file_ ? file_->steps() : steps_; }
+    std::uint64_t limits() const { return file_ ? file_->limits() : 0; }
 
   private:
     std::string path_;
@@ -194,7 +195,8 @@ void bind_proof(nb::module_& m) {
         m, "CostProof",
         "What layouts pay for pairs of items that share memory: both items, the cost, and "
         "the number of the pair in\n"
-        "the problem. With `lays`, of several pools. Items of all questions are the same.")
+        "the problem, after all its buffers. With `lays`, of several pools. Items of all questions are the "
+        "same.")
         .def(nb::new_(&costs_of), nb::arg("pairs"), nb::arg("fixed"), nb::arg("lays"))
         .def("raise_bound", &proof::CostProof::raise, nb::arg("question"), nb::arg("end"), nb::arg("height"),
              nb::arg("wanted"), nb::arg("budget"), nb::call_guard<nb::gil_scoped_release>(),
@@ -209,15 +211,15 @@ void bind_proof(nb::module_& m) {
              "Write that no layout ends by `end`, which is what the height comes to; with `lays`, of several "
              "pools.\n"
              "Whether that is shown: if not, the file is of no use.")
-        .def("cost", &NamedFile::cost, nb::arg("costs"), nb::arg("height"), nb::arg("cost"),
+        .def("reuse_cost", &NamedFile::reuse_cost, nb::arg("costs"), nb::arg("height"), nb::arg("cost"),
              "Write that layouts up to the height cost so much, as is known, or less where that takes too "
              "long; "
              "returns\n"
              "how much.")
-        .def("lay", &NamedFile::lay, nb::arg("height"),
-             "Of several pools: what follows is about this height.")
+        .def("lay", &NamedFile::lay, nb::arg("height"), "What follows is about this height.")
         .def("name_heights", &NamedFile::name_heights, nb::arg("heights"),
-             "Of several pools: a height of each, and one of their sum. Returns what stands for them as a "
+             "A height of each pool, one of their sum, and the most of each cost. Returns what stands for "
+             "them as a\n"
              "height.")
         .def("rows", &NamedFile::rows, nb::arg("divisor"), nb::arg("buffers"),
              "A limit: what fits below the sum of all peaks, by buffers in each pool.")
@@ -226,11 +228,14 @@ void bind_proof(nb::module_& m) {
         .def("row", &NamedFile::row, nb::arg("pool"), nb::arg("divisor"), nb::arg("buffers"),
              "A limit: what fits into a pool.")
         .def("keep_within", &NamedFile::keep_within, nb::arg("height"), nb::arg("pools"), nb::arg("steps"),
-             "A limit: not all of these buffers are in the pools named, as the steps show.")
-        .def("placement", &NamedFile::placement, nb::arg("term"), nb::arg("height"), nb::arg("tree"),
+             "A limit: not all of these buffers are in the pools named, and pairs apart, as the steps show.")
+        .def("spent", &NamedFile::spent, nb::arg("term"),
+             "A limit: what layouts up to the height laid pay in a term.")
+        .def("cost", &NamedFile::cost, nb::arg("term"), nb::arg("height"), nb::arg("tree"),
              "What layouts up to the height cost at least.")
         .def("finish", &NamedFile::finish, "Write the end.")
-        .def_prop_ro("steps", &NamedFile::steps);
+        .def_prop_ro("steps", &NamedFile::steps)
+        .def_prop_ro("limits", &NamedFile::limits, "How many are stated.");
 }
 
 }  // namespace memstow::bindings

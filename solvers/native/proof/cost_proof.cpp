@@ -14,10 +14,11 @@ constexpr std::int64_t kShrinkEffort = 50'000;
 constexpr std::size_t kMostKept = std::size_t{256} << 20;  // bytes of steps
 constexpr std::int64_t kMostTreeSteps = 500'000'000, kHurriedTreeSteps = 20'000'000;
 constexpr int kTries = 4;          // of less than what is wanted
-constexpr int kDeepestTree = 400;  // checkers read no tree that is much deeper
+constexpr int kDeepestTree = 900;  // checkers read no tree that is much deeper
+constexpr std::uint64_t kReuseTerm = 2, kApart = 0, kShared = 1;
 
-// That to pay for a pair of each core takes so much: weights of the cores where that is enough, and a branch
-// for each pair of one of them where it is not.
+// That to pay for a pair of each core takes so much: weights of the cores where that is enough, and branches
+// on all pairs of one of them where it is not.
 class CostTree {
   public:
     CostTree(const std::vector<const reuse::ElementSet*>& cores, const std::vector<Bytes>& costs,
@@ -47,21 +48,22 @@ class CostTree {
 
     bool uses(Index core) const { return is_used_[core] != 0; }
 
-    // As the page has it, by the numbers of the cores in use.
-    std::vector<std::uint64_t> numbers(const std::vector<std::uint64_t>& number_of) const {
+    // As the page has it, by the numbers of the cores in use and the names of pairs.
+    std::vector<std::uint64_t> numbers(const std::vector<std::uint64_t>& number_of,
+                                       const std::vector<OpenPair>& pairs) const {
         std::vector<std::uint64_t> all;
         for (const Node& one : nodes_) {
+            if (one.branch >= 0) {
+                all.insert(all.end(), {kBranch, pairs[one.branch].name, kShared});
+                continue;
+            }
             std::vector<std::pair<std::uint64_t, Bytes>> weights;
             for (const auto& [core, weight] : one.weights) weights.emplace_back(number_of[core], weight);
             std::sort(weights.begin(), weights.end());
-            if (one.place >= 0) {
-                all.push_back(static_cast<std::uint64_t>(one.place));
-            } else if (one.branch >= 0) {
-                all.insert(all.end(), {kBranch, number_of[one.branch]});
-            } else if (weights.empty()) {
-                all.push_back(kPaid);
+            if (weights.empty()) {
+                all.push_back(kCheapest);
             } else {
-                all.insert(all.end(), {kWeights, weights.size()});
+                all.insert(all.end(), {kWeighed, 1, weights.size()});
             }
             std::uint64_t next = 0;
             for (const auto& [number, weight] : weights) {
@@ -73,13 +75,12 @@ class CostTree {
     }
 
   private:
-    enum Kind : std::uint64_t { kPaid = 0, kBranch = 1, kWeights = 2 };
+    enum Kind : std::uint64_t { kCheapest = 0, kBranch = 1, kWeighed = 2 };
     enum class Mark : char { open, paid, excluded };
     using Weights = std::vector<std::pair<Index, Bytes>>;
-    struct Node {  // or which pair a node is for, among those of the branch that have none yet
+    struct Node {  // a branch on a pair, or weights
         Index branch = -1;
         Weights weights{};
-        Index place = -1;
     };
 
     void set(Index pair, Mark mark) {
@@ -143,27 +144,20 @@ class CostTree {
         }
         const Index core = choose(paid);
         is_used_[core] = 1;
-        nodes_.push_back({.branch = core});
-        Pairs rest;
         std::vector<std::pair<Bytes, Index>> ways;  // first those with which the weights may be enough
         for (const Index pair : *cores_[core]) {
-            if (marks_[pair] != Mark::open) continue;
-            rest.push_back(pair);
-            ways.emplace_back(-left_[pair], pair);
+            if (marks_[pair] == Mark::open) ways.emplace_back(-left_[pair], pair);
         }
-        const Pairs all = rest;
         std::sort(ways.begin(), ways.end());
         bool shown = true;
         for (auto way = ways.begin(); shown && way != ways.end(); ++way) {
-            const Index pair = way->second;
-            const auto place = std::find(rest.begin(), rest.end(), pair);
-            nodes_.push_back({.place = static_cast<Index>(place - rest.begin())});
-            rest.erase(place);
-            set(pair, Mark::paid);
-            shown = node(paid + costs_[pair], depth + 1);
-            set(pair, Mark::excluded);
+            nodes_.push_back({.branch = way->second});
+            set(way->second, Mark::paid);
+            shown = node(paid + costs_[way->second], ++depth);
+            set(way->second, Mark::excluded);
         }
-        for (const Index pair : all) set(pair, Mark::open);
+        nodes_.push_back({.weights = {{core, 0}}});  // that none is paid
+        for (const auto& [left, pair] : ways) set(pair, Mark::open);
         return shown;
     }
 
@@ -346,17 +340,14 @@ Bytes CostProof::write(Bytes height, Bytes cost, ProofFile& file) {
     for (Core& core : cores_) {
         if (core.height < height) continue;
         if (tree->uses(count_of(numbers)) && !core.number) {
-            if (lays_ && laid_ != core.height) file.lay(core.height);
-            laid_ = core.height;
-            std::vector<std::uint64_t> names;
-            for (const Index k : core.pairs) names.push_back(pairs_[k].name);
-            file.keep_apart(names);
-            file.append(std::exchange(core.steps, ProofFile()));
-            core.number = written_++;
+            std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>> apart;
+            for (const Index k : core.pairs) apart.push_back({pairs_[k].name, {kApart}});
+            core.number = file.limits();
+            file.keep_within(core.height, apart, std::exchange(core.steps, ProofFile()));
         }
         numbers.push_back(core.number.value_or(0));
     }
-    file.cost(height, tree->numbers(numbers));
+    file.cost(kReuseTerm, height, tree->numbers(numbers, pairs_));
     return cost;
 }
 

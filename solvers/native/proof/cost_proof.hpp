@@ -1,5 +1,5 @@
 // Looks for a proof that layouts pay so much for pairs that share memory: for cores, which are sets of pairs
-// of which each layout pays one, and for a tree that shows what it takes to pay one of each. See
+// that are not all apart in any layout, and for a tree that shows what it takes to pay one of each. See
 // docs/proofs.md.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace memstow::proof {
 struct OpenPair {
     Index first, second;
     Bytes cost;
-    std::uint64_t name;  // its number in the problem
+    std::uint64_t name;  // its number in the problem, after those of all items
 };
 
 class CostProof {
@@ -72,8 +72,6 @@ class CostProof {
     std::vector<Core> cores_;
     std::int64_t effort_;
     bool is_late_ = false;  // no time is left to look for a large tree
-    std::uint64_t written_ = 0;
-    Bytes laid_ = -1;
 };
 
 }  // namespace memstow::proof

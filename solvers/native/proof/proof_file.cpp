@@ -9,15 +9,14 @@ enum Step : std::uint64_t {
     kForget = 2,
     kConclude = 3,
     kLay = 4,
-    kApart = 5,
-    kCost = 6,
+    kSpent = 5,
+    kPeaks = 6,
     kWithin = 7,
     kRow = 8,
-    kPlacement = 9,
+    kCost = 9,
     kTies = 10,
     kHeights = 11,
-    kRows = 12,
-    kPeaks = 13
+    kRows = 12
 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
@@ -100,22 +99,11 @@ void ProofFile::let_tie(bool ties_count) {
     ties_count_ = ties_count;
 }
 
-void ProofFile::keep_apart(const std::vector<std::uint64_t>& pairs) {
-    ++steps_;
-    number(kApart);
-    list(pairs);
-}
-
-void ProofFile::cost(Bytes height, const std::vector<std::uint64_t>& tree) {
-    ++steps_;
-    number(kCost);
-    number_of(height);
-    for (const std::uint64_t one : tree) number(one);
-}
-
 void ProofFile::keep_within(Bytes height,
-                            const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools) {
+                            const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools,
+                            const ProofFile& steps) {
     ++steps_;
+    ++limits_;
     number(kWithin);
     number_of(height);
     number(pools.size());
@@ -124,10 +112,12 @@ void ProofFile::keep_within(Bytes height,
         ascending(item, next);
         list(allowed);
     }
+    append(steps);
 }
 
 void ProofFile::row(std::uint64_t pool, Bytes divisor, const std::vector<std::uint64_t>& items) {
     ++steps_;
+    ++limits_;
     number(kRow);
     number(pool);
     number_of(divisor);
@@ -136,9 +126,17 @@ void ProofFile::row(std::uint64_t pool, Bytes divisor, const std::vector<std::ui
 
 void ProofFile::rows(Bytes divisor, const std::vector<std::vector<std::uint64_t>>& items) {
     ++steps_;
+    ++limits_;
     number(kRows);
     number_of(divisor);
     for (const std::vector<std::uint64_t>& some : items) list(some);
+}
+
+void ProofFile::spent(std::uint64_t term) {
+    ++steps_;
+    ++limits_;
+    number(kSpent);
+    number(term);
 }
 
 void ProofFile::peaks(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree) {
@@ -149,9 +147,9 @@ void ProofFile::peaks(std::uint64_t term, Bytes height, const std::vector<std::u
     for (const std::uint64_t one : tree) number(one);
 }
 
-void ProofFile::placement(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree) {
+void ProofFile::cost(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree) {
     ++steps_;
-    number(kPlacement);
+    number(kCost);
     number(term);
     number_of(height);
     for (const std::uint64_t one : tree) number(one);

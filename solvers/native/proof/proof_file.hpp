@@ -38,10 +38,10 @@ class ProofFile : private NumberFile {
     // No file: steps that are kept until another one takes them.
     ProofFile() = default;
 
-    // Of several pools: a height of each, and one of the sum of their peaks. Returns what stands for them
-    // where a height does.
+    // A height of each pool, one of the sum of their peaks, and what is paid at most of each cost. Returns
+    // what stands for them where a height does.
     Bytes name_heights(const std::vector<Bytes>& heights);
-    // Of several pools, before all else: what follows is about this height.
+    // Of several pools before all else: what follows is about this height.
     void lay(Bytes height);
     // The number of a lemma: no layout is within these bounds (ascending by name), as a split of an item at
     // an offset shows, from below or from above.
@@ -52,34 +52,34 @@ class ProofFile : private NumberFile {
     // to. At first they may. Steps that are kept say so where they are taken.
     void let_tie(bool ties_count);
     void conclude(Bytes height, const Derivation& derivation);
-    // Pairs of the problem that conflict from here on, ascending.
-    void keep_apart(const std::vector<std::uint64_t>& pairs);
-    // What layouts up to a height cost at least, by a tree as the page has it.
-    void cost(Bytes height, const std::vector<std::uint64_t>& tree);
-    // Of several pools, as `lay`: what follows is about items of the problem that may be in these pools
-    // alone.
+    // As `lay`: what follows is about items of the problem that may be in these pools alone, and pairs that
+    // are apart. That it cannot be, which the steps show, is a limit.
     void keep_within(Bytes height,
-                     const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools);
-    // What fits into the cells of a pool, in units of the divisor.
+                     const std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>>& pools,
+                     const ProofFile& steps);
+    // A limit: what fits into the cells of a pool, in units of the divisor.
     void row(std::uint64_t pool, Bytes divisor, const std::vector<std::uint64_t>& items);
     // The same of all pools, by the bytes of items in each: below the sum of their peaks.
     void rows(Bytes divisor, const std::vector<std::vector<std::uint64_t>>& items);
-    // The same in a term, by the peaks of pools.
+    // The same of what is paid in a term, up to the height laid.
+    void spent(std::uint64_t term);
+    // What layouts up to a height cost at least in a term, by the peaks of pools.
     void peaks(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree);
-    // What layouts up to a height cost at least in a term, by a tree as the page has it.
-    void placement(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree);
+    // The same by where units are: a tree as the page has it.
+    void cost(std::uint64_t term, Bytes height, const std::vector<std::uint64_t>& tree);
     // Steps that refer to no lemma before them.
     void append(const ProofFile& steps);
     void finish();
 
     std::uint64_t steps() const { return steps_; }
+    std::uint64_t limits() const { return limits_; }  // so many are stated
     using NumberFile::kept_bytes;
 
   private:
     void derive(const Derivation& derivation);
     void list(const std::vector<std::uint64_t>& ascending_numbers);
 
-    std::uint64_t steps_ = 0, lemmas_ = 0;
+    std::uint64_t steps_ = 0, lemmas_ = 0, limits_ = 0;
     Bytes named_ = 0;
     bool is_kept_ = true, ties_count_ = false;
 };
