@@ -23,7 +23,7 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
-from tests.campaign import gate_first, rounds
+from tests.campaign import gate_first
 from tests.problems import costly_problem, random_problem
 from tests.referee import judge
 
@@ -77,17 +77,16 @@ def test_on_tiny_problems_greedy_never_claims_too_much(part: int) -> None:
         agrees_with_brute_force(problem, options_for(problem, solver="greedy"), seed)
 
 
-@pytest.mark.rounds
 def test_on_tiny_problems_of_one_pool_the_exact_search_decides_everything() -> None:
     """More with MEMSTOW_AGREEMENT=20000 in the environment."""
-    decided, tried = 0, int(os.environ.get("MEMSTOW_AGREEMENT", rounds(TINY)))
-    for seed in range(tried):
+    decided = 0
+    for seed in range(int(os.environ.get("MEMSTOW_AGREEMENT", TINY))):
         problem = replace(random_problem(Random(seed)), objective=("peak",))
         if len(problem.pools) == 1:
             result = agrees_with_brute_force(problem, options_for(problem, solver="exact"), seed)
             assert result.status in (Status.OPTIMAL, Status.INFEASIBLE), seed
             decided += 1
-    assert decided > tried // 3
+    assert decided > TINY // 3
 
 
 def test_what_is_reserved_may_lie_in_a_hole_of_a_rigid_group() -> None:
@@ -128,11 +127,10 @@ def test_bounds_are_never_above_the_optimum_of_any_term(part: int) -> None:
                 assert bounds.of_term(term_of(term)).value <= truth.vector[0], (seed, term)
 
 
-@pytest.mark.rounds
 def test_bounds_of_pools_hold_whatever_the_terms_before_are_worth() -> None:
     """That nothing is lower without reuse costs does not bound a pool: with them a plan may be."""
     raised = 0
-    for seed in range(rounds(400)):
+    for seed in range(400):
         problem = replace(random_problem(Random(seed)), objective=("reuse_cost", "peak"))
         if len(problem.pools) > 1 or not problem.reuse_costs:
             continue

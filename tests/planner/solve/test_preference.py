@@ -15,7 +15,6 @@ from memstow.planner.reading.parse import parse_problem
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
 from memstow.solvers.registry import BACK_ENDS
-from tests.campaign import rounds
 from tests.in_process import run_back_ends_in_process
 from tests.problems import TERMS, random_problem
 from tests.referee import best, cost, judge
@@ -33,7 +32,6 @@ def problems(count: int) -> Iterator[tuple[int, Problem]]:
         yield seed, replace(problem, objective=tuple(terms))
 
 
-@pytest.mark.rounds
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PuLP, which runs in a child otherwise
 @pytest.mark.parametrize("solver", [name for name in BACK_ENDS if name != "highs"])
 def test_every_model_finds_and_proves_what_brute_force_finds(
@@ -43,7 +41,7 @@ def test_every_model_finds_and_proves_what_brute_force_finds(
     if reason is not None:
         pytest.skip(f"{solver} needs {reason}")
     run_back_ends_in_process(monkeypatch)
-    for seed, problem in problems(rounds(60)):
+    for seed, problem in problems(60):
         planned = plan(problem, Options(solver=solver, time_limit=60.0))
         status, vector = best(problem)
         assert planned.status is status, seed
@@ -52,9 +50,8 @@ def test_every_model_finds_and_proves_what_brute_force_finds(
             assert tuple(term.value for term in planned.objective) == vector, seed
 
 
-@pytest.mark.rounds
 def test_greedy_and_auto_say_what_it_is_and_claim_no_more() -> None:
-    for seed, problem in problems(rounds(150)):
+    for seed, problem in problems(150):
         truth = judge(problem)
         planned = plan(problem, Options(solver="greedy"))
         assert verify(problem, planned) == [], seed

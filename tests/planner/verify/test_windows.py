@@ -32,7 +32,7 @@ from memstow.solvers import _native
 from memstow.solvers import solver as solvers
 from memstow.solvers.one_pool import Windows
 from memstow.solvers.registry import native_solver
-from tests.campaign import gate_first, rounds
+from tests.campaign import gate_first
 from tests.problems import random_problem
 from tests.referee import best
 
@@ -265,10 +265,9 @@ def bound_of(problem: Problem) -> tuple[int, ExhaustedWindow | None]:
     return value, window_of_reduction(reduction, window, PEAK, value, "windows")
 
 
-@pytest.mark.rounds
 def test_no_bound_of_a_window_is_above_the_optimum_whatever_is_asked() -> None:
     rng, result = Random(2), 0
-    for _ in range(rounds(1_500)):
+    for _ in range(1_500):
         problem = replace(random_problem(rng), objective=("peak",))
         if len(problem.pools) > 1 or find_issues(problem) or isinstance(reduce(problem), Explanation):
             continue

@@ -36,7 +36,7 @@ def require(name: str) -> None:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("count", gate_first((COUNT // 8, COUNT), 1))
+@pytest.mark.parametrize("count", gate_first((COUNT // 4, COUNT), 1))
 @pytest.mark.parametrize("name", BACK_ENDS)
 def test_it_agrees_with_brute_force(name: str, count: int) -> None:
     require(name)
@@ -46,7 +46,7 @@ def test_it_agrees_with_brute_force(name: str, count: int) -> None:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("count", gate_first((COUNT // 20, COUNT // 4), 1))
+@pytest.mark.parametrize("count", gate_first((COUNT // 10, COUNT // 4), 1))
 @pytest.mark.parametrize("name", [name for name in BACK_ENDS if name != "cpsat"])
 def test_it_agrees_with_the_constraint_model_where_brute_force_is_too_slow(name: str, count: int) -> None:
     require(name)

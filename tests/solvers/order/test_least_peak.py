@@ -20,7 +20,6 @@ from memstow.solvers.orders import (
     peak,
 )
 from memstow.solvers.registry import order_solver
-from tests.campaign import gate_first
 from tests.solvers.order.instances import instance_of, random_instance, shared_graph
 from tests.solvers.order.least_peak import Sets
 
@@ -33,14 +32,14 @@ def solved(
     return ORDER_SOLVERS[name].solve(task, _native.Budget(-1, work), listeners)
 
 
-@pytest.mark.parametrize("seed", gate_first(range(300), 100))
+@pytest.mark.parametrize("seed", range(300))
 def test_the_least_peak_of_small_instances_is_that_of_all_orders(seed: int) -> None:
     instance = random_instance(Random(seed), 8)
     outcome = solved(OrderTask(instance))
     assert outcome.peak == outcome.bound == peak(instance, outcome.order) == Sets(instance).least_peak()
 
 
-@pytest.mark.parametrize("seed", gate_first(range(40), 15))
+@pytest.mark.parametrize("seed", range(40))
 def test_native_steps_are_those_of_the_definition(seed: int) -> None:
     instance = random_instance(Random(seed), 12)
     for name in ("given", "lpmf", "dfs", "order"):
@@ -48,7 +47,7 @@ def test_native_steps_are_those_of_the_definition(seed: int) -> None:
         assert _native.order_needs(instance.native, order) == bytes_by_step(instance, order)
 
 
-@pytest.mark.parametrize("seed", gate_first(range(20), 8))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_search_that_is_stopped_early_claims_no_more_than_holds(seed: int) -> None:
     instance = random_instance(Random(1000 + seed), 9)
     least = Sets(instance).least_peak()
