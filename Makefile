@@ -40,7 +40,7 @@ unexport PYTHONDONTWRITEBYTECODE
 test: install
 	$(BIN)/python -m pytest $(ARGS)
 
-# What takes too long for each change: the tests that are marked so, data races in multi-threaded code (few tests, so that
+# What takes too long for each change: the tests that are marked so, all random cases of those that draw a share, data races in multi-threaded code (few tests, so that
 # compiling is what takes time), what is in the wheel and that it works, and the whole contract. One of these tests:
 # make test ARGS='-m campaign tests/api/test_faults.py'
 campaign: install
@@ -49,7 +49,7 @@ campaign: install
 	$(MAKE) native-check NOT_SANITIZED= NATIVE_FLAGS='-O1 -g1' NATIVE_ROUNDS=100
 	$(MAKE) wheel-check WHEEL_BUILD_TYPE=Debug
 	$(MAKE) contract ARGS=
-	$(BIN)/python -m pytest -m campaign $(ARGS)
+	MEMSTOW_TEST_ROUNDS=100 $(BIN)/python -m pytest -m 'campaign or rounds' $(ARGS)
 
 # The tests inside of ExecuTorch, in an environment of their own: PyTorch is large. To get its build for processors only,
 # which is a tenth of the other, let pip look in the index that PyTorch has for it (PIP_EXTRA_INDEX_URL).

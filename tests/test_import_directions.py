@@ -4,7 +4,7 @@ import ast
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -23,11 +23,22 @@ def files(*folders: str) -> list[Path]:
 @cache
 def imports(path: Path) -> frozenset[str]:
     """The names that a file imports, wherever in it, each as far as it is a module or may be one."""
-    return frozenset(_imports(ast.parse(path.read_bytes())))
+    return frozenset(_imports(uses_in(path.read_bytes())))
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+@cache
+def uses_in(text: bytes) -> tuple[ast.Import | ast.ImportFrom | ast.Attribute, ...]:
+    """What imports, and what the library's face is asked for; by the text, so that copies are read once."""
+    return tuple(
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "memstow")
+    )
+
+
+def _imports(uses: Sequence[ast.AST]) -> Iterator[str]:
+    for node in uses:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -49,6 +60,7 @@ def offenders(paths: list[Path], *forbidden: str) -> list[str]:
     ]
 
 
+@cache
 def file_of(name: str) -> Path | None:
     """The file of a module of ours; None for what is not ours or no module."""
     parts = name.split(".")
@@ -106,7 +118,7 @@ def rooms_of(folder: Path) -> dict[str, set[str]]:
 def files_imported(path: Path) -> frozenset[Path]:
     """The other files of ours that a file imports, at once or late; the version alone is no import."""
     arrows: set[Path | None] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in uses_in(path.read_bytes()):
         if isinstance(node, ast.Import):
             arrows.update(file_of(alias.name) for alias in node.names if alias.name != "memstow")
         elif isinstance(node, ast.ImportFrom):
@@ -114,7 +126,7 @@ def files_imported(path: Path) -> frozenset[Path]:
             arrows.update(modules.values())
             if any(modules[name] is None for name in modules.keys() - {"__version__"}):
                 arrows.add(file_of(str(node.module)))
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "memstow":
+        else:
             arrows.add(None if node.attr == "__version__" else ROOT / "memstow" / "__init__.py")
     return frozenset(other for other in arrows if other not in (None, path))
 

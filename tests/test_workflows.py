@@ -1,5 +1,6 @@
 """The workflows publish what CONTRIBUTING.md says, with no more rights than that takes."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -120,7 +121,7 @@ def test_the_campaign_has_what_the_gate_leaves_out() -> None:
         "native-check NOT_SANITIZED=",
         "wheel-check",
         "contract",
-        "pytest -m campaign",
+        "MEMSTOW_TEST_ROUNDS=100 $(BIN)/python -m pytest -m 'campaign or rounds'",
     ):
         assert part in recipe
     pytest_options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
@@ -137,3 +138,16 @@ def test_the_campaign_has_what_the_gate_leaves_out() -> None:
         "test",
     ):
         assert re.search(rf"^ *make {part}\b", gate, re.MULTILINE), part
+
+
+def test_what_draws_a_share_of_its_cases_is_in_the_campaign() -> None:
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    drawing = [
+        (path.name, test.name, [ast.unparse(decorator) for decorator in test.decorator_list])
+        for path, text in texts.items()
+        if "rounds(" in text and path != Path(__file__)
+        for test in ast.parse(text).body
+        if isinstance(test, ast.FunctionDef) and re.search(r"\brounds\(", ast.unparse(test))
+    ]
+    assert len(drawing) > 20
+    assert [entry for entry in drawing if "pytest.mark.rounds" not in entry[2]] == []

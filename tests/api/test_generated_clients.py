@@ -21,8 +21,12 @@ SECTION = (
     (ROOT / "docs" / "service.md").read_text().split("## Clients in other languages\n")[1].split("\n## ")[0]
 )
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
-DOCUMENT = create_app(Settings()).openapi()
-OPERATIONS = [entry["operationId"] for path in DOCUMENT["paths"].values() for entry in path.values()]
+
+
+@pytest.fixture(scope="module")
+def operations() -> list[str]:
+    paths = create_app(Settings()).openapi()["paths"]
+    return [entry["operationId"] for path in paths.values() for entry in path.values()]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,7 @@ def _run(folder: Path, block: str, server: Server, **more: str) -> str:
     return said
 
 
-def test_python(running: Server, tmp_path: Path) -> None:
+def test_python(running: Server, operations: list[str], tmp_path: Path) -> None:
     _require("curl", "openapi-python-client")
     said = _run(tmp_path, BLOCKS[0], running)
     assert "Endpoint will not be generated" not in said
@@ -70,7 +74,7 @@ def test_python(running: Server, tmp_path: Path) -> None:
         "Missing schema"
     }
     made = {file.stem for file in (tmp_path / "planner" / "api").rglob("*.py")}
-    assert set(OPERATIONS) <= made
+    assert set(operations) <= made
 
 
 def test_typescript(running: Server, tmp_path: Path) -> None:
@@ -88,12 +92,12 @@ def test_typescript(running: Server, tmp_path: Path) -> None:
     _run(tmp_path / "installed", BLOCKS[1].replace("npm ci\n", ""), running)
 
 
-def test_go(running: Server, tmp_path: Path) -> None:
+def test_go(running: Server, operations: list[str], tmp_path: Path) -> None:
     _require("curl", "java", "go", module="openapi_generator_cli")
     said = _run(
         tmp_path, BLOCKS[2], running, GOPROXY="off", GOFLAGS="-mod=mod", GOCACHE=str(tmp_path / "cache")
     )
     made = "".join(file.read_text() for file in (tmp_path / "planner").glob("api_*.go"))
-    for name in OPERATIONS:
+    for name in operations:
         assert f") {''.join(part.capitalize() for part in name.split('_'))}(ctx" in made, name
     assert "not yet supported" not in said

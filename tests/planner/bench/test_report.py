@@ -31,7 +31,7 @@ from memstow.planner.bench.record import (
 )
 from memstow.planner.bench.report import MOST_DRAWN, MOST_ROWS, figures, report
 from memstow.planner.bench.report_pgf import pgf_figures
-from memstow.planner.bench.report_pictures import whole
+from memstow.planner.bench.report_pictures import Picture, Sketch, whole
 from memstow.planner.bench.report_text import duel_sentences
 from memstow.planner.model.errors import InputError, MissingBackEndError
 from memstow.planner.model.plan import Plan
@@ -63,6 +63,16 @@ def _report(
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The report of some results, as its files."""
     return _report(tmp_path_factory.mktemp("some"), *_some())
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty pictures, for tests of tables and sentences: drawing is nearly all of the work of a report."""
+
+    def empty(sketch: Sketch) -> Picture:
+        return Picture(sketch.name, sketch.title, sketch.caption, "<svg></svg>")
+
+    monkeypatch.setattr("memstow.planner.bench.report.picture", empty)
 
 
 def _some() -> list[Record]:
@@ -211,6 +221,7 @@ def test_the_same_results_give_the_same_bytes(files: dict[str, str], tmp_path: P
     assert _report(tmp_path, *random.Random(1).sample(some, len(some))) == files
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_proven_and_checked_is_counted(tmp_path: Path) -> None:
     optimal = made("a", "x", 10, status=Ending.OPTIMAL, bound=10)
     proven = [
@@ -240,6 +251,7 @@ def test_no_name_is_taken_for_markup(tmp_path: Path) -> None:
     assert {row["instance"] for row in rows} == {EVIL}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) -> None:
     evil = r"100%_of\input{x}~^$&#|<>" + '"\n'
     records = [made(name, solver, 10, family=evil) for name in ("a", evil) for solver in (evil, "y")]
@@ -257,6 +269,7 @@ def test_tables_for_latex_are_balanced_and_no_name_is_a_command(tmp_path: Path) 
     assert cells == {8, 4}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_name_is_an_argument_of_the_end_of_a_row_in_latex(tmp_path: Path) -> None:
     records = [made(name, "[x]", 10) for name in ("[4pt]1", "*star1", "a")]
     text = _report(tmp_path, *records)["report.tex"]
@@ -345,6 +358,7 @@ def test_whatever_a_run_has_left_can_be_reported(tmp_path: Path, records: list[R
     assert len(rows) == len(records)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_false_claims_stand_before_everything_else(tmp_path: Path) -> None:
     files = _report(tmp_path, made("a", "x", 10), made("a", "y", status=Ending.INFEASIBLE))
     for name in ("report.html", "report.md"):
@@ -400,6 +414,7 @@ def test_a_row_opens_the_picture_of_its_best_plan(tmp_path: Path) -> None:
     assert "<details>" not in less["report.html"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_picture_is_drawn_of_an_instance_of_many_buffers(tmp_path: Path) -> None:
     plan = Layout((0, 0), (8, 0))
     records = [
@@ -410,6 +425,7 @@ def test_no_picture_is_drawn_of_an_instance_of_many_buffers(tmp_path: Path) -> N
     assert files["report.html"].count("<details>") == 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_with_a_viewer_each_plan_has_a_page_that_its_row_links_to(tmp_path: Path) -> None:
     records = [
         made("a", solver, 12, seed=seed, plan=Layout((0, 0), (8, 0)), bound=11, digest="one")
@@ -503,6 +519,7 @@ def test_statistics_say_in_words_who_is_better_at_what(tmp_path: Path) -> None:
     assert any(one.startswith("good solved more than lost") for one in sentences)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_few_instances_show_nothing_and_one_solver_may_be_set_against_all(tmp_path: Path) -> None:
     pytest.importorskip("scipy", reason="the tests need the extra bench")
     few = duels(_duelling(tmp_path, 3))

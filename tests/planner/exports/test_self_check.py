@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.verify import Code, verify
+from tests.campaign import rounds
 from tests.planner.exports.toolchains import HOST, attempt, link
 from tests.problems import problems, random_problem
 
@@ -62,7 +64,8 @@ def answers(plans: list[tuple[Problem, Plan]]) -> list[bool]:
         return [line == "1" for line in ran.stdout.splitlines()]
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.rounds
+@settings(max_examples=rounds(12), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(problems(), min_size=1, max_size=6))
 def test_plans_pass_their_self_check(drawn: list[Problem]) -> None:
     planned = [(problem, plan) for problem in drawn if (plan := bare_plan(problem)) is not None]

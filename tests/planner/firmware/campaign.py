@@ -117,23 +117,23 @@ def in_memories(model: bytes, name: str, whole: Built) -> list[tuple[str, Built]
     return built
 
 
-def _programs(entry: Made, kernels: KernelSet) -> Iterator[tuple[str, Built]]:
-    """How a model is built: of networks, in other ways as well."""
+def _programs(entry: Made, kernels: KernelSet, most: int | None) -> Iterator[tuple[str, Built]]:
+    """How a model is built: of networks, in other ways as well, at `most` points of a front."""
     name = entry.name
     if kernels != "own":
         yield from points(entry.model, name, ("stripes",), most=2, kernels=kernels)
         yield from points(entry.model, f"{name}_again", ("recompute",), EXTERNAL, most=2, kernels=kernels)
         return
-    yield from points(entry.model, name, ("stripes",))
+    yield from points(entry.model, name, ("stripes",), most=most)
     if name.startswith("wide"):
-        yield from points(entry.model, f"{name}_parts", ("stripes", "channels"))
-        yield from points(entry.model, f"{name}_channels", ("channels",), EXTERNAL)
-        yield from points(entry.model, f"{name}_all", ("stripes", "channels", "recompute"))
+        yield from points(entry.model, f"{name}_parts", ("stripes", "channels"), most=most)
+        yield from points(entry.model, f"{name}_channels", ("channels",), EXTERNAL, most=most)
+        yield from points(entry.model, f"{name}_all", ("stripes", "channels", "recompute"), most=most)
     if name.startswith(("network", "hourglass", "bridge")):
-        yield from points(entry.model, f"{name}_more", ("stripes", "recompute"))
-        yield from points(entry.model, f"{name}_again", ("recompute",))
-        yield from points(entry.model, f"{name}_outside", ("stripes",), EXTERNAL)
-        whole = points(entry.model, f"{name}_whole", ())
+        yield from points(entry.model, f"{name}_more", ("stripes", "recompute"), most=most)
+        yield from points(entry.model, f"{name}_again", ("recompute",), most=most)
+        yield from points(entry.model, f"{name}_outside", ("stripes",), EXTERNAL, most=most)
+        whole = points(entry.model, f"{name}_whole", (), most=1)
         yield from in_memories(entry.model, name, whole[0][1])
 
 
@@ -144,12 +144,13 @@ def try_models(
     sanitized: bool = False,
     runs: int = 3,
     kernels: KernelSet = "own",
+    most: int | None = None,
 ) -> Tally:
     """Build, compile and compare each of them, by its name."""
     tally, programs = Tally(), list[Program]()
     for entry in models:
         try:
-            made = list(_programs(entry, kernels))
+            made = list(_programs(entry, kernels, most))
         except InputError as error:
             tally.refused[error.issues[0].message] += 1
             continue

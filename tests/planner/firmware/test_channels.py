@@ -42,26 +42,28 @@ def in_parts(model: bytes, *others: Generator) -> Built:
     return build(model, generators=("channels", *others), options=options, with_check=False)
 
 
-def _programs(kind: str, seed: int, folder: Path) -> Iterator[Program]:
-    """A network as a whole, and at each point of its fronts with parts of channels."""
+def _programs(kind: str, seed: int, most: int, folder: Path) -> Iterator[Program]:
+    """A network as a whole, and at some points of its fronts with parts of channels."""
     made = model_of("wide", kind, seed)
     built = points(made.model, made.name, (), most=1)
     for way, generators in _WAYS:
-        built += points(made.model, f"{made.name}_{way}", generators, most=5)
+        built += points(made.model, f"{made.name}_{way}", generators, most=most)
     for label, program in built:
         yield replace(write(program, label, made.model, folder), model=made.name)
 
 
 @needs_compiler
-@pytest.mark.parametrize("sanitized", gate_first([True, False], 1))
-def test_programs_make_what_those_without_parts_make(tmp_path: Path, sanitized: bool) -> None:
+@pytest.mark.parametrize("way", gate_first([(True, 2), (True, 5), (False, 5)], 1))
+def test_programs_make_what_those_without_parts_make(tmp_path: Path, way: tuple[bool, int]) -> None:
+    """Sanitized or not, at the most points of a front."""
+    sanitized, most = way
     seeds = range(3, 4) if sanitized else range(3)
     programs: list[Program] = []
     for kind in (*KINDS, "uint8"):
         for seed in seeds:
             # Some have scales that are too small to be computed with.
             with suppress(InputError):
-                programs += _programs(kind, seed, tmp_path)
+                programs += _programs(kind, seed, most, tmp_path)
     names = [program.name for program in programs]
     flags = ["-O0" if sanitized else "-O1", *(SANITIZERS if sanitized else ()), *by_caller(programs)]
     library = compile_programs(names, tmp_path, *flags)
@@ -73,9 +75,12 @@ def test_programs_make_what_those_without_parts_make(tmp_path: Path, sanitized: 
 
 @needs_compiler
 @needs_runtime
-def test_programs_make_what_the_runtime_makes(tmp_path: Path) -> None:
-    models = [model_of("wide", kind, seed) for kind in (*KINDS, "uint8") for seed in range(10, 12)]
-    tally = try_models(models, tmp_path, "-O1")
+@pytest.mark.parametrize("network", gate_first([(10, 2), (10, None), (11, None)], 1))
+def test_programs_make_what_the_runtime_makes(tmp_path: Path, network: tuple[int, int | None]) -> None:
+    """A seed, and the most points of a front."""
+    seed, most = network
+    models = [model_of("wide", kind, seed) for kind in (*KINDS, "uint8")]
+    tally = try_models(models, tmp_path, "-O1", most=most)
     assert not tally.wrong
     assert tally.in_parts > tally.same // 5
     assert {"channels", "parts", "all"} <= {*tally.ways}

@@ -57,7 +57,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     for what, kind in [*everything(), *(("network", kind) for kind in KINDS)]:
         made = model_of(what, kind, 1)
         try:
-            built = points(made.model, made.name, ("stripes",))[0][1]
+            built = points(made.model, made.name, ("stripes",), most=1)[0][1]
         except InputError:
             continue
         write(built, made.name, made.model, folder)

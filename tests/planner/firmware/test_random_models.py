@@ -27,8 +27,10 @@ def test_each_operator_alone(tmp_path: Path) -> None:
 
 
 @needs_runtime
-@pytest.mark.parametrize("sanitized", gate_first([True, False], 1))
-def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool) -> None:
+@pytest.mark.parametrize("way", gate_first([(True, 2), (True, None), (False, None)], 1))
+def test_networks_at_points_of_their_fronts(tmp_path: Path, way: tuple[bool, int | None]) -> None:
+    """Sanitized or not, at the most points of a front."""
+    sanitized, most = way
     # The front of another may take a minute: the campaign has more of them.
     seeds = {"int8": 22, "int16": 20, "float32": 22, "uint8": 20}
     kinds = (*KINDS, "uint8")
@@ -40,7 +42,7 @@ def test_networks_at_each_point_of_their_fronts(tmp_path: Path, sanitized: bool)
     models = [model_of("network", kind, seed) for kind, seed in drawn]
     others = (("bridge", 1), ("wide", 3)) if sanitized else (("hourglass", 1),)
     models += [model_of(what, "int8", seed) for what, seed in others]
-    tally = try_models(models, tmp_path, "-O0" if sanitized else "-O1", sanitized=sanitized)
+    tally = try_models(models, tmp_path, "-O0" if sanitized else "-O1", sanitized=sanitized, most=most)
     check(tally, len(models) // 2)
     assert sanitized or tally.striped
     assert not sanitized or set(WAYS) == set(tally.ways)

@@ -19,7 +19,7 @@ pytestmark = needs_compiler
 def outputs_of(model: bytes, name: str, folder: Path, given: list[int], count: int) -> list[int]:
     """What the program makes of an input."""
     (folder / name).mkdir()
-    write(points(model, name, ("stripes",))[0][1], name, model, folder / name)
+    write(points(model, name, ("stripes",), most=1)[0][1], name, model, folder / name)
     library = ctypes.CDLL(str(compile_programs([name], folder / name, "-O1")))
     image, made = (ctypes.c_uint8 * len(given))(*given), (ctypes.c_uint8 * count)()
     inputs = (ctypes.c_void_p * 1)(ctypes.addressof(image))

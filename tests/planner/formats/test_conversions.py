@@ -12,11 +12,12 @@ from memstow.planner.model import Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem, Relative
+from tests.campaign import rounds
 from tests.planner.formats.meaning import meaning_of
 from tests.planner.refusal import refusal
 from tests.problems import random_problem
 
-TRIES = 600
+TRIES = rounds(600)
 
 
 def plainer(rng: Random) -> Problem:
@@ -72,6 +73,7 @@ def converted(problem: Problem, name: str) -> Problem | None:
     return formats.read_problem(data)
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("name", formats.names())
 def test_what_a_format_takes_means_the_same_through_it_and_on_to_any_other(name: str) -> None:
     kept: Counter[str] = Counter()
@@ -86,7 +88,7 @@ def test_what_a_format_takes_means_the_same_through_it_and_on_to_any_other(name:
             if second is not None:
                 kept[other] += 1
                 assert meaning_of(second) == meaning_of(problem), (seed, other)
-    assert kept["json"] > 30
+    assert kept["json"] > TRIES // 20
     assert kept[name] == kept["json"], "what a format gives back it takes again"
     assert all(kept[other] > 10 for other in formats.names() if other != "usmp" and name != "usmp"), kept
 
@@ -95,6 +97,7 @@ def test_what_a_format_takes_means_the_same_through_it_and_on_to_any_other(name:
 PLANS_OF_ONE = [name for name in formats.plan_names() if name != "programs"]
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("name", PLANS_OF_ONE)
 def test_a_plan_means_the_same_in_every_form_it_takes(name: str) -> None:
     for seed in range(TRIES):

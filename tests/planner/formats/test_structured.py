@@ -25,6 +25,7 @@ from memstow.planner.model.problem import (
     ReuseCost,
 )
 from memstow.planner.solve.engine import plan
+from tests.campaign import rounds
 from tests.planner.formats.structured_brute import best, fits, random_document, value
 from tests.planner.refusal import told
 from tests.referee import judge
@@ -34,7 +35,8 @@ def _read(document: dict[str, Any]) -> Problem:
     return formats.read_problem(json.dumps(document).encode())
 
 
-@settings(max_examples=150)
+@pytest.mark.rounds
+@settings(max_examples=rounds(150))
 @example(221634)  # needs the highest offset
 @given(st.integers(0, 10**9))
 def test_the_best_plan_of_the_problem_is_the_best_of_the_document(seed: int) -> None:

@@ -9,6 +9,7 @@ from memstow.planner.generate.features import FEATURES
 from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Problem
+from tests.campaign import rounds
 
 mixtures = st.builds(
     mixed,
@@ -35,13 +36,15 @@ def test_an_unknown_feature_is_refused() -> None:
         mixed(3, 1, features=("nonsense",))
 
 
-@settings(max_examples=200)
+@pytest.mark.rounds
+@settings(max_examples=rounds(200))
 @given(mixtures)
 def test_every_mixture_is_a_valid_problem(problem: Problem) -> None:
     assert find_issues(problem) == []
 
 
-@settings(max_examples=100)
+@pytest.mark.rounds
+@settings(max_examples=rounds(100))
 @given(mixtures)
 def test_pins_are_aligned_within_capacity_and_apart(problem: Problem) -> None:
     for pool in problem.pools:

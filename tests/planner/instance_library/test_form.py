@@ -16,6 +16,7 @@ from memstow.planner.generate.random_problems import mixed
 from memstow.planner.instance_library.form import are_one, form_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.problem import Buffer, Pool, Problem, spans
+from tests.campaign import rounds
 from tests.graphs import random_graph
 from tests.problems import banked_problem, costly_problem, random_problem
 from tests.referee import best
@@ -79,7 +80,8 @@ def _fields_of(document: Document, pool: Pool) -> Document:
     return next(one for one in written if one["id"] == pool.id)
 
 
-@settings(max_examples=150)
+@pytest.mark.rounds
+@settings(max_examples=rounds(150))
 @given(seed=SEEDS, kind=st.sampled_from([random_problem, banked_problem, costly_problem]))
 def test_names_order_units_and_the_direction_of_time_make_no_difference(seed: int, kind: Any) -> None:
     problem = kind(Random(seed), 7)
@@ -88,7 +90,8 @@ def test_names_order_units_and_the_direction_of_time_make_no_difference(seed: in
     assert are_one(problem, other) is True
 
 
-@settings(max_examples=60)
+@pytest.mark.rounds
+@settings(max_examples=rounds(60))
 @given(
     seed=SEEDS,
     features=st.lists(
@@ -164,7 +167,8 @@ def test_nor_have_those_of_a_graph(place: str) -> None:
         assert are_one(graph, other) is is_one
 
 
-@settings(max_examples=80)
+@pytest.mark.rounds
+@settings(max_examples=rounds(80))
 @given(seed=SEEDS, place=st.integers(0, 11))
 def test_another_size_makes_another_instance(seed: int, place: int) -> None:
     problem = mixed(12, seed, largest=1000)
@@ -177,7 +181,8 @@ def test_another_size_makes_another_instance(seed: int, place: int) -> None:
         assert are_one(problem, other) is False
 
 
-@settings(max_examples=80)
+@pytest.mark.rounds
+@settings(max_examples=rounds(80))
 @given(seed=SEEDS)
 def test_another_pair_makes_another_instance_if_it_matters(seed: int) -> None:
     problem = replace(mixed(12, seed), conflicts=())
@@ -236,7 +241,8 @@ def _one_change(problem: Problem, rng: Random) -> Problem:
     return replace(problem, buffers=tuple(buffers), pools=tuple(pools))
 
 
-@settings(max_examples=400)
+@pytest.mark.rounds
+@settings(max_examples=rounds(400))
 @given(seed=SEEDS, kind=st.sampled_from([random_problem, costly_problem]))
 def test_two_of_one_form_have_the_same_best_values(seed: int, kind: Any) -> None:
     problem = kind(Random(seed), 4)
@@ -251,7 +257,8 @@ def _graph(document: Document) -> Graph:
     return read_graph(json.dumps(document).encode())
 
 
-@settings(max_examples=80)
+@pytest.mark.rounds
+@settings(max_examples=rounds(80))
 @given(seed=SEEDS)
 def test_graphs_are_one_under_other_names_and_in_another_order(seed: int) -> None:
     rng = Random(seed)

@@ -26,6 +26,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Cut, Plan, RefutedOrders, TermValue
 from memstow.planner.model.problem import Buffer, Id, Interval, Pool, Problem, Target
 from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
+from tests.campaign import rounds
 
 ROOTS: Final[tuple[Any, ...]] = (
     Buffer,
@@ -200,22 +201,24 @@ def test_of_odd_values_nothing_is_plain_that_pydantic_refuses_or_changes(kind: A
         plain_or_not(kind, adapter, value)
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("holder", ROOTS, ids=lambda holder: holder.__name__)
 def test_random_documents_are_read_as_pydantic_reads_them(holder: Any) -> None:
     choose = random.Random(f"{holder.__name__}")
     adapter: TypeAdapter[Any] = TypeAdapter(holder)
-    plain = sum(plain_or_not(holder, adapter, given_to(choose, holder)) for _ in range(1_500))
+    plain = sum(plain_or_not(holder, adapter, given_to(choose, holder)) for _ in range(rounds(1_500)))
     # Values of the others may be anything.
-    assert plain > 20 or holder is Document
+    assert plain > rounds(20) or holder is Document
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize(
     "holder", [Buffer, Pool, Problem, Options, Plan, Graph], ids=lambda one: one.__name__
 )
 def test_random_arguments_make_what_pydantic_makes_of_them(holder: Any) -> None:
     choose = random.Random(holder.__name__)
     adapter: TypeAdapter[Any] = TypeAdapter(holder)
-    for _ in range(1_500):
+    for _ in range(rounds(1_500)):
         given = {"version": 1} if "version" in fields_of(holder) and holder is not Plan else {}
         given |= given_to(choose, holder)
         try:

@@ -18,6 +18,7 @@ from memstow.planner.model import PLANNED
 from memstow.planner.solve.array_places import Arrays, problem_of
 from memstow.planner.verify import judge
 from memstow.solvers import core
+from tests.campaign import rounds
 
 Columns = tuple[list[int], list[int], list[int], list[int]]
 
@@ -39,7 +40,8 @@ def many(count: int, seed: int) -> tuple[list[int], list[int], list[int]]:
 
 
 @given(columns(), st.booleans())
-@settings(max_examples=400, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(400), deadline=None)
 def test_what_the_problem_of_the_arrays_says_holds_for_their_places(given: Columns, one: bool) -> None:
     sizes, begins, ends, alignments = given
     alignment = 4 if one else alignments
@@ -57,7 +59,8 @@ def test_what_the_problem_of_the_arrays_says_holds_for_their_places(given: Colum
 
 
 @given(columns(), st.lists(st.integers(0, 40), min_size=9, max_size=9), st.integers(10, 80))
-@settings(max_examples=600, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(600), deadline=None)
 def test_the_native_judge_and_the_other_one_agree(given: Columns, offsets: list[int], capacity: int) -> None:
     sizes, begins, ends, alignments = (array("q", entry) for entry in given)
     if not sizes:

@@ -28,6 +28,7 @@ from memstow.planner.programs import (
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import judge, verify
 from memstow.planner.verify.program_plans import verify_programs
+from tests.campaign import gate_first, rounds
 from tests.problems import random_problem
 
 PREFILL = Problem(
@@ -250,7 +251,7 @@ def tiny_programs(rng: Random) -> Programs:
     return programs_of(programs, ["b0"] if rng.random() < 0.6 else [])
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", gate_first(range(40), 14))
 def test_no_offsets_need_less(seed: int) -> None:
     programs = tiny_programs(Random(seed))
     planned = plan(joint_problem(programs), Options(deterministic=True))
@@ -280,7 +281,8 @@ def any_programs(rng: Random) -> Programs:
     return Programs(programs=programs, kept=kept, pools=pools, objective=["peak"])
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(100), deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_both_judges_agree_on_any_places(rng: Random) -> None:
     programs = any_programs(rng)
@@ -395,7 +397,7 @@ def tied_programs(rng: Random) -> Programs:
     return Programs(programs=programs, kept=kept)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", gate_first(range(60), 20))
 def test_ties_within_programs_and_what_is_kept_go_together(seed: int) -> None:
     programs = tied_programs(Random(seed))
     most = 7

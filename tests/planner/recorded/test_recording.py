@@ -17,6 +17,7 @@ from memstow.planner.model.problem import Problem, profile
 from memstow.planner.recorded.recording import SNAPSHOT, TRACE, Recording, read_recording
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
+from tests.campaign import rounds
 from tests.planner.refusal import refusal
 from tests.torch_recordings import (
     MIB,
@@ -292,7 +293,8 @@ def _came_out(data: bytes, name: str) -> None:
 
 
 @given(st.sampled_from(_SAMPLES), st.data())
-@settings(max_examples=300)
+@pytest.mark.rounds
+@settings(max_examples=rounds(300))
 def test_damaged_pickles_are_refused_or_read(data: bytes, choose: st.DataObject) -> None:
     at = choose.draw(st.integers(0, len(data)))
     gone = choose.draw(st.integers(0, 9))
@@ -308,7 +310,8 @@ def test_any_bytes_are_refused_or_read(data: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=200)
+@pytest.mark.rounds
+@settings(max_examples=rounds(200))
 def test_damaged_traces_are_refused_or_read(choose: st.DataObject) -> None:
     at = choose.draw(st.integers(0, len(_TRACE)))
     gone = choose.draw(st.integers(0, 9))

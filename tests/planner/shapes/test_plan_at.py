@@ -22,12 +22,13 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
 )
 from memstow.planner.shapes.symbolic_layout import Layout, plan_at
+from tests.campaign import gate_first
 from tests.planner.shapes.stacks import fits, fixed_plan, random_point, random_problem, stacked_plan
 
 S = (Symbol(id="s", min=0, max=100),)
 
 
-@pytest.mark.parametrize("seed", range(250))
+@pytest.mark.parametrize("seed", gate_first(range(250), 80))
 def test_the_judge_accepts_all_that_it_says(seed: int) -> None:
     rng = Random(seed)
     problem = random_problem(rng)
@@ -53,7 +54,7 @@ def test_the_judge_accepts_all_that_it_says(seed: int) -> None:
         assert planned.solver == "stack"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", gate_first(range(60), 20))
 def test_plans_of_the_planner_are_ordinary_plans_at_every_value(seed: int) -> None:
     problem = symbolic(7, seed=seed, family="random", symbols=1 + seed % 2, features=SYMBOLIC_FEATURES)
     kinds: tuple[Shapes, ...] = ("order", "pieces", "fixed")

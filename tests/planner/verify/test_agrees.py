@@ -12,6 +12,7 @@ from memstow.planner.model import Status
 from memstow.planner.model.plan import Placement, Plan
 from memstow.planner.model.problem import Buffer, Problem, Relative
 from memstow.planner.verify import Code, verify
+from tests.campaign import gate_first
 from tests.planner.plans import honest
 from tests.problems import problems, random_problem
 from tests.referee import Places, breaks, judge
@@ -57,7 +58,7 @@ def somewhere(rng: Random, problem: Problem, height: int) -> Places:
     return {buffer.id: (rng.choice(problem.pools).id, rng.randrange(height)) for buffer in problem.buffers}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", gate_first(range(20), 6))
 def test_the_pairs_reported_are_those_that_overlap(seed: int) -> None:
     rng = Random(seed)
     for _ in range(150):
@@ -69,7 +70,7 @@ def test_the_pairs_reported_are_those_that_overlap(seed: int) -> None:
         assert set(reported) == overlapping_pairs(problem, places)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", gate_first(range(10), 4))
 def test_places_are_accepted_if_and_only_if_the_referee_accepts_them(seed: int) -> None:
     rng = Random(1000 + seed)
     accepted = 0
@@ -93,7 +94,7 @@ def test_whatever_the_places_the_judge_agrees_with_the_referee(problem: Problem,
     assert bool(verify(problem, honest(problem, places))) == breaks(problem, places)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", gate_first(range(5), 2))
 def test_many_live_buffers_on_few_bytes_are_judged_like_few(seed: int) -> None:
     """Deep overlaps of exclusive and grouped buffers, of which the judge must name the few that are wrong."""
     rng = Random(seed)

@@ -8,6 +8,7 @@ from memstow.planner.verify.graph_verdict import scheduled
 from memstow.planner.verify.row_operators import Kinds
 from memstow.planner.verify.stripe_replay import Keeping, Parts, check_slots, parts_of, rows_of, strips_of
 from memstow.planner.verify.verdict import Effort, Refused
+from tests.campaign import gate_first
 from tests.rolling import Naive, random_network
 
 SEEDS = range(600)
@@ -27,7 +28,7 @@ def cases(chunk: int, of: int) -> list[tuple[int, Graph, int]]:
     return result
 
 
-@pytest.mark.parametrize("chunk", range(6))
+@pytest.mark.parametrize("chunk", gate_first(range(6), 2))
 def test_rings_are_what_a_run_pixel_by_pixel_needs(chunk: int) -> None:
     tighter = rings = 0
     for seed, graph, width in cases(chunk, 6):
@@ -93,7 +94,7 @@ def parts_in(graph: Graph, width: int) -> Parts:
     return parts_of(rolling, width, tensors, frozenset(graph.outputs))
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", gate_first(range(4), 2))
 def test_a_ring_with_one_row_less_is_refused(chunk: int) -> None:
     refused = 0
     for _, graph, width in cases(chunk, 4):

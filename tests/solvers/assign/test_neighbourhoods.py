@@ -22,6 +22,7 @@ from memstow.solvers.constraints import Relations
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.lexicographic import Best, Examiner, Level
 from memstow.solvers.solver import Task
+from tests.campaign import rounds
 from tests.in_process import run_back_ends_in_process
 from tests.solvers.assign.make import endless
 from tests.waiting import PATIENCE
@@ -140,9 +141,10 @@ def test_with_all_items_free_the_layout_is_the_best_there_is(monkeypatch: pytest
     assert better > 1
 
 
+@pytest.mark.rounds
 def test_a_lock_of_an_earlier_term_is_kept() -> None:
     """The dear pool may not grow, however much that would save."""
-    for seed in range(3):
+    for seed in range(rounds(3)):
         problem = replace(filled(Random(seed), 60), objective=("peak:slow", "placement_cost"))
         result = started(problem)
         assert result is not None

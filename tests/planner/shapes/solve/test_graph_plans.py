@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import memstow
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.symbolic import PointPeak, SymbolicGraph, SymbolicPlan
+from tests.campaign import rounds
 from tests.graphs import Document, needed, orders, random_graph
 from tests.planner.shapes.solve.brute import Every
 from tests.planner.shapes.solve.test_operator_order import TWO_BRANCHES
@@ -92,7 +93,8 @@ def worst(peaks: list[int], least: list[int]) -> Fraction:
     return max(Fraction(peak, few) if few else Fraction(1 + peak) for peak, few in pairs)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(60), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_what_a_plan_says_is_so_in_all_orders_and_layouts(seed: int) -> None:
     check_plan(seed)
@@ -130,7 +132,8 @@ def check_plan(seed: int) -> str:
     return plan.status
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(60), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_no_order_needs_less_than_the_bound_of_all(seed: int) -> None:
     check_bounds(seed)
@@ -158,7 +161,8 @@ def check_bounds(seed: int) -> None:
             assert memstow.verify(graph, replace(plan, points=points)) != []
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(40), deadline=None)
 @given(seed=st.integers(0, 10**6), share=st.integers(30, 110))
 def test_where_a_capacity_is_small_nothing_is_said_of_other_orders(seed: int, share: int) -> None:
     check_capacity(seed, share)
@@ -183,7 +187,8 @@ def check_capacity(seed: int, share: int) -> str:
     return plan.status
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(60), deadline=None)
 @given(seed=st.integers(0, 10**6), turn=st.randoms(use_true_random=False))
 def test_another_order_is_refused_or_is_judged_by_its_own_lives(seed: int, turn: Random) -> None:
     document, graph = small_graph(seed)
@@ -363,7 +368,8 @@ def test_other_kinds_of_plans_have_an_order_as_well(shapes: Any) -> None:
     assert memstow.verify(FREE, plan) == []
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.rounds
+@settings(max_examples=rounds(40), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_fixed_offsets_have_the_order_that_needs_least_with_the_largest_sizes(seed: int) -> None:
     document, graph = small_graph(seed)
