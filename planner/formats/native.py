@@ -16,7 +16,7 @@ from memstow.planner.model._instances import placement_lines
 from memstow.planner.model.model_class import fields_of, instance_in
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.json_text import FEW_BYTES, parse_json, parse_path
+from memstow.planner.reading.json_text import FEW_BYTES, parse_json, parse_path, require_bytes
 from memstow.planner.reading.parse import (
     parse_plan,
     parse_problem,
@@ -226,6 +226,7 @@ def read_symbolic_document(data: bytes) -> "SymbolicProblem | SymbolicGraph | No
 
 def _large_symbolic(data: bytes) -> "SymbolicProblem | None":
     """The symbolic problem in a large document; None where the ordinary reader should read it."""
+    require_bytes(data)
     if len(data) < FEW_BYTES or b'"symbols"' not in data or b'"operators"' in data:
         return None
     from memstow.planner.model.symbolic import SymbolicProblem
