@@ -498,11 +498,10 @@ def symbolic_in(data: bytes, path: str) -> "SymbolicDocument | None":
     # A large file of something else need not be parsed to know.
     if b'"symbols"' not in data or not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
-    from memstow.planner.formats.native import is_symbolic, parse_symbolic_document
+    from memstow.planner.formats.native import read_symbolic_document
 
     with naming_file(path):
-        raw = parse_json(data)
-        return parse_symbolic_document(raw) if is_symbolic(raw) else None
+        return read_symbolic_document(data)
 
 
 def in_operator_order(

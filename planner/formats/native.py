@@ -5,17 +5,18 @@ whose sizes are formulas is read as that of the order in which its operators are
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from memstow.planner.check import find_issues
 from memstow.planner.formats.format import Format, GraphFormat
 from memstow.planner.model._instances import placement_lines
-from memstow.planner.model.model_class import fields_of
+from memstow.planner.model.model_class import fields_of, instance_in
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
-from memstow.planner.reading.json_text import parse_json, parse_path
+from memstow.planner.reading.json_text import FEW_BYTES, parse_json, parse_path, require_bytes
 from memstow.planner.reading.parse import (
     parse_plan,
     parse_problem,
@@ -26,7 +27,12 @@ from memstow.records import collector_at_rest, record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.symbolic import SymbolicGraph, SymbolicPlan, SymbolicProblem
+    from memstow.planner.model.symbolic import (
+        OrderedPlacement,
+        SymbolicGraph,
+        SymbolicPlan,
+        SymbolicProblem,
+    )
 
 # The tag of a choice is what tells one object from another: it stays although it is the default.
 _TAG: Final = "kind"
@@ -81,6 +87,29 @@ def write_document(document: object) -> bytes:
 def write_plan(_problem: Problem, plan: Plan) -> bytes:
     """The plan as native JSON."""
     return _write_placed(plan)
+
+
+def _write_orders(plan: "SymbolicPlan") -> bytes:
+    """The same for a plan of orders of many buffers."""
+    first = tuple(replace(order, placements=order.placements[:1]) for order in plan.orders)
+    lines = ",\n    ".join(f'{{"placements": [{_ordered(order.placements)}]}}' for order in plan.orders)
+    return encode_document({**plain(replace(plan, orders=first)), "orders": _Written(f"[\n    {lines}\n  ]")})
+
+
+def _ordered(placements: "Sequence[OrderedPlacement]") -> str:
+    """The elements of a list of these."""
+    named = {entry.buffer for entry in placements}.union(*(entry.above for entry in placements))
+    names = {name: _encode(name) for name in named}
+    pools = {pool: _encode(pool) for pool in {entry.pool for entry in placements}}
+    written = []
+    for entry in placements:
+        above = f', "above": [{", ".join([names[name] for name in entry.above])}]' if entry.above else ""
+        shares = "" if entry.shares is None else f', "shares": {_encode(entry.shares)}'
+        empty = ', "empty": true' if entry.empty else ""
+        written.append(
+            f'{{"buffer": {names[entry.buffer]}, "pool": {pools[entry.pool]}{above}{shares}{empty}}}'
+        )
+    return ", ".join(written)
 
 
 def _write_placed(plan: "Plan | SymbolicPlan") -> bytes:
@@ -186,9 +215,31 @@ def parse_symbolic_plan(raw: object) -> "SymbolicPlan":
     return parse_plan(raw, SymbolicPlan)
 
 
+def read_symbolic_document(data: bytes) -> "SymbolicProblem | SymbolicGraph | None":
+    """The symbolic problem or graph in the bytes; None if they are another JSON document."""
+    problem = _large_symbolic(data)
+    if problem is not None:
+        return problem
+    raw = parse_json(data)
+    return parse_symbolic_document(raw) if is_symbolic(raw) else None
+
+
+def _large_symbolic(data: bytes) -> "SymbolicProblem | None":
+    """The symbolic problem in a large document; None where the ordinary reader should read it."""
+    require_bytes(data)
+    if len(data) < FEW_BYTES or b'"symbols"' not in data or b'"operators"' in data:
+        return None
+    from memstow.planner.model.symbolic import SymbolicProblem
+
+    with collector_at_rest():
+        problem = instance_in(data, SymbolicProblem)
+        return None if problem is None or find_issues(problem) else problem
+
+
 def read_symbolic(data: bytes) -> "SymbolicProblem":
     """The symbolic problem in the bytes; an InputError with all that is wrong otherwise."""
-    return parse_symbolic(parse_json(data))
+    problem = _large_symbolic(data)
+    return parse_symbolic(parse_json(data)) if problem is None else problem
 
 
 def read_symbolic_graph(data: bytes) -> "SymbolicGraph":
@@ -213,4 +264,7 @@ def write_symbolic_graph(graph: "SymbolicGraph") -> bytes:
 
 def write_symbolic_plan(plan: "SymbolicPlan") -> bytes:
     """The plan of a symbolic problem as JSON."""
+    if sum(len(order.placements) for order in plan.orders) >= _MANY:
+        with collector_at_rest():
+            return _write_orders(plan)
     return _write_placed(plan)

@@ -11,12 +11,15 @@ from memstow.planner.formats.native import (
     is_symbolic_plan,
     parse_symbolic,
     read_symbolic,
+    read_symbolic_document,
     read_symbolic_plan,
+    write_document,
     write_symbolic,
     write_symbolic_plan,
 )
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import Status
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -28,6 +31,7 @@ from memstow.planner.model.symbolic import (
     SymbolicProblem,
     digest_symbolic,
 )
+from memstow.planner.reading.json_text import FEW_BYTES, parse_json
 from tests.planner.formulas.test_at_point import random_problem
 
 
@@ -61,6 +65,51 @@ def test_a_plan_is_read_as_it_was_written() -> None:
     assert read_symbolic_plan(written) == plan
     assert is_symbolic_plan(json.loads(written))
     assert not is_symbolic(json.loads(written))
+
+
+def test_a_plan_of_many_buffers_is_written_as_one_of_few() -> None:
+    names = ['plain"', "\u00e9", *(f"b{number}" for number in range(1_200))]
+    placements = [
+        OrderedPlacement(
+            buffer=name,
+            pool="m\u00e9mory",
+            above=names[:number] if number < 4 else names[number - number % 3 : number],
+            shares=names[0] if number == 7 else None,
+            empty=number == 9,
+        )
+        for number, name in enumerate(names)
+    ]
+    point = PointPeak(at={"s": 1}, peak=3, least=2)
+    orders = [Order(placements=placements), Order(placements=placements[:5]), Order(placements=())]
+    plan = SymbolicPlan(status=Status.FEASIBLE, shapes="pieces", orders=orders, points=[point], worst=1.5)
+    written = write_symbolic_plan(plan)
+    assert written == write_document(plan)
+    assert read_symbolic_plan(written) == plan
+
+
+def _many(size: str) -> bytes:
+    problem = symbolic(2_000, 1)
+    changed = replace(problem.buffers[-1], size=size)
+    return write_symbolic(replace(problem, buffers=(*problem.buffers[:-1], changed)))
+
+
+def test_a_large_problem_is_read_like_a_small_one() -> None:
+    name = symbolic(2_000, 1).symbols[0].id
+    data = _many(f"4*{name}")
+    assert len(data) > FEW_BYTES
+    assert read_symbolic(data) == parse_symbolic(json.loads(data))
+    assert read_symbolic_document(data) == read_symbolic(data)
+
+
+def test_what_is_wrong_with_a_large_problem_is_said_as_of_a_small_one() -> None:
+    for data in (_many("4*nothing"), _many("4*"), _many("1").replace(b'"lifetime"', b'"lifetme"', 1)):
+        issues = []
+        for read in (read_symbolic, lambda entry: parse_symbolic(parse_json(entry))):
+            with pytest.raises(InputError) as refused:
+                read(data)
+            issues.append(refused.value.issues)
+        assert issues[0] == issues[1]
+        assert issues[0]
 
 
 def test_a_plan_that_places_a_buffer_twice_is_refused() -> None:
