@@ -241,6 +241,8 @@ class PlacementProof:
         self._units = units_of(problem, term)
         self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
         counts = term == Kind.REUSE_COST or heights.costs[COST_TERMS.index(Kind.REUSE_COST)] < LIMIT
+        # Of more pairs, which would take long to look at, no limit says anything.
+        counts = counts and len(problem.reuse_costs) <= _MOST_UNITS
         self._pairs = sharing_pairs(problem) if counts else []
         self._first_pair = len(self._units)
         self._unit_of |= {pair.number: len(self._units) + k for k, pair in enumerate(self._pairs)}

@@ -251,7 +251,7 @@ def tiny_placements(rng: Random) -> Problem:
 def tiny_sums(rng: Random) -> Problem:
     """Tiny problems of several pools with sums of peaks, or peaks of single pools, among the terms."""
     while True:
-        problem = random_problem(rng, 6)
+        problem = random_problem(rng, 5)
         if len(problem.pools) == 1:
             continue
         pools = [

@@ -189,7 +189,8 @@ def place_of(problem: Problem, unit: Any, places: Places) -> int:
         return [pool.id for pool in problem.pools].index(name)
     one, other = (problem.buffers[i] for i in unit.pair)
     (pool, begin), (there, beside) = places[one.id], places[other.id]
-    return int(pool == there and begin < beside + other.size and beside < begin + one.size)
+    have_bytes = one.size > 0 and other.size > 0
+    return int(have_bytes and pool == there and begin < beside + other.size and beside < begin + one.size)
 
 
 @pytest.mark.parametrize("seed", gate_first(range(100), 2))

@@ -572,10 +572,11 @@ def test_reuse_costs_are_proven_and_then_the_peak(cli: Cli, three: Path, tmp_pat
 def test_of_a_reuse_cost_that_is_not_shown_it_is_said(
     cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memstow.planner.proofs import prove
+    from memstow.planner.proofs import prove, prove_places
 
     three.write_text(json.dumps(tiles("peak", "reuse_cost")))
     monkeypatch.setattr(prove, "MOST_COSTS", 0)
+    monkeypatch.setattr(prove_places, "_MOST_UNITS", 0)
     code, out, err = solve_and_prove(cli, three)
     assert code == Exit.DONE
     assert "plan.proof proves that no plan has a peak below 4 (1 step" in out
