@@ -40,9 +40,9 @@ unexport PYTHONDONTWRITEBYTECODE
 test: install
 	$(BIN)/python -m pytest $(ARGS)
 
-# What takes too long for each change: the tests that are marked so, all random cases of those that draw a share, data races in multi-threaded code (few tests, so that
-# compiling is what takes time), what is in the wheel and that it works, and the whole contract. One of these tests:
-# make test ARGS='-m campaign tests/api/test_faults.py'
+# What takes too long for each change: the tests that are marked so, all random cases of those that draw a share, data
+# races in multi-threaded code (few tests, so that compiling is what takes time), what is in the wheel and that it works,
+# and the whole contract. One of these tests: make test ARGS='-m campaign tests/api/test_faults.py'
 campaign: install
 	$(MAKE) proofs-verified
 	$(MAKE) native-check SANITIZE=thread NATIVE_ARGS=workers NATIVE_FLAGS=-O0
