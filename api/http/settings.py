@@ -34,7 +34,7 @@ PREFIX: Final = "MEMSTOW_"
 _OTHERS: Final = frozenset(
     {
         *("CONFIG", "DEBUG", "SERVER", "KEY", "FOLDER", "SETS", "MAX_RECORDING"),
-        *("FUZZ_SECONDS", "FUZZ_SEED", "AGREEMENT", "GAPS", "CMSIS_NN"),
+        *("FUZZ_SECONDS", "FUZZ_SEED", "TEST_ROUNDS", "AGREEMENT", "GAPS", "CMSIS_NN"),
     }
 )
 _LISTS: Final = frozenset(

@@ -87,7 +87,7 @@ def is_known(problem: object) -> bool:
 
 
 ABOUT_COSTS: Final = (
-    "not checked: the proof is about reuse costs",
+    "not checked: the proof is about costs or several pools",
     "not checked: the objective does not begin with the peak",
 )
 
