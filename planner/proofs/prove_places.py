@@ -176,6 +176,12 @@ Parts = list[tuple[int, int, int]]
 """What is in some pool: the number of a buffer or a pair in a proof, the pool, and what it weighs there."""
 
 
+def _among(pairs: Sequence[OpenPair], some: Sequence[int]) -> list[OpenPair]:
+    """The pairs of two of these buffers."""
+    inside = {*some} if pairs else set[int]()
+    return [pair for pair in pairs if pair.first in inside and pair.second in inside]
+
+
 def filled(
     problem: Problem,
     rows: Sequence[tuple[int, tuple[int, ...]]],
@@ -192,12 +198,10 @@ def filled(
     parts = [(i, pool, cells[i]) for pool, some in rows for i in some]
     excess = max(sum(weight for _, _, weight in parts) - room, 0)
     for _, some in rows:
-        inside = {*some} if pairs else set[int]()
-        for pair in pairs:
-            if pair.first in inside and pair.second in inside:
-                weight = min(cells[pair.first], cells[pair.second], excess)
-                parts.append((pair.number, APART, weight))
-                room += weight
+        for pair in _among(pairs, some):
+            weight = min(cells[pair.first], cells[pair.second], excess)
+            parts.append((pair.number, APART, weight))
+            room += weight
     return [(name, pool, weight // divisor) for name, pool, weight in parts], room // divisor
 
 
@@ -303,7 +307,9 @@ class PlacementProof:
 
     def _add_first_rows(self) -> None:
         pools_of = {index: unit.pools for unit in self._units for index in unit.members}
-        self._crowds = [list[tuple[int, ...]]() for _ in self._problem.pools]
+        self._crowds = [list[tuple[tuple[int, ...], list[int]]]() for _ in self._problem.pools]
+        """By pool, with the units of the pairs among them, where the sum of peaks counts."""
+        counted = self._pairs if self._heights.total < LIMIT else []
         self._members = [
             [
                 (index, self._problem.buffers[index].size, number, unit.pools.index(pool))
@@ -321,7 +327,9 @@ class PlacementProof:
             for mine in sorted(some - {()}):
                 self._budget.count(len(mine))
                 if not self._budget.spent and self._kept <= _MOST_KEPT:
-                    self._crowds[pool].append(mine)
+                    pairs = [self._unit_of[pair.number] for pair in _among(counted, mine)]
+                    self._kept += _BYTES_OF_AN_ENTRY * len(pairs)
+                    self._crowds[pool].append((mine, pairs))
                     height = self._heights.peaks[pool]
                     parts, _ = measured(self._problem, Row(pool, 1, mine), height, self._pairs)
                     row = Row(pool, gcd(*(weight for _, _, weight in parts)) or 1, mine)
@@ -405,19 +413,16 @@ class PlacementProof:
             {index: size * shares[unit][place] for index, size, unit, place in members}
             for members in self._members
         ]
-        saved = [
-            (pair, self._smaller(pair) * shares[unit][SHARED])
+        saved = {
+            unit: max(self._smaller(pair) * shares[unit][SHARED], 0.0)
             for unit, pair in enumerate(self._pairs, self._first_pair)
-        ]
-        saved = [(pair, by) for pair, by in saved if by > 0]
+        }
 
-        def least(mine: dict[int, float], crowd: tuple[int, ...]) -> float:
-            inside = {*crowd} if saved else set[int]()
-            less = sum(by for pair, by in saved if pair.first in inside and pair.second in inside)
-            return sum(map(mine.__getitem__, crowd)) - less
+        def least(mine: dict[int, float], crowd: tuple[int, ...], pairs: list[int]) -> float:
+            return sum(map(mine.__getitem__, crowd)) - sum(map(saved.__getitem__, pairs))
 
         heaviest = [
-            max(((least(mine, crowd), crowd) for crowd in crowds), default=(0.0, ()))
+            max(((least(mine, crowd, pairs), crowd) for crowd, pairs in crowds), default=(0.0, ()))
             for mine, crowds in zip(taken, self._crowds, strict=True)
         ]
         buffers = tuple(crowd for _, crowd in heaviest)
@@ -575,8 +580,8 @@ class PlacementProof:
                 buffers[index] = replace(buffers[index], pools=name)
         fewer = replace(self._problem, buffers=tuple(buffers))
         answer: tuple[ProofSteps | None, bool] = None, False
+        heights = self._heights if heights is None else heights
         for ties_count in self._ties:
-            heights = self._heights if heights is None else heights
             posed = pose(fewer, heights, members, ties_count, apart)
             if posed is None:
                 return None, False
@@ -596,7 +601,7 @@ class PlacementProof:
         members = {index for unit in units for index in self._units[unit].members}
         sizes = (
             sum(self._problem.buffers[i].size for i in members.intersection(crowd))
-            for crowd in self._crowds[pool]
+            for crowd, _ in self._crowds[pool]
         )
         low = min(max(sizes, default=0), high)
         tried = low

@@ -136,12 +136,14 @@ def sharing_pairs(problem: Problem) -> list[OpenPair]:
     """The pairs that pay something in some layouts, as far as bytes and conflicts tell."""
     conflict = _Conflicts(problem)
     in_place = {frozenset((pair.input, pair.output)) for pair in problem.in_place}
-    some = list[OpenPair]()
-    for pair in costs_of(problem)[1]:
+
+    def may_pay(pair: OpenPair) -> bool:
         one, other = problem.buffers[pair.first], problem.buffers[pair.second]
-        if pair.cost and (frozenset((one.id, other.id)) in in_place or not conflict(one, other)):
-            some.append(pair)
-    return [one for one in some if problem.buffers[one.first].size and problem.buffers[one.second].size]
+        if not (pair.cost and one.size and other.size):
+            return False
+        return frozenset((one.id, other.id)) in in_place or not conflict(one, other)
+
+    return list(filter(may_pay, costs_of(problem)[1]))
 
 
 def ties_to_try(problem: Problem) -> tuple[bool, ...]:
