@@ -160,7 +160,7 @@ def _utf8(lines: Iterable[str]) -> bytes:
 
 def pool_line(name: str, capacity: int | None, rest: str = "1 0 0 0") -> str:
     """The line of a pool; the rest is that of one without alignment, base, cost and reserved ranges."""
-    return f"pool {_text(name)} {'-' if capacity is None else capacity} {rest}\n"
+    return f"pool {counted(name)} {'-' if capacity is None else capacity} {rest}\n"
 
 
 def objective_line(terms: Sequence[str]) -> str:
@@ -172,7 +172,7 @@ def _relative_lines(problem: Problem) -> Iterator[str]:
     for buffer_id, base, offset in sorted(
         {(entry.buffer, entry.base, entry.offset) for entry in problem.relative}
     ):
-        yield f"relative {_text(buffer_id)} {_text(base)} {offset}\n"
+        yield f"relative {counted(buffer_id)} {counted(base)} {offset}\n"
 
 
 def _cost_lines(problem: Problem) -> Iterator[str]:
@@ -181,7 +181,7 @@ def _cost_lines(problem: Problem) -> Iterator[str]:
         pair = min(entry.buffers), max(entry.buffers)
         costs[pair] = costs.get(pair, 0) + entry.cost
     for (one, other), cost in sorted(costs.items()):
-        yield f"reuse_cost {_text(one)} {_text(other)} {cost}\n"
+        yield f"reuse_cost {counted(one)} {counted(other)} {cost}\n"
 
 
 def _bank_lines(problem: Problem) -> Iterator[str]:
@@ -191,13 +191,13 @@ def _bank_lines(problem: Problem) -> Iterator[str]:
         if pool.banks:
             ranges = bank_ranges(pool)
             listed = "".join(f" {begin} {end}" for begin, end in ranges)
-            yield f"banks {_text(pool.id)} {len(ranges)}{listed}\n"
+            yield f"banks {counted(pool.id)} {len(ranges)}{listed}\n"
     for buffer in sorted(filter(has_bank_rule, problem.buffers), key=attrgetter("id")):
         numbers = None if buffer.banks is None else sorted(set(buffer.banks))
         among = "*" if numbers is None else " ".join(map(str, (len(numbers), *numbers)))
-        yield f"in_bank {_text(buffer.id)} {int(bool(buffer.within_bank))} {among}\n"
+        yield f"in_bank {counted(buffer.id)} {int(bool(buffer.within_bank))} {among}\n"
     for (one, other), cost in sorted(bank_pairs(problem).items()):
-        yield f"bank_conflict {_text(one)} {_text(other)} {'-' if cost is None else cost}\n"
+        yield f"bank_conflict {counted(one)} {counted(other)} {'-' if cost is None else cost}\n"
 
 
 def _pool(pool: Pool) -> str:
@@ -213,7 +213,7 @@ def _buffer(problem: Problem, buffer: Buffer, everywhere: tuple[str, ...]) -> st
         allowed = allowed_pools(problem, buffer)
         pools = "*" if allowed == everywhere else _texts(allowed)
     return (
-        f"buffer {_text(buffer.id)} {buffer.size} {buffer.alignment} {access_count(buffer)} {offset} "
+        f"buffer {counted(buffer.id)} {buffer.size} {buffer.alignment} {access_count(buffer)} {offset} "
         f"{_life(buffer)} {pools}\n"
     )
 
@@ -233,10 +233,11 @@ def _ranges(ranges: Iterable[Range]) -> str:
     return " ".join([str(len(union)), *(f"{begin} {end}" for begin, end in union)])
 
 
-def _text(text: str) -> str:
+def counted(text: str) -> str:
+    """A text after the number of its bytes."""
     length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return f"{length}:{text}"
 
 
 def _texts(texts: Sequence[str]) -> str:
-    return " ".join([str(len(texts)), *map(_text, texts)])
+    return " ".join([str(len(texts)), *map(counted, texts)])

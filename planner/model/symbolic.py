@@ -23,7 +23,7 @@ from operator import attrgetter
 from typing import Annotated, Final, Literal, SupportsIndex, TypeVar
 
 from memstow.planner.model import Status
-from memstow.planner.model.digest import canonical_with, sha256_of
+from memstow.planner.model.digest import canonical_with, counted, sha256_of
 from memstow.planner.model.graph import (
     AnyGraph,
     AnyOperator,
@@ -424,22 +424,15 @@ def _lines(problem: SymbolicProblem) -> Iterator[str]:
     yield "memstow-symbolic 1"
     symbols = sorted(problem.symbols, key=lambda symbol: symbol.id)
     for symbol in symbols:
-        yield f"symbol {_text(symbol.id)} {symbol.min} {symbol.max} {symbol.step}"
+        yield f"symbol {counted(symbol.id)} {symbol.min} {symbol.max} {symbol.step}"
     yield f"aim {problem.aim}"
     for point in points_of(problem):
         values = " ".join(str(point.at[symbol.id]) for symbol in symbols)
         yield f"point {values} {point.weight if problem.aim == 'sum' else 1}"
     formulas = {buffer.id: buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)}
-    written = {text: _text("".join(text.split())) for text in set(formulas.values())}
+    written = {text: counted("".join(text.split())) for text in set(formulas.values())}
     for name in sorted(formulas):
-        counted = f"{len(name)}:{name}" if name.isascii() else _text(name)
-        yield f"size {counted} {written[formulas[name]]}"
-
-
-def _text(text: str) -> str:
-    if text.isascii():
-        return f"{len(text)}:{text}"
-    return f"{len(text.encode('utf-8', 'surrogatepass'))}:{text}"
+        yield f"size {counted(name)} {written[formulas[name]]}"
 
 
 @model_class

@@ -479,15 +479,14 @@ class ShapedArrays:
         for upper, lower in shaped.arcs(item_order.sequence, item_order.choices):
             above[part_buffer[upper]].append(names[part_buffer[lower]])
         instance = self.instance
-        pool_of = [""] * len(buffers)
-        for index, place in self.reduction.alone:
-            pool_of[index] = place.pool
-        if len(pools) == 1:
-            pool_of = [pools[0].id] * len(buffers)
-        for item, choice in enumerate(item_order.choices if len(pools) > 1 else ()):
-            pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
-            for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
-                pool_of[part_buffer[part]] = pool
+        pool_of = [pools[0].id] * len(buffers)
+        if len(pools) > 1:
+            for index, place in self.reduction.alone:
+                pool_of[index] = place.pool
+            for item, choice in enumerate(item_order.choices):
+                pool = pools[instance.choice_pool[instance.choice_start[item] + choice]].id
+                for part in range(instance.item_parts[item], instance.item_parts[item + 1]):
+                    pool_of[part_buffer[part]] = pool
         shares = shared_places(self.ties)
         tied_ids = {name for tie in self.problem.relative for name in (tie.buffer, tie.base)}
         empty = [not buffer.size and buffer.id in tied_ids for buffer in buffers] if tied_ids else False

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
-from operator import attrgetter
 from typing import Final
 
 import memstow
@@ -25,7 +24,7 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
-from memstow.planner.model.problem import LIMIT, Pool, Problem
+from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import (
     DEFAULT_ORDERS,
     Order,
@@ -57,6 +56,7 @@ from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.engine import plan as plan_ordinary
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify import recount
+from memstow.planner.verify.symbolic_columns import is_plain
 from memstow.records import collector_at_rest, record
 from memstow.solvers.core import Budget
 from memstow.solvers.shapes import AIMS, MOST_PAIRS, FoundSequence, Shaped
@@ -469,17 +469,6 @@ class _Made:
     """What it needs at each point, if that is known."""
 
 
-def _is_plain(problem: SymbolicProblem) -> bool:
-    """Whether there is one pool, and buffers have a lifetime and nothing else."""
-    pool, buffers = problem.pools[0], problem.buffers
-    related = problem.conflicts or problem.exclusive or problem.relative or problem.in_place
-    if len(problem.pools) > 1 or related or pool != Pool(id=pool.id, capacity=pool.capacity):
-        return False
-    return all(
-        set(map(attrgetter(name), buffers)) == {None} for name in ("lifetimes", "pools", "pool", "offset")
-    )
-
-
 class _Run:
     """One call."""
 
@@ -502,7 +491,7 @@ class _Run:
         self._accept = accept
         self._told_at = -inf
         self._telling = 0.0
-        seconds = (_SECONDS_OF_PLAIN if _is_plain(problem) else _SECONDS_OF_OTHERS)[asked.shapes == "fixed"]
+        seconds = (_SECONDS_OF_PLAIN if is_plain(problem) else _SECONDS_OF_OTHERS)[asked.shapes == "fixed"]
         self._seconds_after = seconds * len(problem.buffers)
         reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
         self._relaxed = False

@@ -118,14 +118,20 @@ class PlainFixed:
         return peak_of(column, self._offsets), self._columns.at(column)
 
 
-def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
-    """The columns, where the problem is plain."""
+def is_plain(problem: SymbolicProblem) -> bool:
+    """Whether there is one pool, without more than a capacity, and buffers have nothing but a lifetime."""
     pool, buffers = problem.pools[0], problem.buffers
     related = problem.conflicts or problem.exclusive or problem.relative or problem.in_place
-    if len(problem.pools) > 1 or related or pool.reserved or pool.base or pool.alignment != 1 or not buffers:
+    if len(problem.pools) > 1 or related or pool.reserved or pool.base or pool.alignment != 1:
+        return False
+    return bool(buffers) and all(set(map(attrgetter(name), buffers)) == {None} for name in _ABSENT)
+
+
+def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
+    """The columns, where the problem is plain."""
+    if not is_plain(problem):
         return None
-    if any(set(map(attrgetter(name), buffers)) != {None} for name in _ABSENT):
-        return None
+    buffers = problem.buffers
     lifetimes = [buffer.lifetime for buffer in buffers if isinstance(buffer.lifetime, tuple)]
     try:
         begins = array("q", map(itemgetter(0), lifetimes))
