@@ -60,9 +60,9 @@ std::vector<Index> pools_of(const Shaped& shaped, const std::vector<Index>& choi
     return pool;
 }
 
-// Whatever lives at one moment is in a row by
-// its place: when a part begins to live, what is next to it tells, since whoever lives then and is further
-// away is above or below that one. So does what was between two that are next to each other later.
+// Whatever lives at one moment is in a row by its place: when a part begins to live, what is next to it
+// tells, since whoever lives then and is further away is above or below that one. So does what was between
+// two that are next to each other later.
 std::vector<std::vector<Index>> next_below(const Shaped& shaped, const std::vector<Index>& place,
                                            const std::vector<Index>& pool) {
     struct End {

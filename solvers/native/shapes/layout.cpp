@@ -25,7 +25,7 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
       aim_(aim),
       columns_(shaped.columns()),
       sequence_(std::move(sequence)),
-      place_(sequence_.size()),
+      place_(places_in(sequence_)),
       choice_(std::move(choices)),
       offsets_(shaped.items() * shaped.columns()),
       over_(sequence_.size()),
@@ -33,7 +33,6 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
       peaks_(shaped.points),
       dirty_(sequence_.size(), 1),
       fresh_(shaped.columns()) {
-    for (Index place = 0; place < count_of(sequence_); ++place) place_[sequence_[place]] = place;
     if (shaped.lives.empty()) {
         settle(0);
     } else {
@@ -53,15 +52,8 @@ void SequenceLayout::settle_by_lives() {
         const Choice& choice = chosen(item);
         Bytes* own = offsets(item);
         std::fill_n(own, columns_, choice.low);
-        for (const Index lower : below[item]) {
-            const Bytes* from = offsets(lower);
-            const Bytes* gap = shaped_.gaps.data() + lower * columns_;
-            for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k]);
-        }
-        if (choice.modulus > 1) {
-            for (Index k = 0; k < columns_; ++k) own[k] = align_up(own[k], choice.modulus, choice.residue);
-        }
-        over_[item] = std::max(0.0, static_cast<double>(own[columns_ - 1] - choice.high));
+        for (const Index lower : below[item]) raise_above(lower, shaped_.gaps.data() + lower * columns_, own);
+        over_[item] = align(choice, own);
         const std::span<const Link> links = shaped_.links[item];
         const auto lower_links = std::ranges::count_if(links, [&](const Link& link) {
             return place_[link.other] <= place_[item] && pool[link.other] == choice.pool;
@@ -153,6 +145,20 @@ void SequenceLayout::settle(Index first) {
     }
 }
 
+// At least as high as an item and this gap above it.
+void SequenceLayout::raise_above(Index lower, const Bytes* gap, Bytes* own) const {
+    const Bytes* from = offsets(lower);
+    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k]);
+}
+
+// By how much that is too high then for the choice.
+double SequenceLayout::align(const Choice& choice, Bytes* own) const {
+    if (choice.modulus > 1) {
+        for (Index k = 0; k < columns_; ++k) own[k] = align_up(own[k], choice.modulus, choice.residue);
+    }
+    return std::max(0.0, static_cast<double>(own[columns_ - 1] - choice.high));
+}
+
 // Whether the item's offsets have changed.
 bool SequenceLayout::place(Index item) {
     const Choice& choice = chosen(item);
@@ -164,15 +170,10 @@ bool SequenceLayout::place(Index item) {
     for (const Link& link : links) {
         if (place_[link.other] > place || chosen(link.other).pool != choice.pool) continue;
         ++below;
-        const Bytes* from = offsets(link.other);
-        const Bytes* gap = shaped_.gap(link);
-        for (Index k = 0; k < columns_; ++k) fresh[k] = std::max(fresh[k], from[k] + gap[k]);
+        raise_above(link.other, shaped_.gap(link), fresh);
     }
     steps_ += 1 + count_of(links) + below * columns_ / kNumbersAStep;
-    if (choice.modulus > 1) {
-        for (Index k = 0; k < columns_; ++k) fresh[k] = align_up(fresh[k], choice.modulus, choice.residue);
-    }
-    const double over = std::max(0.0, static_cast<double>(fresh[columns_ - 1] - choice.high));
+    const double over = align(choice, fresh);
     // A pin: the item is there whatever is below it.
     if (choice.low == choice.high) std::fill_n(fresh, columns_, choice.low);
     Bytes* own = offsets(item);
