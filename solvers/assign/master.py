@@ -1,8 +1,9 @@
 """The space of a pool in cells of the grid that all of its offsets lie on."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from math import gcd
 from typing import Any
@@ -210,9 +211,8 @@ class Master:
             pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._peak_pools()
         }
         self._margins = [self.cp.new_int_var(0, 0, f"margin{pool}") for pool in pools]
-        self._rows: list[tuple[int, dict[int, int]]] = []
-        """Those that may be too full: the pool, and by item the cells that it uses."""
-        self._ways: list[list[tuple[int, list[Pair]]]] | None = None
+        self._loads: list[tuple[int, list[Pair]]] = []
+        """The pool of each row, and its items with their sizes."""
         self._make_ends()
         self._make_loads()
         self._break_symmetry()
@@ -302,14 +302,13 @@ class Master:
 
         Its proposal leaves so many cells of each pool empty. Cuts it does not see.
         """
-        if self._ways is None:
-            self._ways = self._costs_and_cells()
-        room = [max(self._rooms[pool].cells - margins[pool], *cells.values()) for pool, cells in self._rows]
+        ways, rows = self._ways_and_rows
+        room = [max(self._rooms[pool].cells - margins[pool], largest) for pool, largest in rows]
         start = [
             next((at for at, choice in enumerate(mine) if choice.pool == pools[item]), 0)
             for item, mine in enumerate(self.choices)
         ]
-        chosen = _native.cheap_ways(self._ways, room, start, seed, budget)
+        chosen = _native.cheap_ways(ways, room, start, seed, budget)
         if chosen is None:
             return None
         crowds: list[list[int]] = [[] for _ in self.horizon]
@@ -319,17 +318,29 @@ class Master:
             tuple(Crowd(pool, tuple(items)) for pool, items in enumerate(crowds)), tuple(self.horizon)
         )
 
-    def _costs_and_cells(self) -> list[list[tuple[int, list[Pair]]]]:
-        """By item, of each choice: its cost, and the cells that it uses in which rows."""
+    @cached_property
+    def _ways_and_rows(self) -> tuple[list[list[tuple[int, list[Pair]]]], list[Pair]]:
+        """By item, of each choice: its cost, and the cells that it uses in which rows.
+
+        Of each row that may be too full: the pool, and the most cells that an item uses.
+        """
         costs = choice_weights(self.task.instance, self.task.terms[0].kind)
-        loads: list[dict[int, list[Pair]]] = [{choice.pool: [] for choice in mine} for mine in self.choices]
-        for number, (pool, cells) in enumerate(self._rows):
+        uses: list[dict[int, list[Pair]]] = [{choice.pool: [] for choice in mine} for mine in self.choices]
+        rows: list[Pair] = []
+        for pool, load in self._loads:
+            room, cells = self._rooms[pool], Counter[int]()
+            for item, size in load:
+                cells[item] += room.cells_of(size)
+            if cells.total() <= room.cells:
+                continue
             for item, count in cells.items():
-                loads[item][pool].append((number, count))
-        return [
-            [(costs[choice.index], loads[item][choice.pool]) for choice in mine]
+                uses[item][pool].append((len(rows), count))
+            rows.append((pool, max(cells.values())))
+        ways = [
+            [(costs[choice.index], uses[item][choice.pool]) for choice in mine]
             for item, mine in enumerate(self.choices)
         ]
+        return ways, rows
 
     def read(self, value: Any) -> Proposal:
         """The proposal of a solution, given a function for the value of an expression."""
@@ -400,7 +411,7 @@ class Master:
             may_go = partial(self._may_go, pool)
             for row in loads.of(room, may_go, only_scarce=pool not in self._peaks):
                 self._add_load(pool, row, passed)
-                self._keep_row(pool, room, row)
+                self._loads.append((pool, row))
 
     def _may_go(self, pool: int, item: int) -> bool:
         return pool in self.taken[item]
@@ -425,13 +436,6 @@ class Master:
         for barrier, literal in zip(room.barriers, passed, strict=True):
             self.cp.add(cells <= barrier.below).only_enforce_if(literal.negated())
             self.cp.add(peak >= room.grid * (cells + barrier.taken) + start).only_enforce_if(literal)
-
-    def _keep_row(self, pool: int, room: Room, row: list[Pair]) -> None:
-        cells: dict[int, int] = {}
-        for item, size in row:
-            cells[item] = cells.get(item, 0) + room.cells_of(size)
-        if sum(cells.values()) > room.cells:
-            self._rows.append((pool, cells))
 
     def _break_symmetry(self) -> None:
         """Interchangeable items go to pools in one order."""

@@ -247,7 +247,10 @@ class Turns:
         return near(values[term], bound, self._level.gap)
 
     def _pack(self, proposal: Proposal, effort: int | None = None) -> _Outcome:
-        """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere."""
+        """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere.
+
+        With another effort than usual, for one of many proposals, they are not.
+        """
         outcome = _Outcome.PACKED
         answers: list[PackingAnswer] = []
         for crowd, height in zip(proposal.crowds, proposal.heights, strict=True):

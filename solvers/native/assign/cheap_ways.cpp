@@ -33,7 +33,8 @@ class Annealing {
                 const auto next =
                     std::ranges::find_if(order, [&](Index other) { return costs[other] > costs[way]; });
                 // Of the dearest, too, some have to give way.
-                step_.push_back(next == order.end() ? spread + 1 : costs[*next] - costs[way]);
+                const std::int64_t step = next == order.end() ? spread + 1 : costs[*next] - costs[way];
+                step_.push_back(static_cast<double>(step));
                 for (const Load& load : ways.loads[first_way(item) + way])
                     members[load.row].push_back({item, way, load.amount});
             }
@@ -50,23 +51,21 @@ class Annealing {
         for (Index row = 0; row < count_of(load_); ++row) {
             if (!make_room(row, kOut)) return std::nullopt;
         }
-        if (!go_elsewhere(std::numeric_limits<double>::infinity())) return std::nullopt;
+        if (!go_elsewhere(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
         std::vector<Index> best = way_;
         std::int64_t least = 0;
         cost_ = 0;
         const double heat = mean_step() * kHottest;
         const std::int64_t moves = kMoves * count_of(movable_);
         const double seconds = budget.seconds_left();
-        const std::int64_t work = budget.work_limit() - budget.work();
+        const std::int64_t work = work_left(budget);
         for (std::int64_t move = 0; heat > 0 && move < moves; ++move) {
             if (move % kBetween == 0) {
                 budget.count(std::exchange(steps_, 0) / kStepsOfWork);
                 if (budget.spent()) break;
-                double done = static_cast<double>(move) / static_cast<double>(moves);
-                if (seconds > 0) done = std::max(done, 1 - budget.seconds_left() / seconds);
-                done = std::max(done, 1 - static_cast<double>(budget.work_limit() - budget.work()) /
-                                              static_cast<double>(work));
-                temperature_ = heat * std::pow(kCooling, done);
+                double left = std::min(share(moves - move, moves), share(work_left(budget), work));
+                if (seconds > 0) left = std::min(left, budget.seconds_left() / seconds);
+                temperature_ = heat * std::pow(kCooling, 1 - left);
             }
             change();
             if (cost_ < least) {
@@ -83,7 +82,8 @@ class Annealing {
     static constexpr std::int64_t kStepsOfWork = 8;
     // Of what it costs to go from the cheapest way to the next one, on average.
     static constexpr double kHottest = 0.5;
-    static constexpr double kCooling = 1.0 / 16;  // by the end
+    static constexpr double kCooling = 1.0 / 16;   // by the end
+    static constexpr double kMostDearer = 0x1p61;  // as all costs together, so that a sum fits
 
     struct Member {
         Index item;
@@ -94,11 +94,15 @@ class Annealing {
     Index first_way(Index item) const { return ways_.costs.start[item]; }
     std::span<const Load> loads(Index item, Index way) const { return ways_.loads[first_way(item) + way]; }
 
+    static std::int64_t work_left(const Budget& budget) { return budget.work_limit() - budget.work(); }
+    static double share(std::int64_t part, std::int64_t all) {
+        return static_cast<double>(part) / static_cast<double>(all);
+    }
+
     double mean_step() const {
         double sum = 0;
-        for (const Index item : movable_)
-            sum += static_cast<double>(step_[first_way(item) + by_cost_[item].front()]);
-        return movable_.empty() ? 0 : sum / static_cast<double>(movable_.size());
+        for (const Index item : movable_) sum += step_[first_way(item) + by_cost_[item].front()];
+        return movable_.empty() ? 0 : sum / count_of(movable_);
     }
 
     void enter(Index item, Index way) {
@@ -130,9 +134,8 @@ class Annealing {
             double least = std::numeric_limits<double>::infinity();
             for (const Member& member : members_[row]) {
                 if (way_[member.item] != member.way || member.item == but) continue;
-                const auto step = static_cast<double>(step_[first_way(member.item) + member.way]);
-                const double weight =
-                    step * (0.5 + random_.unit()) / static_cast<double>(std::min(excess, member.amount));
+                const double step = step_[first_way(member.item) + member.way] * (0.5 + random_.unit());
+                const double weight = step / static_cast<double>(std::min(excess, member.amount));
                 if (chosen == kOut || weight < least) {
                     least = weight;
                     chosen = member.item;
@@ -149,14 +152,14 @@ class Annealing {
 
     // Each that was taken out goes to the cheapest way that has room; false where one has none, or all costs
     // more than this.
-    bool go_elsewhere(double most) {
+    bool go_elsewhere(std::int64_t most) {
         std::ranges::stable_sort(out_, std::greater{}, [&](Index item) { return spread_[item]; });
         for (const Index item : out_) {
             const auto there =
                 std::ranges::find_if(by_cost_[item], [&](Index way) { return has_room(item, way); });
             if (there == by_cost_[item].end()) return false;
             enter(item, *there);
-            if (static_cast<double>(cost_) > most) return false;
+            if (cost_ > most) return false;
         }
         out_.clear();
         return true;
@@ -166,8 +169,9 @@ class Annealing {
         const Index item = movable_[random_.below(movable_.size())];
         const auto choice = static_cast<Index>(random_.below(ways_.costs[item].size()));
         if (choice == way_[item]) return;
-        const double most = static_cast<double>(cost_) - temperature_ * std::log(1 - random_.unit());
         const std::int64_t before = cost_;
+        const double dearer = std::min(-temperature_ * std::log(1 - random_.unit()), kMostDearer);
+        const std::int64_t most = before + static_cast<std::int64_t>(dearer);
         changes_.assign(1, {item, way_[item]});
         out_.clear();
         leave(item);
@@ -175,7 +179,7 @@ class Annealing {
         const bool fits = std::ranges::all_of(loads(item, choice), [&](const Load& load) {
             return load_[load.row] <= ways_.room[load.row] || make_room(load.row, item);
         });
-        if (fits && go_elsewhere(most) && static_cast<double>(cost_) <= most) return;
+        if (fits && go_elsewhere(most) && cost_ <= most) return;
         while (!changes_.empty()) {
             const auto [changed, way] = changes_.back();
             changes_.pop_back();
@@ -189,7 +193,7 @@ class Annealing {
     Random random_;
     std::vector<Index> movable_;        // items with several ways
     Lists<Index> by_cost_;              // by item, its ways
-    std::vector<std::int64_t> step_;    // by way, item after item: what the next one costs more
+    std::vector<double> step_;          // by way, item after item: what the next one costs more
     std::vector<std::int64_t> spread_;  // by item, between its cheapest and its dearest way
     Lists<Member> members_;             // by row
     std::vector<Index> way_;            // by item
