@@ -42,6 +42,7 @@ are sorted by their ids in order, in 6 then by offset, and equal entries are wri
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -93,14 +94,21 @@ def sha256_of(data: bytes) -> "_Hash":
 
 def hasher(size: int) -> "_Hash":
     """SHA-256 of data of about this size: to load OpenSSL takes longer than to hash a little without it."""
-    if size <= _FEW:
-        for module in ("_sha2", "_sha256"):  # The first since Python 3.12; a build may have neither.
-            with suppress(ImportError):
-                small: _Hash = import_module(module).sha256()
-                return small
+    own = _without_openssl() if size <= _FEW else None
+    if own is not None:
+        return own()
     from hashlib import sha256
 
     return sha256()
+
+
+@cache
+def _without_openssl() -> "Callable[[], _Hash] | None":
+    for module in ("_sha2", "_sha256"):  # The first since Python 3.12; a build may have neither.
+        with suppress(ImportError):
+            own: Callable[[], _Hash] = import_module(module).sha256
+            return own
+    return None
 
 
 def canonical(problem: Problem) -> bytes:
