@@ -18,6 +18,7 @@ from typing import Final, Generic, TypeVar
 
 import pytest
 
+from memstow import Options, plan
 from memstow.planner.check import find_issues
 from memstow.planner.formats.native import write_document
 from memstow.planner.model.errors import InputError
@@ -220,6 +221,23 @@ def tiny_costs(rng: Random) -> Problem:
         problem = replace(problem, objective=terms)
         if why_not(problem) is None:
             return problem
+
+
+def dense_costs(rng: Random, count: int) -> Problem:
+    """So many buffers in one pool with little room, of which most pairs pay where they share bytes."""
+    lives = [
+        (begin, begin + rng.randint(1, max(2, count // 4))) for begin in rng.choices(range(count), k=count)
+    ]
+    buffers = tuple(
+        Buffer(id=f"b{k}", size=rng.randint(1, 12), lifetime=life) for k, life in enumerate(lives)
+    )
+    bare = Problem(pools=(Pool(id="p"),), buffers=buffers)
+    least = plan(bare, Options(deterministic=True)).objective[0].value
+    pairs = combinations([one.id for one in buffers], 2)
+    costs = (ReuseCost(buffers=pair, cost=rng.randint(1, 5)) for pair in pairs if rng.random() < 0.8)
+    pool = Pool(id="p", capacity=least * rng.randint(10, 15) // 10)
+    objective = ("reuse_cost", "peak")
+    return Problem(pools=(pool,), buffers=buffers, reuse_costs=tuple(costs), objective=objective)
 
 
 def tiny_placements(rng: Random) -> Problem:

@@ -23,6 +23,7 @@ from tests.checker.checkers import (
     Batch,
     Files,
     compilers,
+    dense_costs,
     document_of,
     second,
     tiny_costs,
@@ -321,6 +322,20 @@ def test_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: 
 @pytest.mark.campaign
 def test_many_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: Path) -> None:
     assert campaign(checker, tmp_path, 50_000, 8, referee_each=50, tiny=tiny_costs)[VERIFIED] > 1_000
+
+
+@pytest.mark.parametrize("seed", gate_first(range(40), 4))
+def test_a_core_has_all_pairs_that_its_steps_rest_on(checker: Batch, tmp_path: Path, seed: int) -> None:
+    # Searches of so many leave lemmas that nothing rests on, but that have to be right as well.
+    rng, path = Random(seed), tmp_path / "plan.proof"
+    for _ in range(5):
+        problem = dense_costs(rng, 12)
+        document, answer = document_of(problem), plan(problem, Options(deterministic=True))
+        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 20_000_000))
+        assert proof is not None
+        verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
+        assert verdict.code in (VERIFIED, WEAKER), (verdict, document)
+        assert proof.bounds[0] <= answer.objective[0].value
 
 
 def test_cores_are_walked_through(tmp_path: Path) -> None:

@@ -226,15 +226,17 @@ CostProof::Attempt CostProof::attempt(const Place& place, const Pairs& apart, st
     tried.layout = outcome == Outcome::layout;
     if (!tried.proven) tried.steps = ProofFile();
     for (const Index k : search.used()) tried.used.push_back(apart[k]);
+    for (const Index k : search.written()) tried.written.push_back(apart[k]);
     return tried;
 }
 
-// The same with fewer pairs, as far as that is found soon.
+// The same with fewer pairs, as far as that is found soon. Without those that only lemmas of no use rest on:
+// a core has all that its steps rest on.
 CostProof::Attempt CostProof::smaller(const Place& place, Attempt best, Budget& budget) const {
     const std::int64_t until = budget.work() + 4 * best.work + kFirstEffort;
     for (bool fewer = true; fewer && !budget.spent();) {
         Attempt again = attempt(place, best.used, 2 * best.work + kShrinkEffort, budget);
-        fewer = again.proven && again.used.size() < best.used.size();
+        fewer = again.proven && again.written.size() < best.written.size();
         if (fewer) best = std::move(again);
     }
     for (std::size_t chunk = (best.used.size() + 1) / 2; chunk > 0;
@@ -251,6 +253,10 @@ CostProof::Attempt CostProof::smaller(const Place& place, Attempt best, Budget& 
             }
         }
     }
+    if (best.used.size() < best.written.size()) {
+        Attempt again = attempt(place, best.used, 2 * best.work + kShrinkEffort, budget);
+        if (again.proven) best = std::move(again);
+    }
     return best;
 }
 
@@ -262,9 +268,9 @@ CostProof::Answer CostProof::find_cores(const Place& place, Pairs apart, Budget&
         tried = smaller(place, std::move(tried), budget);
         std::size_t kept = tried.steps.kept_bytes();
         for (const Core& core : cores_) kept += core.steps.kept_bytes();
-        if (tried.used.empty() || kept > kMostKept) return Answer::layout;
-        apart = without(apart, tried.used);
-        cores_.push_back({std::move(tried.used), place.height, std::move(tried.steps), std::nullopt});
+        if (tried.written.empty() || kept > kMostKept) return Answer::layout;
+        apart = without(apart, tried.written);
+        cores_.push_back({std::move(tried.written), place.height, std::move(tried.steps), std::nullopt});
     }
     return Answer::none;
 }

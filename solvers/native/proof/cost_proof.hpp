@@ -48,7 +48,8 @@ class CostProof {
     };
     struct Attempt {
         bool proven = false, layout = false;
-        Pairs used;
+        Pairs used;     // what the conclusion rests on
+        Pairs written;  // what steps rest on
         ProofFile steps;
         std::int64_t work = 0;
     };

@@ -71,6 +71,7 @@ Outcome ProofSearch::refute(Bytes end, Bytes height) {
     }
     if (refutation) {
         file_.conclude(height, written(*refutation));
+        add(written_, refutation->used);
         used_ = std::move(refutation->used);
     }
     budget_.count(steps_);
@@ -255,6 +256,13 @@ void ProofSearch::use(Pairs& used, Index i, Index j) const {
     if (pair < 0) return;
     const auto place = std::lower_bound(used.begin(), used.end(), pair);
     if (place == used.end() || *place != pair) used.insert(place, pair);
+}
+
+void ProofSearch::add(Pairs& used, const Pairs& more) {
+    if (std::ranges::includes(used, more)) return;
+    Pairs both;
+    std::ranges::set_union(used, more, std::back_inserter(both));
+    used = std::move(both);
 }
 
 // Items that are in many of the pairs are left out first, if there are too many without them.
@@ -657,10 +665,11 @@ std::optional<ProofSearch::Refutation> ProofSearch::combined(const Branch& branc
     both.closer = Derivation::Closer::lemma;
     const std::uint64_t name = question_.items[item].name;
     const Bytes offset = side == kBottom ? at : -at - question_.items[item].size;
-    std::set_union(within.used.begin(), within.used.end(), beyond.used.begin(), beyond.used.end(),
-                   std::back_inserter(both.used));
+    both.used = within.used;
+    add(both.used, beyond.used);
     both.lemma =
         file_.lemma(written(both.needs), side == kBottom, name, offset, written(within), written(beyond));
+    add(written_, both.used);
     learnt_.push_back({both.needs, both.used, both.lemma});
     learnt_size_ += both.needs.size();
     return both;

@@ -24,9 +24,10 @@ class ProofSearch {
     Outcome refute(Bytes end, Bytes height);
 
     std::int64_t nodes() const { return nodes_; }
-    // Pairs that are apart only because of a list (`Question::kept_apart`), and that the proof needs;
-    // ascending.
+    // Pairs that are apart only because of a list (`Question::kept_apart`), ascending: those that the
+    // conclusion rests on, and those that any step does, where some lemmas turned out to be of no use.
     const std::vector<Index>& used() const { return used_; }
+    const std::vector<Index>& written() const { return written_; }
 
   private:
     using Pairs = std::vector<Index>;  // as `used` has them
@@ -119,6 +120,7 @@ class ProofSearch {
     Refutation crowded(std::vector<Index> crowd, Bytes begin, Bytes end);
     void drop_pairs(std::vector<Index>& crowd, Bytes begin, Bytes end) const;
     void use(Pairs& used, Index i, Index j) const;
+    static void add(Pairs& used, const Pairs& more);
     void explain(Refutation& refutation, std::size_t mark);
     void need(Index item, Side side, Bytes least);
     void need_all(Index item);
@@ -160,7 +162,7 @@ class ProofSearch {
     std::int64_t nodes_ = 0, steps_ = 0;
     int depth_ = 0;
     bool stopped_ = false, layout_ = false;
-    Pairs used_;
+    Pairs used_, written_;
 };
 
 }  // namespace memstow::proof
