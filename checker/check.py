@@ -8,11 +8,12 @@ Exit codes are those of memstow-check. It needs Python 3.11 and shares nothing w
 
 import json
 import sys
+from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import combinations, takewhile
+from itertools import chain, combinations, takewhile
 from math import gcd, inf, lcm
 from pathlib import Path
 
@@ -494,6 +495,31 @@ class Problem:
             offset = hit[-1] - one.size
 
 
+def overlaps(problem: Problem, offsets: dict[int, int], pools: dict[int, Pool]) -> Iterator[tuple[int, int]]:
+    """The pairs that share a byte at some time."""
+    changes = list[tuple[float, bool, int]]()  # when: what begins is after what ends
+    for i, one in enumerate(problem.buffers):
+        for begin, end in [(-inf, inf)] if one.always else one.lives:
+            if one.size:
+                changes += (begin, True, i), (end, False, i)
+    # What lives, by pool and by the digits of sizes, and then by offset: what shares a byte with another
+    # begins before its end, and no further below its begin than the most that so many digits can say.
+    alive = [[list[tuple[int, int]]() for _ in range(64)] for _ in problem.pools]
+    for _, begins, i in sorted(changes):
+        at, size = offsets[i], problem.buffers[i].size
+        there = alive[problem.pools.index(pools[i])]
+        own = there[size.bit_length()]
+        if not begins:
+            own.pop(bisect_left(own, (at, i)))
+            continue
+        for digits, some in enumerate(there):
+            first, end = bisect_left(some, (at - (1 << digits), 0)), bisect_left(some, (at + size, 0))
+            for offset, j in some[first:end]:
+                if at < offset + problem.buffers[j].size:
+                    yield i, j
+        insort(own, (at, i))
+
+
 def values_of(problem: Problem, document: object) -> dict[str, int] | None:
     """The values of the terms of a plan that is right; None if it says infeasible."""
     if not isinstance(document, dict):
@@ -528,8 +554,8 @@ def values_of(problem: Problem, document: object) -> dict[str, int] | None:
     def share(i: int, j: int) -> bool:
         return pools[i] is pools[j] and problem.overlap(i, j, offsets[j] - offsets[i])
 
-    for i, j in combinations(offsets, 2):
-        if problem.meet(i, j) and share(i, j):
+    for i, j in chain(overlaps(problem, offsets, pools), problem.conflicts):
+        if share(i, j) and problem.meet(i, j):
             require(offsets[i] == offsets[j] and frozenset((i, j)) in problem.ties, "two overlap")
     peaks = [0] * len(problem.pools)
     for i, at in offsets.items():

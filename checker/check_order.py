@@ -9,6 +9,7 @@ Sets of operators are numbers with a bit for each.
 
 import json
 import sys
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -203,6 +204,7 @@ class Graph:
             self.before[then] |= 1 << first
         for value in items(root.get("views", [])):
             self._view(fields(value, "tensor of offset"))
+        self._find_roots()
         self._check_views()
         for operator, (_, pairs) in zip(self.operators, listed, strict=True):
             for pair in pairs:
@@ -321,10 +323,6 @@ class Graph:
     def _check_views(self) -> None:
         parts: dict[int, list[tuple[int, int]]] = {}
         for one in self.tensors:
-            seen, at = 0, one
-            while at.of is not None:
-                seen, at = seen + 1, self.tensors[at.of]
-                know(seen <= len(self.tensors), "views in each other")
             if one.of is None:
                 continue
             around = self.tensors[one.of]
@@ -351,10 +349,20 @@ class Graph:
 
     def root(self, t: int) -> tuple[int, int]:
         """The outermost tensor, and the distance from its begin."""
-        offset = 0
-        while (of := self.tensors[t].of) is not None:
-            offset, t = offset + self.tensors[t].offset, of
-        return t, offset
+        return self.roots[t]
+
+    def _find_roots(self) -> None:
+        self.roots = dict[int, tuple[int, int]]()
+        for t in range(len(self.tensors)):
+            inside, at = list[int](), t
+            while at not in self.roots and (of := self.tensors[at].of) is not None:
+                know(len(inside) < len(self.tensors), "views in each other")
+                inside.append(at)
+                at = of
+            root, offset = self.roots.setdefault(at, (at, 0))
+            for inner in reversed(inside):
+                offset += self.tensors[inner].offset
+                self.roots[inner] = root, offset
 
 
 @dataclass
@@ -367,6 +375,28 @@ class Buffer:
     begin: int
     end: int
     tensor: int | None
+
+
+def overlaps(sized: list[Buffer], offsets: dict[str, int]) -> Iterator[tuple[Buffer, Buffer]]:
+    """The pairs that share a byte at some time."""
+    changes = list[tuple[int, bool, int]]()  # when: what begins is after what ends
+    for number, one in enumerate(sized):
+        changes += (one.begin, True, number), (one.end, False, number)
+    # What lives, by the digits of sizes, and then by offset: what shares a byte with another begins before
+    # its end, and no further below its begin than the most that so many digits can say.
+    alive = [list[tuple[int, int]]() for _ in range(64)]
+    for _, begins, number in sorted(changes):
+        one = sized[number]
+        at, own = offsets[one.name], alive[one.size.bit_length()]
+        if not begins:
+            own.pop(bisect_left(own, (at, number)))
+            continue
+        for digits, some in enumerate(alive):
+            first, end = bisect_left(some, (at - (1 << digits), 0)), bisect_left(some, (at + one.size, 0))
+            for offset, other in some[first:end]:
+                if at < offset + sized[other].size:
+                    yield one, sized[other]
+        insort(own, (at, number))
 
 
 def peak_of(graph: Graph, document: object) -> int | None:
@@ -410,14 +440,12 @@ def peak_of(graph: Graph, document: object) -> int | None:
             root, distance = graph.root(buffer.tensor)
             require(offset == offsets[graph.tensors[root].name] + distance, "another distance")
     sized = [buffer for buffer in buffers.values() if buffer.size]
-    for one, other in combinations(sized, 2):
-        a, b = offsets[one.name], offsets[other.name]
-        if one.end <= other.begin or other.end <= one.begin or a + one.size <= b or b + other.size <= a:
-            continue
+    for one, other in overlaps(sized, offsets):
         if one.tensor is not None and other.tensor is not None:
             if graph.root(one.tensor)[0] == graph.root(other.tensor)[0]:
                 continue
-            if a == b and {(one.tensor, other.tensor), (other.tensor, one.tensor)} & ties:
+            tie = {(one.tensor, other.tensor), (other.tensor, one.tensor)} & ties
+            if offsets[one.name] == offsets[other.name] and tie:
                 continue
         raise WrongError("two overlap")
     return max((offsets[one.name] + one.size for one in sized), default=0)

@@ -261,6 +261,12 @@ class Problem {
         return is(conflicts_, i, j) || (live_together(buffers[i], buffers[j]) && !is(exclusive_, i, j));
     }
 
+    // Those that do so whenever they live.
+    template <typename Take>
+    void each_conflict(Take take) const {
+        for (const std::uint64_t pair : conflicts_) std::apply(take, two_of(pair));
+    }
+
     // Whether the two share no byte in any layout.
     bool never_share(Index i, Index j) const { return meet(i, j) && !may_tie(i, j); }
 
@@ -630,20 +636,22 @@ std::optional<Values> checked_plan(const Problem& problem, const Json& document)
     const auto share = [&](Index i, Index j) {
         return pools[i] == pools[j] && problem.overlap(i, j, *offsets[j] - *offsets[i]);
     };
-    std::vector<Index> up(count);
-    std::iota(up.begin(), up.end(), 0);
-    std::sort(up.begin(), up.end(), [&](Index i, Index j) { return offsets[i] < offsets[j]; });
-    for (std::size_t at = 0; at < count; ++at) {
-        const Index i = up[at];
-        for (const Index j : std::span(up).subspan(at + 1)) {
-            if (*offsets[j] >= *offsets[i] + problem.buffers[i].size) break;
-            problem.file.work(1);
-            if (!share(i, j) || !problem.meet(i, j)) continue;
-            if (*offsets[i] == *offsets[j] && problem.may_tie(i, j)) continue;
-            wrong("'" + problem.buffers[std::max(i, j)].id + "' and '" + problem.buffers[std::min(i, j)].id +
-                  "' overlap");
+    const auto check = [&](Index i, Index j) {
+        problem.file.work(1);
+        if (!share(i, j) || !problem.meet(i, j)) return;
+        if (*offsets[i] == *offsets[j] && problem.may_tie(i, j)) return;
+        wrong("'" + problem.buffers[std::max(i, j)].id + "' and '" + problem.buffers[std::min(i, j)].id +
+              "' overlap");
+    };
+    std::vector<Placed> placed;
+    for (Index i = 0; i < count; ++i) {
+        const Buffer& one = problem.buffers[i];
+        for (const Range& life : one.lives) {
+            if (one.size != 0) placed.push_back({i, pools[i], *offsets[i], one.size, life});
         }
     }
+    each_near(placed, check);
+    problem.each_conflict(check);
     for (std::size_t k = 0; k < problem.open_pairs.size(); ++k) {
         if (share(problem.open_pairs[k].first, problem.open_pairs[k].second))
             values[kReuse] += problem.cost_of(k);

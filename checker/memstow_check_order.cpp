@@ -111,6 +111,7 @@ class Graph {
         }
         for (Indices& some : before) sort_unique(some);
         for (const Json& one : document.list("views")) read_view(one);
+        find_roots();
         check_views();
         for (Index v = 0; v < operators.size(); ++v) read_pairs(document.list("operators")[v], v);
         read_objective(document.find("objective", true));
@@ -130,11 +131,7 @@ class Graph {
     }
 
     // The tensor that this one lies in and that is no view, and how far from its begin.
-    std::pair<Index, Bytes> root(Index tensor) const {
-        Bytes offset = 0;
-        for (; tensors[tensor].of != kNone; tensor = tensors[tensor].of) offset += tensors[tensor].offset;
-        return {tensor, offset};
-    }
+    const std::pair<Index, Bytes>& root(Index tensor) const { return roots_[tensor]; }
 
   private:
     Index tensor_of(const Json& name) const {
@@ -299,6 +296,24 @@ class Graph {
              "' ends beyond what it is a view of");
     }
 
+    void find_roots() {
+        roots_.assign(tensors.size(), {kNone, 0});
+        Indices inside;
+        for (Index t = 0; t < tensors.size(); ++t) {
+            Index outer = t;
+            for (; roots_[outer].first == kNone && tensors[outer].of != kNone; outer = tensors[outer].of) {
+                know(inside.size() < tensors.size(), "views lie in each other");
+                inside.push_back(outer);
+            }
+            if (tensors[outer].of == kNone) roots_[outer] = {outer, 0};
+            for (; !inside.empty(); inside.pop_back()) {
+                const Tensor& one = tensors[inside.back()];
+                const auto& [root, offset] = roots_[one.of];
+                roots_[inside.back()] = {root, offset + one.offset};
+            }
+        }
+    }
+
     // Of a view and what it lies in, one is made where the other is read, or both are there. So all that lies
     // over a byte of a group lives without a gap.
     void check_views() const {
@@ -309,9 +324,6 @@ class Graph {
         std::vector<Part> parts;  // what is written into its place
         for (const Tensor& one : tensors) {
             if (one.of == kNone) continue;
-            std::size_t steps = 0;
-            for (Index outer = one.of; outer != kNone; outer = tensors[outer].of)
-                know(++steps <= tensors.size(), "views lie in each other");
             const Tensor& around = tensors[one.of];
             const bool is_part = around.maker != kNone && has(one.readers, around.maker);
             const bool is_slice = one.maker != kNone && has(around.readers, one.maker);
@@ -377,6 +389,7 @@ class Graph {
     static constexpr std::size_t kMost = 10'000'000;
     Bytes all_bytes_ = 0, all_phases_ = 0;
     std::unordered_map<std::string, Index> tensor_index_, operator_index_;
+    std::vector<std::pair<Index, Bytes>> roots_;  // by tensor
     std::unordered_set<std::string> ids_;
 };
 
@@ -501,26 +514,20 @@ class Plan {
     }
 
     void check_overlaps() const {
-        Indices by_offset;
+        std::vector<Placed> placed;
         for (Index i = 0; i < buffers_.size(); ++i) {
-            if (buffers_[i].size > 0) by_offset.push_back(i);
+            const Buffer& one = buffers_[i];
+            if (one.size > 0) placed.push_back({i, 0, one.offset, one.size, one.life});
         }
-        std::sort(by_offset.begin(), by_offset.end(),
-                  [&](Index i, Index j) { return buffers_[i].offset < buffers_[j].offset; });
-        for (std::size_t a = 0; a < by_offset.size(); ++a) {
-            const Buffer& one = buffers_[by_offset[a]];
-            for (std::size_t b = a + 1; b < by_offset.size(); ++b) {
-                const Buffer& other = buffers_[by_offset[b]];
-                if (other.offset >= one.offset + one.size) break;
-                if (one.life.end <= other.life.begin || other.life.end <= one.life.begin) continue;
-                if (one.tensor != kNone && other.tensor != kNone &&
-                    graph_.root(one.tensor).first == graph_.root(other.tensor).first)
-                    continue;
-                if (one.offset == other.offset && may_tie_.contains(key(by_offset[a], by_offset[b])))
-                    continue;
-                wrong("'" + *one.id + "' and '" + *other.id + "' overlap");
-            }
-        }
+        each_near(placed, [&](Index i, Index j) {
+            const Buffer &one = buffers_[i], &other = buffers_[j];
+            if (other.offset + other.size <= one.offset) return;
+            if (one.tensor != kNone && other.tensor != kNone &&
+                graph_.root(one.tensor).first == graph_.root(other.tensor).first)
+                return;
+            if (one.offset == other.offset && may_tie_.contains(key(i, j))) return;
+            wrong("'" + *one.id + "' and '" + *other.id + "' overlap");
+        });
     }
 
     const Graph& graph_;

@@ -12,10 +12,13 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <streambuf>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -380,6 +383,53 @@ inline bool aligned(Bytes base, Bytes offset, Bytes alignment) {
 
 // Of a pair of two, in any order.
 inline std::uint64_t key(Index i, Index j) { return (std::uint64_t{std::min(i, j)} << 32) | std::max(i, j); }
+
+// ---------------------------------------------------------------------------------------------------------------
+// Plans
+
+// Some bytes of a pool, at least one, that somebody has for a while.
+struct Placed {
+    Index name, pool;
+    Bytes offset, size;
+    Range life;
+};
+
+// Calls it with the names of each two that share a byte at some time, and of some that only might.
+template <typename Take>
+void each_near(const std::vector<Placed>& placed, Take take) {
+    struct Change {
+        std::int64_t time;
+        bool begins;  // after those that end
+        Index of;
+    };
+    std::vector<Change> changes;
+    for (Index k = 0; k < placed.size(); ++k) {
+        changes.push_back({placed[k].life.begin, true, k});
+        changes.push_back({placed[k].life.end, false, k});
+    }
+    std::ranges::sort(changes, {},
+                      [](const Change& one) { return std::tuple(one.time, one.begins, one.of); });
+    // What lives, by pool and by the digits of sizes, and then by offset. What is as wide and shares nothing
+    // leaves room for a few only of those that are looked at and end too early.
+    std::map<std::pair<Index, int>, std::set<std::pair<Bytes, Index>>> alive;
+    for (const auto& [time, begins, k] : changes) {
+        const Placed& one = placed[k];
+        auto& own = alive[{one.pool, std::bit_width(static_cast<std::uint64_t>(one.size))}];
+        if (!begins) {
+            own.erase({one.offset, k});
+            continue;
+        }
+        for (auto some = alive.lower_bound({one.pool, 0}); some != alive.end(); ++some) {
+            const auto& [pool, digits] = some->first;
+            if (pool != one.pool) break;
+            const Bytes half = Bytes{1} << (digits - 1);  // each has fewer bytes than two of these
+            auto next = some->second.lower_bound({one.offset - half - half, 0});
+            for (; next != some->second.end() && next->first < one.offset + one.size; ++next)
+                take(one.name, placed[next->second].name);
+        }
+        own.emplace(one.offset, k);
+    }
+}
 
 // ---------------------------------------------------------------------------------------------------------------
 // The numbers of a proof, read once

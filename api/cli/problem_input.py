@@ -19,6 +19,7 @@ from memstow.planner.show.formatting import plain
 from memstow.records import replace
 
 if TYPE_CHECKING:
+    from memstow.planner.formats import Reading
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
     from memstow.planner.model.problem import Problem, Target
@@ -133,32 +134,47 @@ def document_in(
     source: "Recording | Programs | None" = None,
 ) -> "Problem | Graph":
     """The problem or the graph in these bytes, or of what they were read as, changed as the arguments say."""
+    return changed_document(reading_of(data, path, args, source).document, data, path, args)
+
+
+def reading_of(
+    data: bytes,
+    path: str,
+    args: argparse.Namespace,
+    source: "Recording | Programs | None" = None,
+) -> "Reading":
+    """The same before the arguments change it."""
     from memstow.planner import formats
-    from memstow.planner.model.problem import Problem
 
     programs = programs_in(data, path, args) if source is None else source
     if programs is not None:
-        return _changed_problem(problem_of(programs), args)
+        return formats.Reading(problem_of(programs), False)
     data = _with_live_ranges(path, data)
     if getattr(args, "at", None):
-        document = _at_values(data, path, args)
-    else:
-        with naming_file(path), naming_option("device", options.DEVICE.spelling):
-            document = formats.read_document(
-                data,
-                args.format,
-                in_place=args.in_place,
-                dims=dimensions_of(args),
-                device=getattr(args, "device", None),
-            )
-    if not isinstance(document, Problem):
-        if args.in_place and formats.looks_like_json(data):
-            message = (
-                "it is for models, and this graph says itself which inputs are overwritten; leave it out"
-            )
-            raise InputError.single("not_a_model", "--in-place", message)
-        return _changed_graph(document, path, args)
-    return _changed_problem(document, args)
+        return formats.Reading(_at_values(data, path, args), False)
+    with naming_file(path), naming_option("device", options.DEVICE.spelling):
+        return formats.reading_of(
+            data,
+            args.format,
+            in_place=args.in_place,
+            dims=dimensions_of(args),
+            device=getattr(args, "device", None),
+        )
+
+
+def changed_document(
+    document: "Problem | Graph", data: bytes, path: str, args: argparse.Namespace
+) -> "Problem | Graph":
+    """What was read from these bytes, changed as the arguments say."""
+    from memstow.planner import formats
+    from memstow.planner.model.problem import Problem
+
+    if isinstance(document, Problem):
+        return _changed_problem(document, args)
+    if args.in_place and formats.looks_like_json(data):
+        message = "it is for models, and this graph says itself which inputs are overwritten; leave it out"
+        raise InputError.single("not_a_model", "--in-place", message)
+    return _changed_graph(document, path, args)
 
 
 def programs_in(data: bytes, path: str, args: argparse.Namespace) -> "Programs | None":

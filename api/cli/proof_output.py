@@ -24,6 +24,7 @@ from memstow.records import record, replace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from memstow.planner.formats import Reading
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.options import Options
     from memstow.planner.model.plan import Plan
@@ -68,23 +69,22 @@ def _refused(why: str, option: options.Option = options.PROOF) -> InputError:
     return InputError.single("no_proof", option.spelling, why)
 
 
-def refuse_other_file(document: "Problem | Graph", data: bytes, option: options.Option) -> None:
+def refuse_other_file(
+    document: "Problem | Graph", data: bytes, option: options.Option, read: "Reading | None" = None
+) -> None:
     """Report a document that is not just what these bytes say: a checker reads nothing else.
 
-    A proof is about all orders of a graph, whichever it asks for.
+    `read`: what they say, where that is known. A proof is about all orders of a graph, whichever it asks for.
     """
-    from memstow.planner.formats import read_graph, read_problem
+    in_file = read.document if read is not None and read.is_native else _native(document, data)
+    if document is in_file:
+        return
     from memstow.planner.model.problem import Problem
 
     is_problem = isinstance(document, Problem)
-    try:
-        if isinstance(document, Problem):
-            same = read_problem(data, "json") == document
-        else:
-            same = replace(read_graph(data, "graph"), order=document.order) == document
-    except InputError:
-        same = False
-    if not same:
+    if not isinstance(document, Problem) and in_file is not None and not isinstance(in_file, Problem):
+        in_file = replace(in_file, order=document.order)
+    if in_file != document:
         what, form = ("problem", "") if is_problem else ("graph", " --output-format graph")
         raise _refused(
             f"a proof is about a {what} in JSON, just as its file says it: write such a file with `memstow "
@@ -93,13 +93,24 @@ def refuse_other_file(document: "Problem | Graph", data: bytes, option: options.
         )
 
 
-def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes) -> None:
+def _native(document: "Problem | Graph", data: bytes) -> "Problem | Graph | None":
+    """What the bytes say in native JSON, of the kind of this document; None if they are something else."""
+    from memstow.planner.formats import read_graph, read_problem
+    from memstow.planner.model.problem import Problem
+
+    try:
+        return read_problem(data, "json") if isinstance(document, Problem) else read_graph(data, "graph")
+    except InputError:
+        return None
+
+
+def provable_in(args: argparse.Namespace, document: "Problem | Graph", data: bytes, read: "Reading") -> None:
     """Report a document, read from these bytes, of which the proofs that are wanted cannot be written."""
     from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.prove import why_not
 
     option = options.OPB if args.proof is None else options.PROOF
-    refuse_other_file(document, data, option)
+    refuse_other_file(document, data, option, read)
     why = why_not(document)
     if why is not None:
         raise _refused(f"{why}; leave it out", option)

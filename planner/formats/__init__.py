@@ -14,6 +14,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import FEW_BYTES, parse_json, require_bytes
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.formats.format import GraphFormat
@@ -99,6 +100,15 @@ def read_problem(data: bytes, name: str | None = None) -> Problem:
     return listed_problem(document)
 
 
+@record
+class Reading:
+    """A document as some bytes describe it."""
+
+    document: "Problem | Graph"
+    is_native: bool
+    """Whether they do so in native JSON."""
+
+
 def read_document(
     data: bytes,
     name: str | None = None,
@@ -113,37 +123,53 @@ def read_document(
     itself which operators may. `dims`: values for the dimensions that an ONNX model leaves open, by their
     names, or as INPUT:AXIS where they have none. `device`: which device of a recording.
     """
+    return reading_of(data, name, in_place=in_place, dims=dims, device=device).document
+
+
+def reading_of(
+    data: bytes,
+    name: str | None = None,
+    *,
+    in_place: bool = False,
+    dims: Mapping[str, int] | None = None,
+    device: str | None = None,
+) -> Reading:
+    """The same, and in which way the bytes say that."""
     recording = read_recording(data, name, device)
     if recording is not None:
         if dims:
             from memstow.planner.formats.format import no_open_dimensions
 
             raise no_open_dimensions()
-        return recording.problem
+        return Reading(recording.problem, False)
     if name is None and not looks_like_json(data):
         name = told_by_content(data)
     if name in _OF_GRAPHS and not _graph_format(name).is_json:
         model = _graph_format(name)
-        return (
+        graph = (
             model.read_graph(data)
             if model.read_model is None
             else model.read_model(data, in_place, dims or {})
         )
+        return Reading(graph, False)
     if dims:
         from memstow.planner.formats.format import no_open_dimensions
 
         raise no_open_dimensions()
     if name is None:
         document = _large_document(data)
-        return document_of(parse_json(data)) if document is None else document
+        if document is not None:
+            return Reading(document, True)
+        raw = parse_json(data)
+        return Reading(document_of(raw), is_graph(raw) or problem_format(raw) == "json")
     if name in _OF_GRAPHS:
-        return _graph_format(name).read_graph(parse_json(data))
+        return Reading(_graph_format(name).read_graph(parse_json(data)), True)
     form = _named(name)
     if is_ours(name):
-        return form.read_problem(_content(form, data))
+        return Reading(form.read_problem(_content(form, data)), name == "json")
     from memstow.planner.formats.plugin_format import document_in
 
-    return document_of(parse_json(document_in(name, data)))
+    return Reading(document_of(parse_json(document_in(name, data))), False)
 
 
 def read_recording(data: bytes, name: str | None = None, device: str | None = None) -> "Recording | None":

@@ -157,7 +157,7 @@ BY_PAIR = (2, 0, 0, 1, 3, 1, 1, 2, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check_order.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 1_926
+    assert len(source.splitlines()) <= 1_983
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check_order.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 

@@ -23,12 +23,13 @@ from memstow.api.cli.plan_output import (
 from memstow.api.cli.problem_input import (
     add_graph_changes,
     add_problem,
+    changed_document,
     columns_in,
-    document_in,
     in_operator_order,
     naming_file,
     programs_in,
     read_bytes_of,
+    reading_of,
     recording_in,
     refuse_two_stdins,
     symbolic_in,
@@ -263,11 +264,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError.single("not_symbolic", "--shapes", message)
     recording = recording_in(data, args.file, args)
     programs = programs_in(data, args.file, args) if recording is None else None
-    document = document_in(data, args.file, args, recording or programs)
+    read = reading_of(data, args.file, args, recording or programs)
+    document = changed_document(read.document, data, args.file, args)
     check_names(args, document)
     model = read_model(args, document, data)
     if proves:
-        provable_in(args, document, data)
+        provable_in(args, document, data, read)
         return _solve_and_prove(args, document, data, began)
     del data  # A large document is worth as much memory as the search.
     return _solve_document(args, with_model(document, model), model, recording or programs, size, began)

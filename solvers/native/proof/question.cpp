@@ -69,11 +69,13 @@ Question::Question(std::vector<Item> all, std::vector<Range> ranges,
 
 void Question::list_neighbours() {
     neighbours.clear();
-    for (Index i = 0; i < count(); ++i) {
-        search::IndexSet all = adjacent_[i];
-        if (!partners_.empty()) all |= partners_[i];
-        neighbours.push_back(all.list());
-    }
+    for (Index i = 0; i < count(); ++i) neighbours.push_back(bound_to(i).list());
+}
+
+search::IndexSet Question::bound_to(Index i) const {
+    search::IndexSet all = adjacent_[i];
+    if (!partners_.empty()) all |= partners_[i];
+    return all;
 }
 
 void Question::find_rows_of() {
@@ -184,17 +186,21 @@ void Question::add_cliques(const std::vector<Index>& some) {
     const std::vector<Index> sorted = left;
     while (!left.empty()) {
         std::vector<Index> clique = clique_from({left.front()}, sorted);
-        std::erase_if(left,
-                      [&](Index i) { return std::find(clique.begin(), clique.end(), i) != clique.end(); });
+        search::IndexSet members(items.size());
+        for (const Index i : clique) members.add(i);
+        std::erase_if(left, [&](Index i) { return members.has(i); });
         rows.push_back(std::move(clique));
     }
 }
 
 // With those of the others, one after the other, that are bound to all.
 std::vector<Index> Question::clique_from(std::vector<Index> clique, const std::vector<Index>& sorted) const {
+    search::IndexSet common = bound_to(clique.front());
+    for (std::size_t k = 1; k < clique.size(); ++k) common &= bound_to(clique[k]);
     for (const Index i : sorted) {
-        const bool fits = std::all_of(clique.begin(), clique.end(), [&](Index k) { return bound(i, k); });
-        if (fits) clique.push_back(i);
+        if (!common.has(i)) continue;
+        clique.push_back(i);
+        common &= bound_to(i);
     }
     return clique;
 }

@@ -92,6 +92,7 @@ class Question {
     bool pin_stands(const Item& item) const;
     void find_rows(std::vector<std::vector<Index>> moments, const std::vector<Pair>& listed);
     void add_cliques(const std::vector<Index>& some);
+    search::IndexSet bound_to(Index i) const;
     std::vector<Index> clique_from(std::vector<Index> clique, const std::vector<Index>& sorted) const;
     void add_heavy_cliques(Bytes above);
     void find_rows_of();

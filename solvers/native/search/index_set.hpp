@@ -37,7 +37,10 @@ class IndexSet {
 
     // Ascending.
     std::vector<Index> list() const {
+        std::size_t count = 0;
+        for (const Word word : words_) count += std::popcount(word);
         std::vector<Index> all;
+        all.reserve(count);
         for (std::size_t k = 0; k < words_.size(); ++k) {
             for (Word word = words_[k]; word != 0; word &= word - 1) {
                 all.push_back(k * 64 + std::countr_zero(word));
