@@ -269,6 +269,7 @@ class _Run:
         self._front_options = front_options
         self._wanted = wanted
         self._allowance = allowance
+        self._digest = digest_of(document)
         self._fronts = [_front_of(entry, (), Ending()) for entry in wanted]
         if known is not None and [entry.target for entry in known.targets] == [part.name for part in wanted]:
             self._fronts = list(known.targets)
@@ -283,10 +284,8 @@ class _Run:
         if part.refusal is not None:
             self._fronts[at] = _front_of(part, (), Ending(True, part.refusal, infeasible=True))
             return
-        request = replace(part.request, start=front.points)
-        if part.target is not None:
-            share = self._allowance.share(1 / (len(self._wanted) - at))
-            request = replace(request, options=share)
+        share = self._allowance.share(1 / (len(self._wanted) - at))
+        request = replace(part.request, start=front.points, options=share)
         collected = Collected(request)
         collected.add(request.start)
         points = _points_of(part.document, request, callbacks)
@@ -312,7 +311,7 @@ class _Run:
             request=self._front_options,
             seconds=self._allowance.seconds,
             work=self._allowance.work,
-            digest=digest_of(self._document),
+            digest=self._digest,
             memstow=memstow.__version__,
         )
         if self._wanted[0].target is None:

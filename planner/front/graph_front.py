@@ -290,6 +290,8 @@ class _Run:
         """Whether points say their bounds; so do those of which all ways are known."""
         self._plain: list[Candidate] = []
         self._tried = Tried()
+        self._beside = 0.0
+        """The seconds that the last plan took beside its search."""
 
     def points(self) -> Points:
         """Each point when it is placed."""
@@ -302,7 +304,7 @@ class _Run:
         wanted = self._wanted(fitting)
         while wanted and len(points) < self._request.points:
             # One is placed in any case: a run that was stopped early has something to show for it.
-            if done and (self._callbacks.cancelled or self._allowance.over):
+            if done and (self._callbacks.cancelled or not self._affords_plan()):
                 self._tried.ended = True
                 break
             entry = wanted[0]
@@ -615,7 +617,7 @@ class _Run:
 
     def _plan(self, candidate: Candidate, left: int, *, steady: bool = False) -> Plan:
         """`steady`: with little work and without back ends, which take long to begin."""
-        options = self._allowance.share(1 / left)
+        began, options = self._allowance.seconds, self._allowance.share(1 / left)
         if steady:
             work = min(options.work_limit or _WORK_OF_A_PLAN, _WORK_OF_A_PLAN)
             options = replace(options, deterministic=True, work_limit=work)
@@ -624,7 +626,12 @@ class _Run:
         else:
             plan = self._plans.plan(candidate, options)
         self._allowance.spend(plan.work)
+        self._beside = self._allowance.seconds - began - plan.seconds
         return plan
+
+    def _affords_plan(self) -> bool:
+        """Whether there is time for another plan, were its search over at once."""
+        return not self._allowance.over and self._allowance.affords(self._beside)
 
     def _point(self, plan: Plan, candidate: Candidate) -> FrontPoint:
         plan_and_values = FoundPlan(candidate.cost, self._plans.peak(plan), plan)

@@ -75,14 +75,18 @@ class _Run:
     def __init__(self, problem: Problem, request: FrontRequest, callbacks: FrontCallbacks) -> None:
         self._request = request
         self._callbacks = callbacks
+        self._allowance = Allowance(request.options)
         two = two_terms(problem, request.terms)
         self._step = step_of(two)
         self._two: TwoTerms = on_grid(two, self._step)
         self._freed = two.problem
         self._problem = problem
         self._plans = PlansFor(problem, request.options.hint)
+        self._overrun = self._allowance.seconds
+        """Seconds that the last solve took beyond its limit; before one, those to describe the problem."""
+        self._making = self._overrun
+        """The seconds that the last plan took to become a point: it is judged again."""
         self._hears = _give_ups(callbacks.on_event)
-        self._allowance = Allowance(request.options)
         self._known = Known(request.most, limited_first=self._two.limited == 0)
         self._plan_at: dict[tuple[int, int], Plan] = {}
         self._yielded: dict[tuple[int, int], FrontPoint] = {}
@@ -96,10 +100,10 @@ class _Run:
         yield from self._news()
         self._solve_least_limited()
         yield from self._news()
-        if not self._known.infeasible:
+        if not self._known.infeasible and (not self._known.listed() or self._affords_solve()):
             self._solve_within(self._known.most_limited(), _SECOND_SHARE)
             yield from self._news()
-        while not (self._callbacks.cancelled or self._allowance.over):
+        while not self._callbacks.cancelled and self._affords_solve():
             limit = self._next_limit()
             if limit is None:
                 break
@@ -162,13 +166,20 @@ class _Run:
         if self._callbacks.cancelled and not self._known.listed():
             # A run that was stopped early has a point to show for it, if one can be found at a glance.
             cancel, options = None, replace(options, time_limit=0.0)
-        plan = engine.plan(problem, options, self._hears, cancel)
+        limit_of_solve = max(options.time_limit - self._overrun - self._making, 0.0)
+        began = self._allowance.seconds
+        plan = engine.plan(problem, replace(options, time_limit=limit_of_solve), self._hears, cancel)
+        self._overrun = max(self._allowance.seconds - began - limit_of_solve, 0.0)
         self._allowance.spend(plan.work)
         if plan.status is Status.INFEASIBLE:
             if limit in (None, ANY):
                 self._explanation = plan.explanation
             self._known.facts.learn(ANY if limit is None else limit, ANY)
         return plan if plan.status in PLANNED else None
+
+    def _affords_solve(self) -> bool:
+        """Whether there is time for another solve, were its search over at once."""
+        return not self._allowance.over and self._allowance.affords(self._overrun + self._making)
 
     def _next_limit(self) -> int | None:
         """The limit of the next solve; None where no other promises anything."""
@@ -218,11 +229,13 @@ class _Run:
         key = known.values
         plan = self._plan_at.get(key)
         if plan is None:
+            began = self._allowance.seconds
             plans = self._plans
             if self._two.capacities:
                 fitted = with_capacities(self._freed, self._two.capacities, known.plan)
                 plans = PlansFor(fitted, self._request.options.hint)
             plan = self._plan_at[key] = plans.plan(known.plan)
+            self._making = self._allowance.seconds - began
         return plan
 
 

@@ -476,6 +476,12 @@ class _Run:
     def __init__(
         self, graph: Graph, order: Sequence[int], choice: Choice, patience: Patience, waits_in: str
     ) -> None:
+        seconds = patience.seconds
+        if seconds is None and patience.work is None:
+            seconds = _SECONDS
+        # The clock of the search ends first, so that there is time for the bounds of the last points.
+        self.late = Effort(seconds, None, patience.cancel)
+        self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
         self.graph = graph
         self.choice = choice
         self.waits_in = waits_in
@@ -489,12 +495,6 @@ class _Run:
         self.certain = self._program("allowed", certain)
         self.archive = Archive[FoundRun]()
         self.peak = _peak(graph, order, _counting(graph, choice.pool))
-        seconds = patience.seconds
-        if seconds is None and patience.work is None:
-            seconds = _SECONDS
-        # The clock of the search ends first, so that there is time for the bounds of the last points.
-        self.late = Effort(seconds, None, patience.cancel)
-        self.effort = Effort(None if seconds is None else seconds * _SHARE, patience.work, patience.cancel)
         work = -1 if patience.work is None else int(patience.work * _EXACT_SHARE)
         self.exact = Budget(-1.0, work, self.late.budget)
         self.yielded: list[tuple[int, int]] = []

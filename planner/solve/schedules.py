@@ -3,7 +3,9 @@
 The plans claim what holds for every order that the graph allows, and nothing else.
 """
 
+import time
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from memstow.planner.check import take_as_valid
 from memstow.planner.graph.links import listed_order
@@ -176,6 +178,12 @@ def _without_bounds(on_event: Listener | None) -> Listener | None:
     return hear
 
 
+# Judging a schedule replays it, which takes about so many times as long as making its problem. But the search
+# has at least this share.
+_JUDGING_TO_MAKING: Final = 2.0
+_LEAST_SHARE: Final = 0.25
+
+
 def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks: Callbacks) -> Plan:
     """The plan of the problem that a valid graph becomes with this schedule, judged as of the graph."""
     # Runs in one order do not wait for this import.
@@ -185,7 +193,10 @@ def plan_schedule(graph: Graph, schedule: Schedule, options: Options, callbacks:
         order = allowed_order(graph, schedule.order)
         bound = None if is_only_order(graph, schedule) else NOTHING
         return plan_in_order(graph, order, options, callbacks, bound)
+    began = time.monotonic()
     problem = listed_problem(scheduled_graph(graph, schedule))
+    beside = (1 + _JUDGING_TO_MAKING) * (time.monotonic() - began)
+    options = replace(options, time_limit=max(options.time_limit - beside, _LEAST_SHARE * options.time_limit))
     heard = Callbacks(callbacks.on_event, callbacks.cancel)
     # The judge of the graph judges the plan of the problem with it; once is enough.
     return judged(graph, plan_for_judge(problem, options, heard, unjudged), schedule)

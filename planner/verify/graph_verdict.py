@@ -44,7 +44,7 @@ from memstow.planner.verify.verdict import (
     Verdict,
     Violation,
 )
-from memstow.records import record, replace
+from memstow.records import Memo, record, replace
 
 MOST_STEPS: Final = 10_000_000
 """What is looked at of rows, strips, readers and versions: some ten seconds."""
@@ -68,15 +68,25 @@ def does_more_than_order(schedule: Schedule) -> bool:
     return repeats or bool(schedule.alternatives or schedule.stripes or schedule.spills)
 
 
+# A plan, its cost and a point of a front are judged one after the other, all of one schedule.
+_latest: Final[Memo[Graph, tuple[Schedule, Scheduled]]] = Memo()
+
+
 def scheduled(graph: Graph, schedule: Schedule, steps: int = MOST_STEPS) -> Scheduled:
     """The graph of a schedule. Raises Refused where the graph does not allow it, or it takes more steps."""
+    known = _latest.get(graph)
+    if known is not None and steps == MOST_STEPS and known[0] == schedule:
+        return known[1]
     try:
-        return _scheduled(graph, schedule, Effort(steps))
+        stands_for = _scheduled(graph, schedule, Effort(steps))
     except TooMuch:
         raise Refused(
             f"to replay the schedule takes more than {steps:,} steps; use fewer operators or rows in "
             "its stripes, or wider strips"
         ) from None
+    if steps == MOST_STEPS:
+        _latest.note(graph, (schedule, stands_for))
+    return stands_for
 
 
 def _scheduled(graph: Graph, schedule: Schedule, effort: Effort) -> Scheduled:

@@ -244,6 +244,13 @@ class ProblemIndex:
             return entry.lifetime[0] <= time < entry.lifetime[1]
         return any(begin <= time < end for begin, end in entry.lifetimes or ())
 
+    def living_at(self, time: int) -> list[int]:
+        """The buffers that live at that moment."""
+        if self.columns is None:
+            return [i for i in range(len(self.buffers)) if self.lives_at(i, time)]
+        lives = zip(self.columns.begins, self.columns.ends, strict=True)
+        return [i for i, (begin, end) in enumerate(lives) if begin <= time < end]
+
     def conflict_lifted(self, pair: IndexPair, same_offset: bool) -> bool:
         """Whether two buffers that live together may share bytes all the same."""
         if pair in self.in_place and same_offset:

@@ -1,4 +1,4 @@
-"""Plans of problems with symbols whose buffers have a lifetime in one pool and nothing else, in columns.
+"""Plans of problems with symbols in one pool whose buffers have a lifetime, pins and conflicts, in columns.
 
 In: such a problem, and offsets or orders with the largest size of each buffer. Out: that they hold, and what
 they need at a point; not what is wrong with those that do not hold, which `symbolic_verdict` finds out. The
@@ -14,9 +14,9 @@ from typing import Final
 from memstow.planner.judge._judge import Defect, LeastPeaks, PlainOrder, judge_places, peak_of, plain_order
 from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import end_of
-from memstow.planner.model.symbolic import Order, SymbolicProblem
+from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicProblem
 
-_ABSENT: Final = ("lifetimes", "pools", "pool", "offset")
+_ABSENT: Final = ("lifetimes", "pools")
 
 
 _buffer_of, _offset_of = attrgetter("buffer"), attrgetter("offset")
@@ -26,7 +26,12 @@ class PlainColumns:
     """All of a plain problem but the sizes."""
 
     def __init__(
-        self, problem: SymbolicProblem, begins: "array[int]", ends: "array[int]", alignments: "array[int]"
+        self,
+        problem: SymbolicProblem,
+        begins: "array[int]",
+        ends: "array[int]",
+        alignments: "array[int]",
+        pins: "array[int]",
     ) -> None:
         self._begins = begins
         self._ends = ends
@@ -35,8 +40,16 @@ class PlainColumns:
         self._number = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
         self._pool = problem.pools[0].id
         self._end = end_of(problem.pools[0])
-        self.is_sound = len(self._number) == len(problem.buffers)
-        """Whether ids tell buffers apart."""
+        self._pins = pins
+        """By buffer, where it must be, or -1; nothing where none is pinned."""
+        known = [pair for pair in problem.conflicts if self._number.keys() >= set(pair)]
+        self._ones, self._others = (array("q", (self._number[pair[at]] for pair in known)) for at in (0, 1))
+        """Pairs that may not share a byte, whenever they live."""
+        loops = any(one == other for one, other in known)
+        self.is_sound = (
+            len(self._number) == len(problem.buffers) and len(known) == len(problem.conflicts) and not loops
+        )
+        """Whether ids tell buffers apart, and each conflict is one of two buffers."""
 
     def at(self, sizes: Sequence[int]) -> int:
         """No layout with these sizes has a lower peak."""
@@ -56,7 +69,17 @@ class PlainColumns:
         (defect, _, _), peak, _ = judge_places(
             array("q", sizes), self._begins, self._ends, self._alignments, offsets, self._end
         )
-        return peak if defect is Defect.NONE else None
+        return peak if defect is Defect.NONE and self._are_where_they_must(offsets, sizes) else None
+
+    def _are_where_they_must(self, offsets: "array[int]", sizes: Sequence[int]) -> bool:
+        """Whether pinned buffers are where the pins say, and those that conflict share no byte."""
+        if any(pin >= 0 and pin != offset for pin, offset in zip(self._pins, offsets, strict=False)):
+            return False
+        for one, other in zip(self._ones, self._others, strict=True):
+            begin = max(offsets[one], offsets[other])
+            if sizes[one] and sizes[other] and begin < min(offsets[i] + sizes[i] for i in (one, other)):
+                return False
+        return True
 
     def order(self, order: Order) -> PlainOrder | None:
         """Which is above which; None where the order says more, or something is wrong with it."""
@@ -78,11 +101,13 @@ class PlainColumns:
 
     def keeps_apart(self, order: PlainOrder, sizes: Sequence[int]) -> bool:
         """Whether the order keeps all apart that have bytes with these sizes, which are never exceeded."""
-        return order.keeps_apart(array("q", sizes), self._begins, self._ends, self._alignments)
+        lives = self._begins, self._ends
+        return order.keeps_apart(array("q", sizes), *lives, self._alignments, self._ones, self._others)
 
     def peak(self, order: PlainOrder, sizes: Sequence[int]) -> int | None:
         """The peak of the order with these sizes; None where they do not fit."""
-        return order.peak(array("q", sizes), self._begins, self._ends, self._alignments, self._end)
+        lives = self._begins, self._ends
+        return order.peak(array("q", sizes), *lives, self._alignments, self._pins, self._end)
 
 
 class PlainOrders:
@@ -119,12 +144,26 @@ class PlainFixed:
 
 
 def is_plain(problem: SymbolicProblem) -> bool:
-    """Whether there is one pool, without more than a capacity, and buffers have nothing but a lifetime."""
+    """Whether there is one pool, without more than a capacity, and buffers have a lifetime each.
+
+    They may be pinned there, and conflict.
+    """
     pool, buffers = problem.pools[0], problem.buffers
-    related = problem.conflicts or problem.exclusive or problem.relative or problem.in_place
+    related = problem.exclusive or problem.relative or problem.in_place
     if len(problem.pools) > 1 or related or pool.reserved or pool.base or pool.alignment != 1:
         return False
-    return bool(buffers) and all(set(map(attrgetter(name), buffers)) == {None} for name in _ABSENT)
+    if not buffers or any(set(map(attrgetter(name), buffers)) != {None} for name in _ABSENT):
+        return False
+    return all(
+        buffer.pool == pool.id for buffer in buffers if buffer.pool is not None or buffer.offset is not None
+    )
+
+
+def _pins_of(buffers: Sequence[SymbolicBuffer]) -> "array[int]":
+    """By buffer, where it must be, or -1; nothing where none is pinned."""
+    if all(buffer.offset is None for buffer in buffers):
+        return array("q")
+    return array("q", (-1 if buffer.offset is None else buffer.offset for buffer in buffers))
 
 
 def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
@@ -136,13 +175,14 @@ def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
     try:
         begins = array("q", map(itemgetter(0), lifetimes))
         ends = array("q", map(itemgetter(1), lifetimes))
+        pins = _pins_of(buffers)
     except OverflowError:
         return None
     if len(lifetimes) < len(buffers) or not all(map(lt, begins, ends)):
         return None
     alignments = {buffer.alignment for buffer in buffers}
     column = array("q", alignments if len(alignments) == 1 else (buffer.alignment for buffer in buffers))
-    columns = PlainColumns(problem, begins, ends, column)
+    columns = PlainColumns(problem, begins, ends, column, pins)
     return columns if columns.is_sound else None
 
 

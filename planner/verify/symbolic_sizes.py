@@ -409,10 +409,11 @@ class LiveBound:
                 live, rising = live - sizes[i], False
             before = time
         count = _MOMENTS if self._index.sharing else 1
-        index = self._index
-        everyone = range(len(sizes)) if among is None else sorted(among)
         return [
-            (time, [i for i in everyone if sizes[i] and index.lives_at(i, time)])
+            (
+                time,
+                [i for i in self._index.living_at(time) if sizes[i] and (among is None or i in among)],
+            )
             for _, time in nlargest(count, totals, key=lambda entry: entry[0])
         ]
 

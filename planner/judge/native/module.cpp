@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -122,17 +123,29 @@ std::optional<PlainOrder> plain_order(const Ints& start, const Ints& below) {
 }
 
 bool keeps_apart(const PlainOrder& self, const Ints& sizes, const Ints& begins, const Ints& ends,
-                 const Ints& alignments) {
+                 const Ints& alignments, const Ints& ones, const Ints& others) {
+    if (ones.size() != others.size()) throw nb::value_error("two buffers for each conflict");
     const Released released(sizes);
     const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
-    return columns && self.keeps_apart(*columns);
+    if (!columns) return false;
+    const std::span<const std::int64_t> first = span_of(ones), second = span_of(others);
+    const auto count = static_cast<std::int64_t>(self.count());
+    std::vector<PlainOrder::Pair> conflicts;
+    conflicts.reserve(first.size());
+    for (std::size_t k = 0; k < first.size(); ++k) {
+        if (std::min(first[k], second[k]) < 0 || std::max(first[k], second[k]) >= count) return false;
+        conflicts.push_back({static_cast<std::size_t>(first[k]), static_cast<std::size_t>(second[k])});
+    }
+    return self.keeps_apart(*columns, conflicts);
 }
 
 std::optional<std::int64_t> peak_of_order(const PlainOrder& self, const Ints& sizes, const Ints& begins,
-                                          const Ints& ends, const Ints& alignments, std::int64_t capacity) {
+                                          const Ints& ends, const Ints& alignments, const Ints& pins,
+                                          std::int64_t capacity) {
+    if (pins.size() != 0 && pins.size() != self.count()) throw nb::value_error("a pin for each buffer");
     const Released released(sizes);
     const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
-    return columns ? self.peak(*columns, capacity) : std::nullopt;
+    return columns ? self.peak(*columns, span_of(pins), capacity) : std::nullopt;
 }
 
 using Values = std::vector<std::int64_t>;
@@ -302,12 +315,16 @@ NB_MODULE(_judge, m) {
              "The least peak of any layout; 0 of columns that are not valid.");
     m.def("peak_of", &peak_of, nb::arg("sizes"), nb::arg("offsets"), "The peak of valid offsets.");
     nb::class_<PlainOrder>(m, "PlainOrder", "Which buffers of a plain problem are above which.")
-        .def("keeps_apart", &keeps_apart, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
-             nb::arg("alignments"),
-             "Whether of every two that live at one time and have bytes one is above the other.")
+        .def(
+            "keeps_apart", &keeps_apart, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
+            nb::arg("alignments"), nb::arg("ones"), nb::arg("others"),
+            "Whether of every two that have bytes and live at one time, or are ones[k] and others[k], one is "
+            "above the other.")
         .def("peak", &peak_of_order, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
-             nb::arg("alignments"), nb::arg("capacity"),
-             "The peak with these sizes; None where they do not fit.");
+             nb::arg("alignments"), nb::arg("pins"), nb::arg("capacity"),
+             "The peak with these sizes; None where they do not fit. By buffer an offset that it must have, "
+             "or "
+             "-1; nothing where none is pinned.");
     m.def("plain_order", &plain_order, nb::arg("start"), nb::arg("below"),
           "The order in which buffer i is above below[start[i]:start[i + 1]]; None where it is none.");
     nb::class_<Formulas>(m, "Formulas", "Formulas of symbols, as the judge reads them.")

@@ -57,9 +57,8 @@ std::optional<PlainOrder> PlainOrder::of(std::span<const int64_t> start, std::sp
 // Those that are next to each other in the sequence, among all that live, when one of them begins to live.
 // Where each of these pairs is joined, all are that live at one time: what is between two of them when one
 // begins is joined to both, and so it is when it ends before them.
-std::vector<PlainOrder::Pair> PlainOrder::neighbours(const Columns& columns) const {
-    std::vector<std::size_t> place(count());
-    for (std::size_t k = 0; k < count(); ++k) place[sequence_[k]] = k;
+std::vector<PlainOrder::Pair> PlainOrder::neighbours(const Columns& columns,
+                                                     std::span<const std::size_t> place) const {
     const std::vector<std::size_t> ending = in_order({columns.ends.begin(), columns.ends.end()});
     std::vector<std::size_t> live;  // places, ascending
     std::vector<Pair> pairs;
@@ -78,8 +77,14 @@ std::vector<PlainOrder::Pair> PlainOrder::neighbours(const Columns& columns) con
     return pairs;
 }
 
-bool PlainOrder::keeps_apart(const Columns& columns) const {
-    std::vector<Pair> pairs = neighbours(columns);
+bool PlainOrder::keeps_apart(const Columns& columns, std::span<const Pair> conflicts) const {
+    std::vector<std::size_t> place(count());
+    for (std::size_t k = 0; k < count(); ++k) place[sequence_[k]] = k;
+    std::vector<Pair> pairs = neighbours(columns, place);
+    for (const auto& [one, other] : conflicts) {
+        if (columns.sizes[one] == 0 || columns.sizes[other] == 0) continue;
+        pairs.push_back(place[one] < place[other] ? Pair{one, other} : Pair{other, one});
+    }
     std::ranges::sort(pairs, {}, &Pair::low);
     std::vector<Set> under;  // by buffer, those of the block that it is above of
     auto next = pairs.begin();
@@ -104,14 +109,20 @@ bool PlainOrder::keeps_apart(const Columns& columns) const {
     return true;
 }
 
-std::optional<int64_t> PlainOrder::peak(const Columns& columns, int64_t capacity) const {
+std::optional<int64_t> PlainOrder::peak(const Columns& columns, std::span<const int64_t> pins,
+                                        int64_t capacity) const {
     std::vector<int64_t> ends(count());
     int64_t peak = 0;
     for (const std::size_t i : sequence_) {
         int64_t least = 0;
         for (const std::size_t other : below(i)) least = std::max(least, ends[other]);
         const Wide step = columns.alignments.size() == 1 ? columns.alignments[0] : columns.alignments[i];
-        const Wide end = (least + step - 1) / step * step + columns.sizes[i];
+        Wide begin = (least + step - 1) / step * step;
+        if (!pins.empty() && pins[i] >= 0) {
+            if (pins[i] < least || pins[i] % step != 0) return std::nullopt;
+            begin = pins[i];
+        }
+        const Wide end = begin + columns.sizes[i];
         if (end > kLimit || (columns.sizes[i] > 0 && end > capacity)) return std::nullopt;
         ends[i] = static_cast<int64_t>(end);
         if (columns.sizes[i] > 0) peak = std::max(peak, ends[i]);

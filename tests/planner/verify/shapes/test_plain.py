@@ -46,6 +46,17 @@ def _problem(
     return SymbolicProblem(symbols=[symbol], buffers=buffers, pools=[pool])
 
 
+def _pinned(problem: SymbolicProblem, random: Random) -> SymbolicProblem:
+    """The problem with pins, for which there is room, and conflicts."""
+    buffers = list(problem.buffers)
+    for number, at in enumerate(random.sample(range(len(buffers)), random.randint(0, min(3, len(buffers))))):
+        offset = number << 14 if random.random() < 0.8 else (number << 14) + random.choice((8, 160, 4_096))
+        buffers[at] = replace(buffers[at], pool="p", offset=random.choice((None, offset, offset)))
+    names = [buffer.id for buffer in buffers]
+    pairs = [random.sample(names, 2) for _ in range(random.randint(0, 4)) if len(names) > 1]
+    return replace(problem, buffers=tuple(buffers), conflicts=tuple((one, other) for one, other in pairs))
+
+
 def _by_objects(problem: SymbolicProblem, plan: SymbolicPlan, patch: pytest.MonkeyPatch) -> Verdict:
     with patch.context() as context:
         context.setattr(judging, "columns_of", lambda _: None)
@@ -76,9 +87,15 @@ def _worse(plan: SymbolicPlan, random: Random) -> SymbolicPlan:
 @pytest.mark.parametrize("seed", range(25))
 def test_the_verdict_is_that_of_objects(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, random = _problem(seed), Random(seed)
-    assert columns_of(problem) is not None
-    plan = plan_symbolic(problem, _QUICK, shapes="fixed")
-    _compare(problem, [plan, *(_worse(plan, random) for _ in range(8))], monkeypatch)
+    for judged in (problem, _pinned(problem, random)):
+        assert columns_of(judged) is not None
+        for plan in (
+            plan_symbolic(judged, _QUICK, shapes="fixed"),
+            plan_symbolic(problem, _QUICK, shapes="fixed"),
+        ):
+            plan = replace(plan, digest=None)
+            wrong = [_worse(plan, random) for _ in range(8)] if plan.placements else []
+            _compare(judged, [plan, *wrong], monkeypatch)
 
 
 def _compare(
@@ -145,8 +162,16 @@ def test_the_verdict_of_orders_is_that_of_objects(
     most = max(point.peak for point in plan.points)
     pools = [Pool(id="p", capacity=random.choice((None, most, most + 200, 10 * most)))]
     problem = replace(loose, pools=tuple(pools))
-    plan = replace(plan, digest=None)
-    _compare(problem, [plan, *(_worse_order(plan, random) for _ in range(12))], monkeypatch)
+    pinned = _pinned(problem, random)
+    assert columns_of(pinned) is not None
+    for judged, made_plan in (
+        (problem, plan),
+        (pinned, plan),
+        (pinned, plan_symbolic(replace(pinned, pools=loose.pools), _QUICK, shapes=shapes)),
+    ):
+        right = replace(made_plan, digest=None)
+        wrong = [_worse_order(right, random) for _ in range(12)] if right.orders else []
+        _compare(judged, [right, *wrong], monkeypatch)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -192,9 +217,12 @@ def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.Mon
         {"pools": [Pool(id="p"), Pool(id="q")]},
         {"pools": [Pool(id="p", alignment=16)]},
         {"pools": [Pool(id="p", base=8)]},
-        {"conflicts": [("a", "b")]},
+        {"conflicts": [("a", "c")]},
+        {"conflicts": [("a", "a")]},
+        {"exclusive": [("a", "b")]},
         {"buffers": [SymbolicBuffer(id="a", size=1, lifetime="always")]},
-        {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1), pool="p", offset=8)]},
+        {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1), offset=8)]},
+        {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1), pool="q", offset=8)]},
         {"buffers": [SymbolicBuffer(id="a", size=1, lifetimes=[(0, 1)])]},
         {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1 << 70))]},
         {"buffers": []},
