@@ -278,6 +278,10 @@ DEAD_SETS_MEMORY: Final = 1 << 28
 _MOST_KEPT: Final = 20_000
 
 
+Known = _native.LeastPeak
+"""What a run has proven, as a proof may rest on it."""
+
+
 @dataclass(frozen=True, slots=True)
 class OrderTask:
     """Operators to be ordered, and what is known of it."""
@@ -308,6 +312,7 @@ class OrderOutcome:
     solver: str
     proof: Proof | None = None  # of the bound; None where it was given
     prover: str | None = None  # who has proven the bound; None: the solver
+    known: Known | None = field(default=None, compare=False)
 
 
 class OrderSolver(Protocol):
@@ -347,7 +352,8 @@ class LeastPeak:
             None if tell is None else lambda peak, order: tell(self.name, peak, order),
             lambda bound: listeners.bound(self.name, bound),
         )
-        return OrderOutcome(result.order, result.peak, result.bound, self.name, _proof_of(task, result))
+        proof = _proof_of(task, result)
+        return OrderOutcome(result.order, result.peak, result.bound, self.name, proof, known=result)
 
 
 def _proof_of(task: OrderTask, result: _native.LeastPeak) -> Proof | None:
@@ -423,9 +429,13 @@ def write_order_proof(
     digest: bytes,
     memory: int,
     budget: _native.Budget,
+    known: Known | None = None,
 ) -> _native.WrittenOrderProof:
     """Write why no order keeps to the height, or to the greatest below for which that can be shown.
 
-    `order`: any one of the operators, best one that needs little; `digest`: of the graph's file.
+    `order`: any one of the operators, best one that needs little; `digest`: of the graph's file; `known`:
+    what a run has proven of the same graph.
     """
-    return _native.write_order_proof(instance.native, list(order), height, path, digest, memory, budget)
+    return _native.write_order_proof(
+        instance.native, list(order), height, path, digest, memory, known, budget
+    )

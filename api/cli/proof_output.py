@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memstow.planner.proofs.check import CheckedProof
     from memstow.planner.proofs.proof_file import Proof
     from memstow.solvers.core import Budget
+    from memstow.solvers.orders import Known
 
 
 def refuse_odd_proof(args: argparse.Namespace) -> None:
@@ -154,8 +155,11 @@ def write_proofs(
     options: "Options",
     left: float,
     cited: str | None,
+    known: "Known | None" = None,
 ) -> ProvenPlan:
     """Write the proofs within the limits; of the time `left` seconds remain.
+
+    `known`: what the run has proven of the orders of a graph.
 
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
@@ -178,7 +182,7 @@ def write_proofs(
 
         def prove() -> "Proof | None":
             with draft_of(args.proof) as draft:
-                proof = prove_within(document, plan, data, draft, budget)
+                proof = prove_within(document, plan, data, draft, budget, known)
                 if proof is not None and cited in (None, proof.sha256):
                     os.replace(draft, os.path.realpath(args.proof))
                 return proof

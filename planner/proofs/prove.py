@@ -52,6 +52,7 @@ from memstow.solvers.core import Budget, CostProof, ProofFile
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
+    from memstow.solvers.orders import Known
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
@@ -188,16 +189,21 @@ def prove(
 
 
 def prove_within(
-    problem: "Problem | Graph", plan: Plan, document: bytes, path: str, budget: Budget
+    problem: "Problem | Graph",
+    plan: Plan,
+    document: bytes,
+    path: str,
+    budget: Budget,
+    known: "Known | None" = None,
 ) -> Proof | None:
     """The same of a problem or a graph that was read from the document, within the budget.
 
-    `why_not` has no objection.
+    `why_not` has no objection. `known`: what the run of the plan has proven of the orders of the graph.
     """
     if not isinstance(problem, Problem):
         from memstow.planner.proofs.prove_order import prove_order_within
 
-        return prove_order_within(problem, plan, document, path, budget)
+        return prove_order_within(problem, plan, document, path, budget, known)
     with draft_of(path) as draft:
         written = _Writer(problem, plan, sha256_of(document).digest(), draft, budget).write()
         if written is None:

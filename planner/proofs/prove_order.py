@@ -19,7 +19,7 @@ from memstow.planner.model.problem import measure, parse_term
 from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.records import replace
 from memstow.solvers.core import Budget
-from memstow.solvers.orders import DEAD_SETS_MEMORY, MOST_BYTES, write_order_proof
+from memstow.solvers.orders import DEAD_SETS_MEMORY, MOST_BYTES, Known, write_order_proof
 
 
 def why_not_order(graph: Graph) -> str | None:
@@ -54,11 +54,13 @@ def is_about_peak(graph: Graph) -> bool:
     return first is not None and first.is_peak_of(pool, 1)
 
 
-def prove_order_within(graph: Graph, plan: Plan, document: bytes, path: str, budget: Budget) -> Proof | None:
+def prove_order_within(
+    graph: Graph, plan: Plan, document: bytes, path: str, budget: Budget, known: Known | None = None
+) -> Proof | None:
     """Write to `path` why no order needs less than the plan says, or what of that can be shown.
 
     `why_not_order` has no objection; the graph was read from the document. None, and no file, where nothing
-    was shown.
+    was shown. `known`: what the run of the plan has proven, which is not looked for again.
     """
     height = _height(graph, plan)
     if height is None:
@@ -67,7 +69,7 @@ def prove_order_within(graph: Graph, plan: Plan, document: bytes, path: str, bud
     digest = sha256_of(document).digest()
     with draft_of(path) as draft:
         written = write_order_proof(
-            order_instance(graph), order, height, draft, digest, DEAD_SETS_MEMORY, budget
+            order_instance(graph), order, height, draft, digest, DEAD_SETS_MEMORY, budget, known
         )
         if written.height is None:
             return None

@@ -181,6 +181,8 @@ class FreeRun:
         with cancelling(budget, self._callbacks.cancel):
             outcome = self._solver.solve(task, budget, listeners)
         self._work += budget.work
+        if self._callbacks.on_orders is not None and outcome.known is not None:
+            self._callbacks.on_orders(outcome.known)
         bound = bound_of_orders(self._graph, outcome, budget.work)
         return _BestOrder(outcome.order, max(outcome.peak, bound.value), bound)
 

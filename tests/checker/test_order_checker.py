@@ -24,7 +24,7 @@ from memstow.planner.model.model_class import fields_of
 from memstow.planner.proofs import _checker
 from memstow.records import replace
 from memstow.solvers.core import Budget
-from memstow.solvers.orders import write_order_proof
+from memstow.solvers.orders import LeastPeak, OrderListeners, OrderTask, write_order_proof
 from tests.campaign import gate_first
 from tests.checker.checkers import (
     FOLDER,
@@ -542,6 +542,29 @@ def test_what_must_come_first_in_large_graphs(
         assert verdict.code in (WEAKER, WRONG)
         in_each = re.search(r"each order (\d+) bytes", verdict.words)
         assert in_each is None or int(in_each[1]) <= least
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "work", "left"), [(100, 7, 40_000_000, 50_000), (60, 3, 3_000_000, 1_200_000)]
+)
+def test_what_a_run_has_proven_is_not_looked_for_again(
+    checker: Batch, tmp_path: Path, count: int, seed: int, work: int, left: int
+) -> None:
+    data = write_document(replace(generated(count, seed, family="wiring"), order=FREE))
+    path, graph = tmp_path / "plan.proof", read_free(data)
+    instance, digest = order_instance(graph), sha256_of(data).digest()
+    listeners = OrderListeners(None, lambda *_: None)
+    run = LeastPeak().solve(OrderTask(instance, deterministic=True), Budget(-1.0, work), listeners)
+    height, heights = run.bound - 1, list[int | None]()
+    for known in (None, run.known):
+        budget = Budget(-1.0, left)
+        written = write_order_proof(instance, run.order, height, str(path), digest, 1 << 28, budget, known)
+        heights.append(written.height)
+    assert heights[0] is not None
+    assert heights[0] < height == heights[1]
+    answer = plan(graph, Options(deterministic=True, work_limit=200_000))
+    verdict = both(checker, tmp_path, (data, write_document(answer), path.read_bytes()))
+    assert str(height + 1) in verdict.words
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.symbolic import Shapes, SymbolicDocument, SymbolicPlan
     from memstow.planner.plain._columns import Columns
     from memstow.planner.recorded.recording import Recording
+    from memstow.solvers.orders import Known
 
 _OF_NUMBERS: Final = (options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
 _PROOFS: Final = (options.PROOF, options.OPB, options.PBP)
@@ -280,10 +281,12 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data:
     from memstow.planner.proofs.prove import limits_before_proof
 
     options, events = options_of(args, problem), list["Event"]()
-    received: list[bytes | None] = []
+    received, shown = list[bytes | None](), list["Known"]()
     # A lock holds for the options as they are, and a service does this itself.
     searching = options if args.lock or server_of(args) else limits_before_proof(problem, options)
-    plan, interrupted = _planned(args, problem, searching, events, len(data), began, received.append)
+    plan, interrupted = _planned(
+        args, problem, searching, events, len(data), began, received.append, shown.append
+    )
     proven, failure = ProvenPlan(plan), None
     if not interrupted:
         # What a lock names has to be the same each time.
@@ -295,7 +298,9 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data:
                 seconds = None if options.deterministic else left
                 proven = write_received(args, plan, data, received[-1], seconds)
             else:
-                proven = write_proofs(args, problem, plan, data, limits, left, cited)
+                # A lock without its search, or a run that is the same each time, has to write the same proof.
+                known = None if limits.deterministic or not shown else shown[-1]
+                proven = write_proofs(args, problem, plan, data, limits, left, cited, known)
         except OSError as error:
             failure = error  # The plan is not lost for it.
         plan = proven.plan
@@ -327,13 +332,15 @@ def _planned(
     size: int,
     began: float,
     on_proof: "Callable[[bytes | None], None] | None" = None,
+    on_orders: "Callable[[Known], None] | None" = None,
 ) -> "tuple[Plan, bool]":
     """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that.
 
-    `on_proof` gets the proof of a service or a plug-in that searched.
+    `on_proof` gets the proof of a service or a plug-in that searched; `on_orders`, what a search here has
+    proven of the orders of a graph.
     """
     if args.lock is None:
-        return _plan(args, document, less_reading(args, options, size, began), events, on_proof)
+        return _plan(args, document, less_reading(args, options, size, began), events, on_proof, on_orders)
     return _locked_plan(args, document, options, events, on_proof)
 
 
@@ -521,7 +528,10 @@ def _plan(
     options: "Options",
     events: "list[Event]",
     on_proof: "Callable[[bytes | None], None] | None",
+    on_orders: "Callable[[Known], None] | None" = None,
 ) -> "tuple[Plan, bool]":
+    from memstow.planner.model.options import Callbacks
+    from memstow.planner.model.problem import Problem
     from memstow.planner.solve import engine
 
     server = server_of(args)
@@ -529,6 +539,10 @@ def _plan(
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
             return _remote(args, server, document, options, hear, cancel, on_proof)
+        if on_orders is not None and not isinstance(document, Problem):
+            from memstow.planner.solve.graphs import plan_graph
+
+            return plan_graph(document, options, Callbacks(hear, cancel, on_orders=on_orders))
         return engine.plan(document, options, on_event=hear, cancel=cancel, on_proof=on_proof)
 
     return _searched(work, next(iter(document.terms()), "fits"), events)

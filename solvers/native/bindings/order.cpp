@@ -146,11 +146,11 @@ std::vector<order::WayProof> prove_cut(const order::Instance& self, Index v) {
 
 order::OrderProof write_order_proof(const order::Instance& self, const Order& order, Bytes height,
                                     const std::string& path, const nb::bytes& digest, std::size_t memory,
-                                    Budget& budget) {
+                                    const LeastPeak* known, Budget& budget) {
     if (!order::is_order(self.graph, order)) throw nb::value_error("not an order of these operators");
     const Digest hash = digest_of(digest);
     return write_to(path, [&] {
-        return order::write_order_proof(self.graph, order, height, path, hash, memory, budget);
+        return order::write_order_proof(self.graph, order, height, path, hash, memory, known, budget);
     });
 }
 
@@ -195,9 +195,9 @@ void bind_proofs(nb::module_& m) {
         .def_ro("height", &order::OrderProof::height)
         .def_ro("steps", &order::OrderProof::steps);
     m.def("write_order_proof", &write_order_proof, nb::arg("instance"), nb::arg("order"), nb::arg("height"),
-          nb::arg("path"), nb::arg("digest"), nb::arg("memory"), nb::arg("budget"),
+          nb::arg("path"), nb::arg("digest"), nb::arg("memory"), nb::arg("known").none(), nb::arg("budget"),
           "Write why no order keeps to the height, or to the greatest below for which that can be shown; the "
-          "order\nis any one of the operators.");
+          "order\nis any one of the operators, and what is known of these is not looked for again.");
     m.def("prove_cut", &prove_cut, nb::arg("instance"), nb::arg("operator"),
           "What proves the cut bound of an operator.");
     m.def("cut_bound", &cut_bound, nb::arg("instance"), nb::arg("order"), nb::arg("budget"),

@@ -239,7 +239,11 @@ void Engine::narrow(Way& way, std::unique_lock<std::mutex>& lock) {
     lock.lock();
     way.spent += steps;
     way.turn = std::min(2 * way.turn, kLongestTurn);
-    if (answer == Narrowing::Answer::none) raise(std::min(narrowing.least_blocked(), result_.peak));
+    if (answer != Narrowing::Answer::none) return;
+    const Bytes bound = std::min(narrowing.least_blocked(), result_.peak);
+    if (bound <= result_.bound) return;
+    result_.blocked = Blocked{bound - 1, narrowing.shown(), narrowing.needy()};
+    raise(bound);
 }
 
 // All dead sets and where they must lead to; none where there are too many.
@@ -326,7 +330,7 @@ LeastPeak least_peak(const Graph& graph, const std::vector<Index>& listed, const
                      Budget& budget, const LeastPeakEvents& events) {
     if (graph.size() == 0) {
         const Bytes live = State(graph).live();
-        return {{}, live, live, -1, live, {}};
+        return {{}, live, live, -1, live, {}, {}};
     }
     return Engine(graph, options, budget, events).run(listed);
 }

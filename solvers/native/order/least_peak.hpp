@@ -9,6 +9,7 @@
 #include "core/budget.hpp"
 #include "order/dead_sets.hpp"
 #include "order/graph.hpp"
+#include "order/narrowing.hpp"
 
 namespace memstow::order {
 
@@ -35,6 +36,15 @@ struct Refuted {
     std::vector<DeadSet> kept;  // all of them, or none where there were too many
 };
 
+// What must come first leaves no order that needs `limit` or less: what was shown, each with what was shown
+// before it, and then an operator that needs more whatever ran before. Operators are those of the graph
+// without late ones.
+struct Blocked {
+    Bytes limit;
+    std::vector<Ordering> shown;
+    Index needy;
+};
+
 struct LeastPeak {
     std::vector<Index> order;
     Bytes peak = 0;
@@ -42,6 +52,7 @@ struct LeastPeak {
     Index cut = -1;  // the operator with the greatest cut bound found, and that bound
     Bytes cut_bytes = 0;
     std::optional<Refuted> refuted;  // where that proves more
+    std::optional<Blocked> blocked;  // the last that has raised the bound
 };
 
 // `listed`: an order of the graph, to begin with.

@@ -299,10 +299,10 @@ bool write_search(const Graph& whole, const WithoutLate& core, const Direction& 
     return true;
 }
 
-bool write_precedence(const Graph& whole, const WithoutLate& core, const Narrowing& narrowing, Bytes height,
-                      Writer& writer, Budget& budget) {
+bool write_precedence(const Graph& whole, const WithoutLate& core, std::span<const Ordering> shown,
+                      Index needy, Bytes height, Writer& writer, Budget& budget) {
     PrecedenceProof proof(core.graph, height);
-    if (!proof.find(narrowing.shown(), narrowing.needy(), budget)) return false;
+    if (!proof.find(shown, needy, budget)) return false;
     begin_search(whole, core, height, false, writer);
     for (const PrecedenceProof::Step& step : proof.steps()) {
         writer.step(kFirst);
@@ -311,7 +311,7 @@ bool write_precedence(const Graph& whole, const WithoutLate& core, const Narrowi
         writer.need(step.need);
     }
     writer.step(kOperator);
-    writer.number_of(core.kept[narrowing.needy()]);
+    writer.number_of(core.kept[needy]);
     writer.need(proof.last());
     return true;
 }
@@ -322,8 +322,14 @@ bool any_comes_far(std::span<const Direction> ways) {
 }
 
 // Whether a search ran dry, or what must come first leaves no order, and was written.
-bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::size_t memory, Budget& budget) {
+bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::size_t memory,
+                      const LeastPeak* known, Budget& budget) {
     const WithoutLate core = without_late(whole);
+    if (known != nullptr && known->blocked && known->blocked->limit >= height) {
+        const Blocked& blocked = *known->blocked;
+        if (write_precedence(whole, core, blocked.shown, blocked.needy, height, writer, budget)) return true;
+        if (budget.spent()) return false;
+    }
     const Graph mirror = mirrored(core.graph);
     // The sets take half of what one direction may take, where all of them have commits.
     const Descent::Options options{memory / 4, std::numeric_limits<std::size_t>::max()};
@@ -331,6 +337,16 @@ bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::siz
         Direction{&core.graph, false, Descent(core.graph, options)},
         Direction{&mirror, true, Descent(mirror, options)},
     };
+    if (known != nullptr && known->refuted && known->refuted->limit >= height) {
+        // The same search takes as long as it did.
+        Direction& way = ways[known->refuted->backwards ? 1 : 0];
+        while (way.search.all_kept() && !budget.spent()) {
+            const Answer answer = way.search.search(height, kFirstSearch, budget);
+            if (answer == Answer::found) return false;
+            if (answer == Answer::none && way.search.all_kept())
+                return write_search(whole, core, way, height, writer, budget);
+        }
+    }
     std::optional<Narrowing> narrowing;
     if (core.kept.size() <= kMostToNarrow) narrowing.emplace(core.graph);
     for (std::int64_t turn = kFirstSearch;; turn *= 2) {
@@ -349,7 +365,8 @@ bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::siz
             const std::int64_t steps = any_comes_far(ways) ? turn : times_more(turn, kNarrowingAlone);
             const Narrowing::Answer answer = narrowing->search(height, steps, budget);
             if (answer == Narrowing::Answer::none)
-                return write_precedence(whole, core, *narrowing, height, writer, budget);
+                return write_precedence(whole, core, narrowing->shown(), narrowing->needy(), height, writer,
+                                        budget);
             if (answer == Narrowing::Answer::open) narrowing.reset();
         }
         if (stuck && !narrowing) return false;
@@ -360,7 +377,7 @@ bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::siz
 
 OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& listed, Bytes height,
                              const std::string& path, const Digest& digest, std::size_t memory,
-                             Budget& budget) {
+                             const LeastPeak* known, Budget& budget) {
     if (height < 0) return {height, Writer(path, digest).finish()};
     const Bytes ends = at_the_ends(graph);
     Bound cut{ends, -1, true};
@@ -378,7 +395,7 @@ OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& liste
     const Bytes shown = std::max(ends, cut.bytes) - 1;
     if (shown < height) {
         Writer writer(path, digest);
-        if (search_and_write(graph, height, writer, memory, budget)) return {height, writer.finish()};
+        if (search_and_write(graph, height, writer, memory, known, budget)) return {height, writer.finish()};
     }
     if (shown < 0) return {};
     Writer writer(path, digest);

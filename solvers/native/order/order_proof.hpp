@@ -9,6 +9,7 @@
 #include "core/budget.hpp"
 #include "core/number_file.hpp"
 #include "order/graph.hpp"
+#include "order/least_peak.hpp"
 
 namespace memstow::order {
 
@@ -19,8 +20,9 @@ struct OrderProof {
 
 // Shows as much as it can, up to the height: by one operator, or, in turns, by searches in both directions
 // and by what must come first, that take no more bytes than `memory`. `listed`: an order of the operators.
+// `known`: what a run has proven of the same graph; nothing of that is looked for again.
 OrderProof write_order_proof(const Graph& graph, const std::vector<Index>& listed, Bytes height,
                              const std::string& path, const Digest& digest, std::size_t memory,
-                             Budget& budget);
+                             const LeastPeak* known, Budget& budget);
 
 }  // namespace memstow::order

@@ -200,12 +200,12 @@ import signal, sys, time
 from memstow.api.cli.main import main
 from memstow.planner.proofs import prove
 
-def slowly(problem, plan, document, path, budget):
+def slowly(problem, plan, document, path, budget, known):
     with prove.draft_of(path) as draft, open(draft, "x"):
         while not budget.spent:
             time.sleep(0.01)
     if "--quiet" in sys.argv:
-        return prompt(problem, plan, document, path, budget)
+        return prompt(problem, plan, document, path, budget, known)
 
 prompt = prove.prove_within
 prove.prove_within = slowly
