@@ -17,7 +17,7 @@ from sqlite3 import OperationalError as SQLiteError
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, ScalarSelect, Table, create_engine, event, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -255,11 +255,16 @@ def insert_or_update(
     changes: Mapping[str, object],
 ) -> None:
     """Insert a row, or make these changes to the one with the same primary key, even if it just arrives."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(table).values(dict(row))
-    connection.execute(
-        statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=dict(changes))
-    )
+    keys, values = list(table.primary_key.columns), dict(row)
+    if connection.dialect.name == "postgresql":
+        # Servers with a file do not wait for this import.
+        from sqlalchemy.dialects import postgresql
+
+        inserted = postgresql.insert(table).values(values)
+        connection.execute(inserted.on_conflict_do_update(index_elements=keys, set_=dict(changes)))
+        return
+    statement = sqlite.insert(table).values(values)
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=dict(changes)))
 
 
 def store_time() -> ScalarSelect[float]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from alembic import command
 from sqlalchemy import text
 
 from memstow.api.cli.main import main
@@ -76,9 +75,7 @@ def store_at(revision: str, url: str) -> None:
     """A store as the version of this revision left it, with a job that waits."""
     database = Database(url)
     with database.write() as connection:
-        config = maintenance._config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        maintenance.migrate(connection, revision)
         row = {
             "id": "a" * 32,
             "state": "queued",

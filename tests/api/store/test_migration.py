@@ -2,16 +2,18 @@
 
 import json
 import os
+import subprocess
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from memstow.api.store import maintenance
 from memstow.api.store.database import Database, read_time
@@ -19,6 +21,7 @@ from memstow.api.store.job_records import IdempotencyKey
 from memstow.api.store.keys import Quotas
 from memstow.api.store.queue import Claims, Filter, Queue
 from memstow.api.store.tables import bodies, metadata
+from memstow.planner.model.errors import InputError
 from tests.api.store.recount import recount
 
 MADE = 1_700_000_000.0
@@ -31,12 +34,7 @@ def old(store_url: str) -> Iterator[Database]:
     """A store of schema 0002, as its servers left it."""
     database = Database(store_url)
     with database.write() as connection:
-        config = Config()
-        folder = Path(maintenance.__file__).parent / "migrations"
-        config.set_main_option("script_location", str(folder))
-        config.set_main_option("path_separator", "os")
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
+        maintenance.migrate(connection, "0002")
     with database.write() as connection:
         fill(connection)
     yield database
@@ -149,3 +147,39 @@ def test_what_is_kept_is_kept_as_long_as_it_was_said(old: Database) -> None:
     assert until == MADE + 86_400
     key = IdempotencyKey("k1", "once", "p")
     assert Queue(old, Quotas(max_queued=9)).find_submitted(key) == "e" * 32
+
+
+def test_files_of_migrations_are_called_by_their_revisions() -> None:
+    folder = Path(maintenance.__file__).parent / "migrations"
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    config.set_main_option("path_separator", "os")
+    scripts = ScriptDirectory.from_config(config)
+    for revision in scripts.walk_revisions():
+        maintenance.require_known(revision.revision)
+    assert maintenance.newest() == scripts.get_current_head()
+    with pytest.raises(InputError, match="newer version"):
+        maintenance.require_known("9999")
+
+
+def test_a_store_that_is_at_the_newest_version_needs_no_alembic(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'memstow.sqlite'}")
+    assert maintenance.upgrade(database) == (None, maintenance.newest())
+    database.close()
+    code = """
+import sys
+from memstow.api.store import maintenance
+from memstow.api.store.database import Database
+
+database = Database(sys.argv[1])
+print(*maintenance.upgrade(database), "alembic" in sys.modules)
+database.close()
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code, f"sqlite:///{tmp_path / 'memstow.sqlite'}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    newest = maintenance.newest()
+    assert ran.stdout.split() == [newest, newest, "False"]
