@@ -85,7 +85,7 @@ PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 2_029
+    assert len(source.splitlines()) <= 2_110
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 
@@ -508,7 +508,7 @@ def test_plans_of_groups_that_are_wrong(checker: Batch, tmp_path: Path, plan: di
         ((1, 2, 0, 0, 2, 0, 0, 3, 0, 3, 0, 9, 2, 0, 0, 3, 9, 4, 1, 0, 2), "the lemma says less"),
         ((1, 1, 0, 5, 4, 0, 2, 0, 1), "a lemma whose ranges are empty"),
         ((1, 2, 0, 0, 5, 0, 0, 3, 9, 0, 1), "an unknown rule"),
-        ((13, 0, 1), "an unknown kind of step"),
+        ((14, 0, 1), "an unknown kind of step"),
         ((8, 0, 1, 2, 0, 0, 0, 1), "the height comes first"),
         ((3, 9, 1, 5, 2, 0, 1), "buffer 5 is not in question here"),
     ],
