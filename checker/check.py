@@ -656,6 +656,7 @@ class Proof:
         self.problem, self.data, self.at = problem, data, 0
         self.lemmas: dict[int, Lemma] = {}
         self.made = self.pairs = 0
+        self.tolls: dict[tuple[int, int], float] = {}
         self.named: list[Heights] = []
         self.read_as = self.laid_as = 0  # the numbers of the heights read last, and of the space
         self.within: dict[int, list[int]] = {}
@@ -758,8 +759,8 @@ class Proof:
             elif kind == 11:
                 self.named.append(tuple(self.amount() for _ in self.uniform(0)))
             else:
-                require(kind == 12 and laid is not None, "an unknown step")
-                self.limits.append(self.rows(laid or ()))
+                require(kind in (12, 13) and laid is not None, "an unknown step")
+                self.limits.append(self.rows(laid or ()) if kind == 12 else self.chains(laid or ()))
         require(self.number() == steps and self.at == len(self.data), "another end")
 
     def term(self) -> str:
@@ -823,7 +824,6 @@ class Proof:
         require(divisor > 0, "a divisor of 0")
         taken = {i: -(-self.problem.buffers[i].size // cell) for some in rows.values() for i in some}
         weights = [(self.unit(i), pool, taken[i]) for pool, some in rows.items() for i in some]
-        need = sum(weight for _, _, weight in weights)
         for some in rows.values():
             for i, j in combinations(some, 2):
                 if not self.problem.never_share(i, j):
@@ -832,15 +832,68 @@ class Proof:
                     know(self.pairs <= MOST_PAIRS, "rows have more than 2^21 pairs")
                     number = self.problem.pair_units[i, j]
                     weights.append((number, APART, min(taken[i], taken[j])))
-        room, parts = cells, list[tuple[int, list[int], int]]()
+        return self.relieved(weights, cells, divisor, top)
+
+    def relieved(self, weights: list[tuple[int, int, int]], room: int, divisor: int, top: Heights) -> Limit:
+        """The same, where pairs that share give room for more, or for what is too much."""
+        need = sum(weight for unit, _, weight in weights if unit < self.problem.first_pair)
+        excess, parts = max(need - room, 0), list[tuple[int, list[int], int]]()
         for unit, pool, weight in weights:
             least = weight
             if unit >= self.problem.first_pair:
-                least = min(weight, max(need - cells, 0))
+                least = min(weight, excess)
                 room += least
             parts.append((unit, [pool], least // divisor))
         require(max(need, room) <= LIMIT, "a sum beyond 2^62")
         return Limit(parts, room // divisor, top)
+
+    def chains(self, heights: Heights) -> Limit:
+        """What cells hold, of which each has a chain that is worth no more than this."""
+        pool, worth, first = self.number(), self.amount(), len(self.problem.buffers)
+        prices: dict[int, int] = {}
+        self.ascending(lambda i: prices.update({i: self.amount()}), first + len(self.problem.open))
+        some = [i for i in prices if i < first]
+        for i in some:
+            self.unit(i, pool)
+        know(0 < len(some) <= 1000, "chains of no buffers, or of more than 1,000")
+        cell, cells = self.cells(pool, some, heights)
+        taken = {i: -(-self.problem.buffers[i].size // cell) for i in some}
+        weights = [(self.unit(i), pool, prices[i] * taken[i]) for i in some]
+        tolls: dict[tuple[int, int], float] = {}
+        for a, b in combinations(range(len(some)), 2):
+            i, j = some[a], some[b]
+            unit = self.problem.pair_units.get((i, j), -1)
+            toll = prices.get(unit - self.problem.first_pair + first) if unit >= 0 else None
+            if self.problem.never_share(i, j):
+                tolls[a, b] = inf
+            elif toll is not None:
+                tolls[a, b] = toll
+                weights.append((unit, APART, toll * min(taken[i], taken[j])))
+        self.tolls = tolls | {(b, a): toll for (a, b), toll in tolls.items()}
+        self.no_worth_above(worth, {k: prices[i] for k, i in enumerate(some)}, 1)
+        return self.relieved(weights, worth * cells, 1, heights)
+
+    def no_worth_above(self, most: int, rests: dict[int, int], depth: int) -> None:
+        """That a chain gains no more than this by those that have a rest of their price."""
+        require(depth <= DEEPEST and most >= 0, "a chain that is worth more, or a tree too deep")
+        if self.number(2):
+            i = self.number()
+            require(i in rests, "a branch that is none")
+            own = rests.pop(i)
+            left = {k: rest - self.tolls.get((i, k), 0) for k, rest in rests.items()}
+            fewer = {k: int(rest) for k, rest in left.items() if rest > 0}
+            self.no_worth_above(most - own, fewer, depth + 1)
+            self.no_worth_above(most, rests, depth + 1)
+            return
+        classes: list[list[int]] = []
+        for k in sorted(rests, key=lambda k: (-rests[k], k)):
+            fits = (mine for mine in classes if all(self.tolls.get((j, k), 0) >= rests[k] for j in mine))
+            mine = next(fits, None)
+            if mine is None:
+                classes.append([k])
+            else:
+                mine.append(k)
+        require(sum(rests[mine[0]] for mine in classes) <= most, "a chain that may be worth more")
 
     def rows(self, heights: Heights) -> Limit:
         """How many bytes the peaks have together, and how many of them buffers take."""
@@ -888,6 +941,10 @@ class Proof:
         """How many cells a pool has, and how many of them buffers take."""
         number, divisor = self.number(), self.amount()
         some = self.crowd(number, 1)
+        return self.filled({number: some}, *self.cells(number, some, heights), divisor, heights)
+
+    def cells(self, number: int, some: list[int], heights: Heights) -> tuple[int, int]:
+        """What a cell of these in a pool has, and how many there are."""
         pool, buffers = self.problem.pools[number], [self.problem.buffers[i] for i in some]
         grid = gcd(*(lcm(one.alignment, pool.alignment) for one in buffers))
 
@@ -897,7 +954,7 @@ class Proof:
 
         top = self.problem.reach(heights)[number]
         taken = sum(below(min(end, top)) - below(min(begin, top)) for begin, end in pool.reserved)
-        return self.filled({number: some}, grid, below(top) - taken, divisor, heights)
+        return grid, below(top) - taken
 
     def root(self) -> dict[int, list[int]]:
         """Each unit with all of its pools."""

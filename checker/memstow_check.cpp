@@ -771,7 +771,8 @@ class Proof {
         using Step = void (Proof::*)();
         constexpr Step kSteps[] = {&Proof::lemma, &Proof::forget,  &Proof::conclusion,  &Proof::space,
                                    &Proof::spent, &Proof::peaks,   &Proof::keep_within, &Proof::row,
-                                   &Proof::cost,  &Proof::let_tie, &Proof::heights,     &Proof::rows};
+                                   &Proof::cost,  &Proof::let_tie, &Proof::heights,     &Proof::rows,
+                                   &Proof::chains};
         for (Number kind; (kind = file_.number()) != 0; ++file_.step) {
             if (kind > std::size(kSteps)) fail("an unknown kind of step, " + std::to_string(kind));
             const bool may_be_first =
@@ -792,6 +793,7 @@ class Proof {
         std::vector<Index> pools;
         Bytes weight;
     };
+    using Rest = std::pair<Bytes, Index>;
     using Parts = std::shared_ptr<const std::vector<Part>>;  // many limits may have the same
     struct Limit {
         Parts parts;
@@ -1145,6 +1147,11 @@ class Proof {
             fail("a pool where a buffer may not be");
         return static_cast<Index>(pool);
     }
+    Index pool() {
+        const Number number = file_.number();
+        if (number >= problem_.pools.size()) fail("a pool that there is not");
+        return static_cast<Index>(number);
+    }
     std::string name_of(Index pool) const { return printable(problem_.pools[pool].id); }
     // A unit, and where it is.
     std::string words_of(Index unit) const {
@@ -1159,23 +1166,97 @@ class Proof {
 
     // What fits into the cells of a pool.
     void row() {
-        const Number number = file_.number();
+        const Index number = pool();
         const Bytes divisor = nonzero("divisor");
         const std::vector<Index> some = row_in(number, 1);
+        const auto [grid, cells] = cells_of(number, some);
+        std::vector<Part> parts;
+        add_parts(number, some, grid, parts);
+        add_limit(std::move(parts), cells, divisor);
+    }
+
+    // What begins a cell of the pool for these, and how many of them there are.
+    std::pair<Bytes, Bytes> cells_of(Index number, const std::vector<Index>& some) {
         Bytes grid = 0;
         for (const Index one : some)
-            grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], static_cast<Index>(number)));
+            grid = std::gcd(grid, problem_.alignment_in(problem_.buffers[one], number));
         const Pool& pool = problem_.pools[number];
-        const Bytes end = problem_.top(*heights_, static_cast<Index>(number));
-        const Bytes first = gap_to(pool.base, 0, grid);
+        const Bytes end = problem_.top(*heights_, number), first = gap_to(pool.base, 0, grid);
         const auto cells_below = [&](Bytes at) { return at <= first ? 0 : (at - first - 1) / grid + 1; };
         file_.work(pool.reserved.size());
         Bytes cells = cells_below(end);
         for (const Range& range : pool.reserved)
             cells -= cells_below(std::min(range.end, end)) - cells_below(std::min(range.begin, end));
+        return {grid, cells};
+    }
+
+    // The same where each cell holds a chain: it is worth prices of buffers, less tolls of pairs.
+    void chains() {
+        const Index number = pool();
+        const Bytes worth = file_.amount();
+        std::vector<Index> some;
+        std::map<Index, Bytes> prices;  // and tolls
+        file_.ascending(count(), "buffer or pair", [&](Index one) {
+            if (one < problem_.buffers.size()) pool_of(unit_of(some.emplace_back(one)), number);
+            prices[one] = file_.amount();
+        });
+        if (some.empty() || some.size() > 1'000) not_checked("chains of no buffers, or of more than 1,000");
+        const auto [grid, cells] = cells_of(number, some);
+        const auto taken = [grid = grid](Bytes bytes) { return (bytes - 1) / grid + 1; };
         std::vector<Part> parts;
-        add_parts(static_cast<Index>(number), some, grid, parts);
-        add_limit(std::move(parts), cells, divisor);
+        std::vector<Rest> rests;
+        tolls_.assign(some.size(), std::vector<Bytes>(some.size()));
+        for (Index b = 0; b < some.size(); ++b) {
+            const Index other = some[b];
+            parts.push_back({unit_of(other), {number}, times(prices[other], taken(size(other)))});
+            rests.emplace_back(-prices[other], b);
+            file_.work(b);
+            for (Index a = 0; a < b; ++a) {
+                const std::size_t pair = problem_.open_pair(some[a], other).value_or(count());
+                const auto toll = prices.find(static_cast<Index>(problem_.buffers.size() + pair));
+                const bool never = problem_.never_share(some[a], other);
+                const bool pays = !never && toll != prices.end();
+                tolls_[a][b] = tolls_[b][a] = never ? kOver : pays ? toll->second : 0;
+                const Bytes both = taken(std::min(size(some[a]), size(other)));
+                if (pays)
+                    parts.push_back({unit_of(toll->first), {Problem::kApart}, times(toll->second, both)});
+            }
+        }
+        check_worth(std::move(rests), worth, 1);
+        add_limit(std::move(parts), times(worth, cells), 1);
+    }
+
+    // A node: so much is left for these, each with its rest, negated.
+    void check_worth(std::vector<Rest> rests, Bytes left, std::size_t depth) {
+        file_.work(rests.size() * rests.size());
+        if (node(depth, 1) == 1) {
+            const Number first = file_.number();
+            const auto mine = std::ranges::find(rests, first, &Rest::second);
+            if (mine == rests.end()) fail("a branch that is none");
+            const Bytes rest = mine->first;
+            rests.erase(mine);
+            std::vector<Rest> fewer;
+            for (const auto& [one, k] : rests)
+                if (one + tolls_[first][k] < 0) fewer.emplace_back(one + tolls_[first][k], k);
+            if (left + rest < 0) fail("a chain that is worth more");
+            check_worth(std::move(fewer), left + rest, depth + 1);
+            return check_worth(std::move(rests), left, depth + 1);
+        }
+        std::ranges::sort(rests);
+        std::vector<std::vector<Index>>
+            classes;  // in which all but the first are worth no more than they pay
+        for (const auto& [rest, k] : rests) {
+            const auto pays = [&, rest = rest, k = k](Index other) { return tolls_[other][k] >= -rest; };
+            const auto joins = [&](const auto& one) { return std::ranges::all_of(one, pays); };
+            const auto mine = std::ranges::find_if(classes, joins);
+            if (mine != classes.end()) {
+                mine->push_back(k);
+            } else if ((left += rest) < 0) {
+                fail("a chain that may be worth more");
+            } else {
+                classes.push_back({k});
+            }
+        }
     }
 
     // A row for each pool: their bytes are below the peaks.
@@ -1311,11 +1392,9 @@ class Proof {
             check_cover("a statement", one.heights, tops);
             return one.cost;
         }
-        const Number pool = file_.number();
-        if (pool >= lows_.size()) fail("a pool that there is not");
+        const Index pool = this->pool();
         const Bytes at = file_.amount(), low = lows_[pool], top = tops_[pool];
-        const std::string begin =
-            std::string(2 * depth, ' ') + "if the peak of " + name_of(static_cast<Index>(pool));
+        const std::string begin = std::string(2 * depth, ' ') + "if the peak of " + name_of(pool);
         say(begin, " is at most ", at, '\n');
         tops_[pool] = std::min(top, at);
         const Bytes within = least_within(term, heights, depth + 1);
@@ -1346,10 +1425,10 @@ class Proof {
     }
 
     // The kind of a node of a tree.
-    Number node(std::size_t depth) {
+    Number node(std::size_t depth, Number most = 2) {
         if (depth > 1'000) fail("a tree too deep");
         const Number kind = file_.number();
-        if (kind > 2) fail("an unknown kind of node, " + std::to_string(kind));
+        if (kind > most) fail("an unknown kind of node, " + std::to_string(kind));
         return kind;
     }
 
@@ -1453,7 +1532,8 @@ class Proof {
     static constexpr std::size_t kKnown = 3;  // before the proof
     std::vector<Bytes> lows_, tops_;          // by pool, at the node at hand; then what the heights have more
     Parts within_, spent_[3];
-    std::size_t pairs_ = 0;  // in rows
+    std::size_t pairs_ = 0;                  // in rows
+    std::vector<std::vector<Bytes>> tolls_;  // of chains
     std::vector<Limit> limits_;
 };
 

@@ -27,6 +27,7 @@ from memstow.solvers._native import (
     Reduction,
     are_few,
     bound_of_crowds,
+    chain_limits,
 )
 from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Instance, Layout
@@ -51,6 +52,7 @@ __all__ = [
     "Reduction",
     "are_few",
     "bound_of_crowds",
+    "chain_limits",
     "hint_of",
     "in_preferred_pools",
     "instance_of",

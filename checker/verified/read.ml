@@ -380,7 +380,7 @@ let steps_of known digest data =
               | 0L -> Ties false
               | 1L -> Ties true
               | _ -> fail "ties that neither count nor do not")
-          | 4L | 5L | 6L | 7L | 8L | 9L | 11L | 12L -> refuse "the proof is about costs or several pools"
+          | 4L | 5L | 6L | 7L | 8L | 9L | 11L | 12L | 13L -> refuse "the proof is about costs or several pools"
           | _ -> fail "an unknown kind of step"
         in
         incr step;

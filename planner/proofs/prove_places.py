@@ -28,6 +28,7 @@ from memstow.planner.proofs.questions import (
     costs_of,
     crowds_of,
     groups_of,
+    lives_of,
     pose,
     provable_terms,
     sharing_pairs,
@@ -35,7 +36,7 @@ from memstow.planner.proofs.questions import (
     ties_to_try,
 )
 from memstow.records import record, replace
-from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps
+from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps, chain_limits
 
 PLACEMENT_TERMS: Final = COST_TERMS[:2]
 _DEEPEST: Final = 300
@@ -51,6 +52,7 @@ _FIRST_EFFORT: Final = 200_000
 _COVER_EFFORT: Final = 10_000
 _ROOT_ROUNDS, _ROUNDS = 6, 2
 """In which covers may gain nothing."""
+_SHARE_OF_CHAINS: Final = 0.25
 _MOST_KEPT: Final = 256 << 20
 _MOST_FITTING: Final = 1_000
 _TOLERANCE: Final = 1e-6
@@ -93,6 +95,18 @@ class Rows:
 
     divisor: int
     buffers: tuple[tuple[int, ...], ...]
+
+
+@record
+class Chains:
+    """What cells of a pool hold."""
+
+    pool: int
+    worth: int
+    """Of no cell is it more."""
+    prices: tuple[tuple[int, int], ...]
+    """Of buffers, and tolls of pairs, by their numbers in a proof."""
+    tree: tuple[int, ...]
 
 
 @record
@@ -182,6 +196,17 @@ def _among(pairs: Sequence[OpenPair], some: Sequence[int]) -> list[OpenPair]:
     return [pair for pair in pairs if pair.first in inside and pair.second in inside]
 
 
+def _relieved(parts: Parts, apart: Parts, room: int, divisor: int = 1) -> tuple[Parts, int]:
+    """What is in some pool, and the room for it, where pairs that share make up for some of it.
+
+    None makes up for more than is too much of all.
+    """
+    excess = max(sum(weight for _, _, weight in parts) - room, 0)
+    parts = parts + [(name, pool, min(weight, excess)) for name, pool, weight in apart]
+    room += sum(min(weight, excess) for _, _, weight in apart)
+    return [(name, pool, weight // divisor) for name, pool, weight in parts], room // divisor
+
+
 def filled(
     problem: Problem,
     rows: Sequence[tuple[int, tuple[int, ...]]],
@@ -190,33 +215,45 @@ def filled(
     divisor: int,
     cell: int = 1,
 ) -> tuple[Parts, int]:
-    """What buffers take of the cells of pools, and the room for them.
-
-    Pairs that may share make up for as much as both take, but for no more than is too much of all.
-    """
+    """What buffers take of the cells of pools, and the room for them."""
     cells = {i: -(-problem.buffers[i].size // cell) for _, some in rows for i in some}
     parts = [(i, pool, cells[i]) for pool, some in rows for i in some]
-    excess = max(sum(weight for _, _, weight in parts) - room, 0)
-    for _, some in rows:
-        for pair in _among(pairs, some):
-            weight = min(cells[pair.first], cells[pair.second], excess)
-            parts.append((pair.number, APART, weight))
-            room += weight
-    return [(name, pool, weight // divisor) for name, pool, weight in parts], room // divisor
+    both = [pair for _, some in rows for pair in _among(pairs, some)]
+    apart = [(pair.number, APART, min(cells[pair.first], cells[pair.second])) for pair in both]
+    return _relieved(parts, apart, room, divisor)
 
 
-def measured(problem: Problem, row: Row, height: int, pairs: Sequence[OpenPair]) -> tuple[Parts, int]:
-    """The parts of a row, and its room, in layouts up to a height of its pool."""
-    pool = problem.pools[row.pool]
+def _cells_of(problem: Problem, number: int, buffers: Sequence[int], height: int) -> tuple[int, int]:
+    """What a cell of these buffers has, and how many there are in layouts up to a height of their pool."""
+    pool = problem.pools[number]
     end, base = min(height, end_of(pool)), pool.base or 0
-    grid = lcm(pool.alignment, gcd(*(problem.buffers[i].alignment for i in row.buffers)))
+    grid = lcm(pool.alignment, gcd(*(problem.buffers[i].alignment for i in buffers)))
 
     def below(offset: int) -> int:
         return max(-(-(min(offset, end) - -base % grid) // grid), 0)
 
     ranges = merged((one.offset, one.offset + one.size) for one in pool.reserved)
-    room = below(end) - sum(below(stop) - below(begin) for begin, stop in ranges)
+    return grid, below(end) - sum(below(stop) - below(begin) for begin, stop in ranges)
+
+
+def measured(problem: Problem, row: Row, height: int, pairs: Sequence[OpenPair]) -> tuple[Parts, int]:
+    """The parts of a row, and its room, in layouts up to a height of its pool."""
+    grid, room = _cells_of(problem, row.pool, row.buffers, height)
     return filled(problem, [(row.pool, row.buffers)], room, pairs, row.divisor, grid)
+
+
+def chained(problem: Problem, chains: Chains, height: int, pairs: Sequence[OpenPair]) -> tuple[Parts, int]:
+    """The same of what cells hold by prices."""
+    first, price = len(problem.buffers), dict(chains.prices)
+    buffers = [i for i in price if i < first]
+    grid, room = _cells_of(problem, chains.pool, buffers, height)
+    cells = {i: -(-problem.buffers[i].size // grid) for i in buffers}
+    apart = [
+        (pair.number, APART, price[pair.number] * min(cells[pair.first], cells[pair.second]))
+        for pair in pairs
+        if pair.number in price
+    ]
+    return _relieved([(i, chains.pool, price[i] * cells[i]) for i in buffers], apart, chains.worth * room)
 
 
 def spending(problem: Problem, term: str, most: int, pairs: Sequence[OpenPair]) -> tuple[Parts, int] | None:
@@ -251,7 +288,7 @@ class PlacementProof:
         self._first_pair = len(self._units)
         self._unit_of |= {pair.number: len(self._units) + k for k, pair in enumerate(self._pairs)}
         self._units += [pair_unit(pair, term) for pair in self._pairs]
-        self._limits = list[Row | Rows | _Crowd | _Spent]()
+        self._limits = list[Row | Rows | Chains | _Crowd | _Spent]()
         self._rows = set[Row | Rows]()
         self._row_pairs = 0
         self._first = list[Row]()
@@ -265,6 +302,7 @@ class PlacementProof:
         self._fitting = set[tuple[int, tuple[int, ...]]]()
         self._effort = _FIRST_EFFORT
         self._ties = ties_to_try(problem)
+        self._wants_chains = term == Kind.REUSE_COST and bool(self._pairs)
         self._kept = 0
         self._tree = list[int | tuple[int, int]]()
         self._root: tuple[int, list[int | tuple[int, int]]] = 0, []
@@ -336,6 +374,55 @@ class PlacementProof:
                     if self._add_row(row):
                         self._first.append(row)
 
+    def _add_chains(self) -> bool:
+        """Keep what cells of each pool hold, by prices and tolls; whether that is anything new."""
+        self._wants_chains, any_new = False, False
+        for pool in range(len(self._problem.pools)):
+            mine = [unit for unit in self._units[: self._first_pair] if unit.pools == (pool,)]
+            kept = sorted(
+                (index for unit in mine for index in unit.members),
+                key=lambda i: (min(lives_of(self._problem.buffers[i]), default=(-LIMIT, 0)), i),
+            )
+            height = self._heights.peaks[pool]
+            if kept and height < LIMIT and not self._budget.spent:
+                any_new = self._add_chains_of(pool, kept, height) or any_new
+        return any_new
+
+    def _add_chains_of(self, pool: int, kept: list[int], height: int) -> bool:
+        """The same of these buffers, in the order in which their lives begin."""
+        grid, room = _cells_of(self._problem, pool, kept, height)
+        at = {index: number for number, index in enumerate(kept)}
+        together = conflicts_of(self._problem, [self._problem.buffers[i] for i in kept])
+        apart = [(a, b) for a, b in together if self._unit_of[kept[a]] != self._unit_of[kept[b]]]
+        pairs = [pair for pair in self._pairs if pair.first in at and pair.second in at]
+        costs = [(at[pair.first], at[pair.second], pair.cost) for pair in pairs]
+        within = self._budget.share(_SHARE_OF_CHAINS)
+        prices, tolls, worth, tree, crowds = chain_limits(
+            [(i, -(-self._problem.buffers[i].size // grid)) for i in kept],
+            room,
+            apart,
+            [(min(one, other), max(one, other), cost) for one, other, cost in costs],
+            within,
+        )
+        self._budget.count(within.work)
+        any_new = False
+        for crowd in crowds:
+            row = Row(pool, 1, tuple(sorted(kept[link] for link in crowd)))
+            any_new = self._add_row(row) or any_new
+        if not tree:
+            return any_new
+        both = [(i, price) for i, price in zip(kept, prices, strict=True) if price]
+        both += [(pair.number, toll) for pair, toll in zip(pairs, tolls, strict=True) if toll]
+        # The tree has places among those with a price.
+        places = {i: place for place, i in enumerate(sorted(i for i, _ in both if i in at))}
+        nodes = [n for link in tree for n in ((_CHEAPEST,) if link < 0 else (_BRANCH, places[kept[link]]))]
+        chains = Chains(pool, worth, tuple(sorted(both)), tuple(nodes))
+        parts, room = chained(self._problem, chains, height, self._pairs)
+        if max(sum(weight for _, _, weight in parts), room) > LIMIT:
+            return any_new
+        self._add_limit(chains, parts, room)
+        return True
+
     def _neighbours(self, kept: Sequence[int]) -> dict[int, set[int]]:
         """What shares no byte with each of these buffers, or pays for it; nothing if pairs do not count."""
         if not self._pairs or len(kept) > _MOST_EXTENDED:
@@ -377,7 +464,7 @@ class PlacementProof:
             if spent is not None:
                 self._add_limit(_Spent(number), *spent)
 
-    def _add_limit(self, limit: "Row | Rows | _Spent", parts: Parts, room: int) -> None:
+    def _add_limit(self, limit: "Row | Rows | Chains | _Spent", parts: Parts, room: int) -> None:
         units = [(self._unit_of[name], pool, weight) for name, pool, weight in parts if weight]
         self._kept += _BYTES_OF_AN_ENTRY * len(units)
         places = ((unit, [self._units[unit].pools.index(pool)], weight) for unit, pool, weight in units)
@@ -467,6 +554,8 @@ class PlacementProof:
                 before = max(before, bound)
                 if rounds and self._add_covers():
                     continue
+                if self._wants_chains and self._add_chains():
+                    continue
                 return self._branch(*divided, target, depth)
             answer = self._find_crowd()
             if answer is None:
@@ -511,9 +600,11 @@ class PlacementProof:
                 following = number + 1
         return numbers
 
-    def _write_limit(self, limit: "Row | Rows | _Crowd | _Spent", file: ProofFile) -> None:
+    def _write_limit(self, limit: "Row | Rows | Chains | _Crowd | _Spent", file: ProofFile) -> None:
         if isinstance(limit, Row):
             file.row(limit.pool, limit.divisor, list(limit.buffers))
+        elif isinstance(limit, Chains):
+            file.chains(limit.pool, limit.worth, list(limit.prices), list(limit.tree))
         elif isinstance(limit, Rows):
             file.rows(limit.divisor, [list(some) for some in limit.buffers])
         elif isinstance(limit, _Spent):

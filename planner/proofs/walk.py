@@ -11,8 +11,10 @@ from typing import Final
 from memstow.planner.model.problem import LIMIT, Problem, end_of
 from memstow.planner.proofs.prove_places import (
     APART,
+    Chains,
     Parts,
     Row,
+    chained,
     filled,
     floor_and_step,
     measured,
@@ -28,7 +30,7 @@ MOST_STEPS: Final = 300
 _MOST_NAMED: Final = 20
 _HEADER: Final = b"memstow proof 1\n"
 _LEMMA, _FORGET, _CONCLUDE, _SPACE, _SPENT, _PEAKS, _WITHIN, _ROW, _COST, _TIES = range(1, 11)
-_HEIGHTS, _ROWS = range(11, 13)
+_HEIGHTS, _ROWS, _CHAINS = range(11, 14)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
 _DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
@@ -187,6 +189,11 @@ class _Reader:
                 divisor = next(numbers)
                 rows = [(pool, tuple(ascending(numbers))) for pool in range(len(heights.peaks))]
                 self._limit(filled(self._problem, rows, heights.total, self._pairs, divisor), heights)
+            elif kind == _CHAINS:
+                pool, worth, prices = next(numbers), next(numbers), ascending(numbers, 1)
+                _skip_tree(numbers)
+                chains = Chains(pool, worth, tuple((one, price) for one, (price,) in prices.items()), ())
+                self._limit(chained(self._problem, chains, heights.peaks[pool], self._pairs), heights)
             elif kind == _SPENT:
                 number = next(numbers)
                 name, most_spent = COST_TERMS[number], heights.costs[number]
@@ -303,6 +310,17 @@ def _lists(numbers: Iterator[int]) -> Iterator[int]:
 def ascending(numbers: Iterator[int], more: int = 0) -> dict[int, list[int]]:
     """A list of gaps, and so many numbers after each."""
     return {one: [next(numbers) for _ in range(more)] for one in _lists(numbers)}
+
+
+def _skip_tree(numbers: Iterator[int]) -> None:
+    """What shows that no chain is worth more."""
+    left = 1
+    while left:
+        if next(numbers) == _BRANCH:
+            next(numbers)
+            left += 1
+        else:
+            left -= 1
 
 
 def numbers_of(data: bytes, header: bytes = _HEADER) -> Iterator[int]:

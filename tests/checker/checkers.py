@@ -232,7 +232,7 @@ def dense_costs(rng: Random, count: int) -> Problem:
         Buffer(id=f"b{k}", size=rng.randint(1, 12), lifetime=life) for k, life in enumerate(lives)
     )
     bare = Problem(pools=(Pool(id="p"),), buffers=buffers)
-    least = plan(bare, Options(deterministic=True)).objective[0].value
+    least = plan(bare, Options(deterministic=True, work_limit=1_000_000)).objective[0].value
     pairs = combinations([one.id for one in buffers], 2)
     costs = (ReuseCost(buffers=pair, cost=rng.randint(1, 5)) for pair in pairs if rng.random() < 0.8)
     pool = Pool(id="p", capacity=least * rng.randint(10, 15) // 10)

@@ -85,7 +85,7 @@ PROOF = (3, 9, 3, 0, 9, 2, 0, 0, 0, 1)
 def test_the_checkers_share_nothing_with_memstow() -> None:
     source = "".join((FOLDER / name).read_text() for name in ("reading.hpp", "memstow_check.cpp"))
     assert re.findall(r'#include "(.*)"|#include <.*/', source) == ["reading.hpp"]
-    assert len(source.splitlines()) <= 2_087
+    assert len(source.splitlines()) <= 2_167
     names = re.findall(r"^(?:import|from) (\w+)", (FOLDER / "check.py").read_text(), flags=re.MULTILINE)
     assert set(names) <= sys.stdlib_module_names
 
@@ -261,19 +261,15 @@ def test_a_pin_is_where_its_pool_puts_it(checker: Batch, tmp_path: Path) -> None
     assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 19 is least"
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-def test_what_takes_long_for_few_bytes_can_be_stopped(tmp_path: Path, at_once: bool) -> None:
-    # It looks at all pairs: of the plan where all share bytes, of the stretch where all conflict.
+def test_what_takes_long_for_few_bytes_can_be_stopped(tmp_path: Path) -> None:
+    # It looks at all pairs of the stretch where all conflict.
     count, end = 6_000, 2 * 6_000
-    lives = ([0, 1] if at_once else [i, i + 1] for i in range(count))
-    buffers: list[dict[str, Any]] = [
-        {"id": str(i), "size": 2, "lifetime": life} for i, life in enumerate(lives)
-    ]
+    buffers: list[dict[str, Any]] = [{"id": str(i), "size": 2, "lifetime": [0, 1]} for i in range(count)]
     problem = {"version": 1, "buffers": buffers, "in_place": [{"input": "0", "output": "1"}]}
-    places = [{"buffer": str(i), "pool": "memory", "offset": 2 * i * at_once} for i in range(count)]
+    places = [{"buffer": str(i), "pool": "memory", "offset": 2 * i} for i in range(count)]
     plan = {"status": "feasible", "placements": places}
     numbers = (3, end - 3, 3, 0, end - 3, count - 1, 1, *[0] * (count - 2), 0, 1)
-    document, answer, proof = by_hand(problem, plan, *numbers if at_once else (0, 0))
+    document, answer, proof = by_hand(problem, plan, *numbers)
     path = tmp_path / "plan.proof"
     path.write_bytes(proof)
     request = list[bool]()
@@ -508,7 +504,7 @@ def test_plans_of_groups_that_are_wrong(checker: Batch, tmp_path: Path, plan: di
         ((1, 2, 0, 0, 2, 0, 0, 3, 0, 3, 0, 9, 2, 0, 0, 3, 9, 4, 1, 0, 2), "the lemma says less"),
         ((1, 1, 0, 5, 4, 0, 2, 0, 1), "a lemma whose ranges are empty"),
         ((1, 2, 0, 0, 5, 0, 0, 3, 9, 0, 1), "an unknown rule"),
-        ((13, 0, 1), "an unknown kind of step"),
+        ((14, 0, 1), "an unknown kind of step"),
         ((8, 0, 1, 2, 0, 0, 0, 1), "the height comes first"),
         ((3, 9, 1, 5, 2, 0, 1), "buffer 5 is not in question here"),
     ],

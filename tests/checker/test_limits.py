@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -174,12 +175,51 @@ def random_rows(rng: Random, problem: Problem, document: bytes, path: Path) -> b
                 if k in unit_of[i].pools and all(meets):
                     some.append(i)
             rows.append(sorted(some))
+            there = [i for i in sized if k in unit_of[i].pools and rng.random() < 0.8]
+            if there and min(peaks[k], end_of(problem.pools[k])) < LIMIT:
+                random_chains(rng, problem, file, k, there)
             if some:
                 file.row(k, rng.choice((1, 1, 1, 2, 3, 4)), rows[-1])
         if heights.total < LIMIT:
             file.rows(rng.choice((1, 1, 2, 3)), rows)
     file.finish()
     return path.read_bytes()
+
+
+def random_chains(rng: Random, problem: Problem, file: ProofFile, pool: int, some: Sequence[int]) -> None:
+    """For any prices and tolls what these buffers weigh, where no chain is worth more."""
+    pairs = conflicts_of(problem, [problem.buffers[i] for i in some])
+    units = [next(unit for unit in units_of(problem, "reuse_cost") if i in unit.members) for i in some]
+    apart = {(a, b) for a, b in pairs if units[a] != units[b]}
+    prices = [rng.randint(0, 5) for _ in some]
+    tolls = {pair: rng.randint(0, 6) for pair in sharing_pairs(problem) if rng.random() < 0.8}
+    at = {i: place for place, i in enumerate(some)}
+    both = {
+        (at[one.first], at[one.second]): toll
+        for one, toll in tolls.items()
+        if {one.first, one.second} <= {*some}
+    }
+
+    def toll(a: int, b: int) -> int:
+        pair = (min(a, b), max(a, b))
+        return 99 if pair in apart else both.get(pair, 0)
+
+    def worth(chain: Sequence[int]) -> int:
+        return sum(prices[a] for a in chain) - sum(toll(a, b) for a, b in combinations(chain, 2))
+
+    def tree(rests: dict[int, int]) -> list[int]:
+        if not rests:
+            return [0]
+        first = rng.choice([*rests])
+        fewer = {k: rests[k] - toll(first, k) for k in rests if k != first}
+        without = {k: rest for k, rest in rests.items() if k != first}
+        return [1, first, *tree({k: rest for k, rest in fewer.items() if rest > 0}), *tree(without)]
+
+    places = range(len(some))
+    most = max(worth(chain) for count in range(len(some) + 1) for chain in combinations(places, count))
+    listed = [(some[a], price) for a, price in enumerate(prices)]
+    listed += [(pair.number, toll) for pair, toll in tolls.items()]
+    file.chains(pool, most + rng.choice((0, 0, 1)), listed, tree(dict(enumerate(prices))))
 
 
 def place_of(problem: Problem, unit: Any, places: Places) -> int:

@@ -209,7 +209,7 @@ def test_reserved_ranges_are_not_kept_for_any_number_of_lists_of_pools(tmp_path:
     [
         ((*ROW, 0, 1), "the height comes first"),
         ((9, 0, END, 0, 0, 1), "the height comes first"),
-        ((*SPACE, 8, 2, 1, 1, 0, 0, 2), "a pool where a buffer may not be"),
+        ((*SPACE, 8, 2, 1, 1, 0, 0, 2), "a pool that there is not"),
         ((*SPACE, 8, 0, 0, 1, 0, 0, 2), "a divisor of 0"),
         ((*SPACE, 8, 0, 1, 1, 5, 0, 2), "a buffer that there is not"),
         ((*SPACE, 8, 0, 1, 1, 3, 0, 2), "a buffer without bytes"),

@@ -127,6 +127,25 @@ def test_rows_of_pairs(checker: Batch, tmp_path: Path) -> None:
     assert checker.check(files).words == second(files, tmp_path).words == "verified: peak 4 is least"
 
 
+CHAINS: Final = (4, 10, 13, 0, 1, 6, *(0, 1) * 6)
+"""All have a price of 1, and pairs a toll of 1: nowhere is more worth more than one. The same as a row."""
+LEAF: Final = (0,)
+ALL_BRANCHES: Final = (1, 1, 0, 1, 0, 0, 1, 2, 0, 0)
+"""With the second, the others gain nothing; without, the first or the third."""
+
+
+def test_chains(checker: Batch, tmp_path: Path) -> None:
+    for tree in (LEAF, ALL_BRANCHES):
+        files = by_hand(TILES, BEST, *CHAINS, *tree, 9, 2, 10, 2, 2, 1, 0, 1, 0, 3)
+        assert (
+            checker.check(files).words == second(files, tmp_path).words == "verified: reuse cost 1 is least"
+        )
+    # A worth that is greater gives more room.
+    files = by_hand(TILES, BEST, 4, 10, 13, 0, 2, *CHAINS[5:], *LEAF, 9, 2, 10, 2, 2, 1, 0, 1, 0, 3)
+    assert "none is below 0" in checker.check(files).words
+    assert second(files, tmp_path) == checker.check(files)
+
+
 def test_rows_of_pairs_that_divide(checker: Batch, tmp_path: Path) -> None:
     # Of 10 bytes each takes 4. By 2 that is the same; by 3 each weighs 1, and pairs nothing.
     for divisor, code in ((2, VERIFIED), (3, WEAKER)):
@@ -161,6 +180,14 @@ def test_rows_of_pairs_that_divide(checker: Batch, tmp_path: Path) -> None:
         ((*CORE, 9, 2, 10, 2, 1, 1, 0, 1 << 63, 0, 3), "a number beyond 2^62"),
         ((*ROW[:2], 8, 0, 0, *ROW[5:], 0, 2), "a divisor of 0"),
         (ROW[2:], "the height comes first"),
+        ((*CHAINS[2:], *LEAF, 0, 1), "the height comes first"),
+        ((4, 10, 13, 0, 0, *CHAINS[5:], *LEAF, 0, 2), "a chain that may be worth more"),
+        ((4, 10, 13, 0, 0, *CHAINS[5:], *ALL_BRANCHES, 0, 2), "a chain that is worth more"),
+        # Without tolls all three are a chain.
+        ((4, 10, 13, 0, 1, 3, *(0, 1) * 3, *LEAF, 0, 2), "a chain that may be worth more"),
+        ((*CHAINS, 1, 3, 0, 0, 0, 2), "a branch that is none"),
+        ((*CHAINS, 2, 0, 2), "an unknown kind of node"),
+        ((4, 10, 13, 1, *CHAINS[4:], *LEAF, 0, 2), "a pool that there is not"),
         # Lemmas of what was apart before, or of nothing.
         ((1, 1, 0, 0, 4, 0, 2, 0, 1), "no range is empty"),
         (
@@ -330,8 +357,9 @@ def test_a_core_has_all_pairs_that_its_steps_rest_on(checker: Batch, tmp_path: P
     rng, path = Random(seed), tmp_path / "plan.proof"
     for _ in range(5):
         problem = dense_costs(rng, 12)
-        document, answer = document_of(problem), plan(problem, Options(deterministic=True))
-        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 20_000_000))
+        document = document_of(problem)
+        answer = plan(problem, Options(deterministic=True, work_limit=2_000_000))
+        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 5_000_000))
         assert proof is not None
         verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
         assert verdict.code in (VERIFIED, WEAKER), (verdict, document)

@@ -14,6 +14,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
 #include "bindings/proof_files.hpp"
+#include "proof/chain_tree.hpp"
 #include "proof/cost_proof.hpp"
 #include "proof/place_program.hpp"
 #include "proof/proof_search.hpp"
@@ -83,6 +84,10 @@ class NamedFile {
     void row(std::uint64_t pool, Bytes divisor, const Numbers& buffers) {
         write_to(path_, [&] { file_->row(pool, divisor, buffers); });
     }
+    void chains(std::uint64_t pool, Bytes worth, const std::vector<std::pair<std::uint64_t, Bytes>>& prices,
+                const Numbers& tree) {
+        write_to(path_, [&] { file_->chains(pool, worth, prices, tree); });
+    }
     void keep_within(Bytes height, const std::vector<std::pair<std::uint64_t, Numbers>>& pools,
                      const proof::ProofFile& steps) {
         write_to(path_, [&] { file_->keep_within(height, pools, steps); });
@@ -120,6 +125,28 @@ std::pair<std::optional<proof::ProofFile>, bool> kept_steps(const proof::Questio
     const proof::Outcome outcome = search.refute(end, height);
     if (outcome != proof::Outcome::proven) return {std::nullopt, outcome == proof::Outcome::layout};
     return {std::move(steps), false};
+}
+
+// Prices, tolls, the worth and the nodes of a tree; and sets that are too much together.
+using ChainAnswer = std::tuple<std::vector<Bytes>, std::vector<Bytes>, Bytes, std::vector<Index>,
+                               std::vector<std::vector<Index>>>;
+
+ChainAnswer chain_limits(const std::vector<std::pair<std::uint64_t, Bytes>>& buffers, Bytes room,
+                         const Pairs& apart, const std::vector<std::tuple<Index, Index, Bytes>>& costs,
+                         Budget& budget) {
+    std::vector<std::uint64_t> names;
+    std::vector<Bytes> units;
+    for (const auto& [name, cells] : buffers) {
+        names.push_back(name);
+        units.push_back(cells);
+    }
+    reuse::LinkPairs pairs(count_of(buffers));
+    for (const auto& [a, b] : apart) pairs.set_apart(a, b);
+    for (const auto& [a, b, cost] : costs) pairs.add({a, b, std::min(units[a], units[b]), cost});
+    proof::ChainLimits limits = proof::chain_limits(units, room, pairs, names, budget);
+    proof::ChainTree& tree = limits.tree;
+    return {std::move(tree.prices), std::move(tree.tolls), tree.worth, std::move(tree.nodes),
+            std::move(limits.crowds)};
 }
 
 using Parts = std::vector<std::tuple<Index, std::vector<Index>, Bytes>>;
@@ -191,6 +218,16 @@ void bind_proof(nb::module_& m) {
              "A unit that is in one of its pools in part; None if each is in one pool.")
         .def("places", &proof::PlaceProgram::places, "The pool of each unit.")
         .def("shares", &proof::PlaceProgram::shares, "How much of each unit is in each of its pools.");
+    m.def("chain_limits", &chain_limits, nb::arg("buffers"), nb::arg("room"), nb::arg("apart"),
+          nb::arg("costs"), nb::arg("budget"), nb::call_guard<nb::gil_scoped_release>(),
+          "Prices of buffers and tolls of pairs that show much of what layouts pay by what each cell of a "
+          "pool holds;\n"
+          "what no chain is worth more than, a tree that shows that, of buffers or -1 for a leaf, empty "
+          "where there is\n"
+          "none; and sets of buffers that are too much together. Buffers have a number elsewhere and take "
+          "cells; all\n"
+          "else names them by their place, in the order in which lives begin. Pairs of `costs` have the "
+          "first earlier.");
     nb::class_<proof::CostProof>(
         m, "CostProof",
         "What layouts pay for pairs of items that share memory: both items, the cost, and "
@@ -227,6 +264,9 @@ void bind_proof(nb::module_& m) {
              "What layouts up to the height cost at least, by the peaks of pools.")
         .def("row", &NamedFile::row, nb::arg("pool"), nb::arg("divisor"), nb::arg("buffers"),
              "A limit: what fits into a pool.")
+        .def("chains", &NamedFile::chains, nb::arg("pool"), nb::arg("worth"), nb::arg("prices"),
+             nb::arg("tree"),
+             "A limit: what cells of a pool hold, by prices of buffers and tolls of pairs, ascending.")
         .def("keep_within", &NamedFile::keep_within, nb::arg("height"), nb::arg("pools"), nb::arg("steps"),
              "A limit: not all of these buffers are in the pools named, and pairs apart, as the steps show.")
         .def("spent", &NamedFile::spent, nb::arg("term"),

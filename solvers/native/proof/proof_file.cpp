@@ -16,7 +16,8 @@ enum Step : std::uint64_t {
     kCost = 9,
     kTies = 10,
     kHeights = 11,
-    kRows = 12
+    kRows = 12,
+    kChains = 13
 };
 enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
 enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
@@ -122,6 +123,23 @@ void ProofFile::row(std::uint64_t pool, Bytes divisor, const std::vector<std::ui
     number(pool);
     number_of(divisor);
     list(items);
+}
+
+void ProofFile::chains(std::uint64_t pool, Bytes worth,
+                       const std::vector<std::pair<std::uint64_t, Bytes>>& prices,
+                       const std::vector<std::uint64_t>& tree) {
+    ++steps_;
+    ++limits_;
+    number(kChains);
+    number(pool);
+    number_of(worth);
+    number(prices.size());
+    std::uint64_t next = 0;
+    for (const auto& [one, price] : prices) {
+        ascending(one, next);
+        number_of(price);
+    }
+    for (const std::uint64_t one : tree) number(one);
 }
 
 void ProofFile::rows(Bytes divisor, const std::vector<std::vector<std::uint64_t>>& items) {

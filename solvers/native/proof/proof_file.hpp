@@ -59,6 +59,10 @@ class ProofFile : private NumberFile {
                      const ProofFile& steps);
     // A limit: what fits into the cells of a pool, in units of the divisor.
     void row(std::uint64_t pool, Bytes divisor, const std::vector<std::uint64_t>& items);
+    // The same by prices of items and tolls of pairs, ascending, where no cell has more than this worth, as a
+    // tree shows.
+    void chains(std::uint64_t pool, Bytes worth, const std::vector<std::pair<std::uint64_t, Bytes>>& prices,
+                const std::vector<std::uint64_t>& tree);
     // The same of all pools, by the bytes of items in each: below the sum of their peaks.
     void rows(Bytes divisor, const std::vector<std::vector<std::uint64_t>>& items);
     // The same of what is paid in a term, up to the height laid.

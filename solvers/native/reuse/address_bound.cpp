@@ -35,14 +35,31 @@ AddressBound::AddressBound(const Instance& instance, const Costs& costs, Bytes h
     }
     done_ = costs.pairs.empty() || height >= kLimit || count_of(instance.parts) > kMostParts;
     if (done_) return;
-    order_parts(instance, costs);
-    list_pairs(costs);
-    start_program();
-    chains_.emplace(graph_);
-    overfull_.emplace(units_, rows_ / unit_, *pairs_);
+    order_parts(instance);
+    unit_ = rows_;
+    for (const Part& part : instance.parts) unit_ = std::gcd(unit_, part.size);
+    pairs_.emplace(count_of(order_));
+    for (Index link = 0; link < count_of(order_); ++link) {
+        const Index part = order_[link];
+        units_.push_back(instance.parts[part].size / unit_);
+        for (const Index other : costs.conflicts.near(part)) {
+            if (!costs.conflicts.tieable(part, other)) pairs_->set_apart(link, link_of_[other]);
+        }
+    }
+    for (const ReuseCost& pair : costs.pairs) {
+        const auto [a, b] = std::minmax(link_of_[pair.first], link_of_[pair.second]);
+        pairs_->add({a, b, std::min(units_[a], units_[b]), pair.cost});
+    }
+    start();
 }
 
-void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
+AddressBound::AddressBound(std::vector<Bytes> units, Bytes room, LinkPairs pairs)
+    : rows_(room), units_(std::move(units)), pairs_(std::move(pairs)), width_(kNarrow) {
+    done_ = pairs_->all().empty() || count_of(units_) > kMostParts;
+    if (!done_) start();
+}
+
+void AddressBound::order_parts(const Instance& instance) {
     const auto first_row = [&](Index part) {
         const auto ranges = instance.rows[part];
         return ranges.empty() ? -1 : ranges.front().begin;
@@ -53,35 +70,33 @@ void AddressBound::order_parts(const Instance& instance, const Costs& costs) {
                      [&](Index a, Index b) { return first_row(a) < first_row(b); });
     link_of_.resize(order_.size());
     for (Index link = 0; link < count_of(order_); ++link) link_of_[order_[link]] = link;
-    unit_ = rows_;
-    for (const Part& part : instance.parts) unit_ = std::gcd(unit_, part.size);
-    graph_.count = count_of(order_);
-    pairs_.emplace(graph_.count);
+}
+
+void AddressBound::start() {
+    graph_.count = count_of(units_);
     for (Index link = 0; link < graph_.count; ++link) {
-        const Index part = order_[link];
-        units_.push_back(instance.parts[part].size / unit_);
-        for (const Index other : costs.conflicts.near(part)) {
-            if (!costs.conflicts.tieable(part, other)) pairs_->set_apart(link, link_of_[other]);
-        }
         for (Index later = link + 1; later < graph_.count; ++later) {
             if ((*pairs_)(link, later) != LinkPairs::kApart) graph_.after.values.push_back(later);
         }
         graph_.after.close();
     }
+    list_tolls();
+    start_program();
+    chains_.emplace(graph_);
+    overfull_.emplace(units_, rows_ / unit_, *pairs_);
 }
 
-void AddressBound::list_pairs(const Costs& costs) {
+void AddressBound::list_tolls() {
     Wide sum = 0;
-    for (const ReuseCost& pair : costs.pairs) sum += pair.cost;
-    const Bytes average = static_cast<Bytes>(sum / count_of(costs.pairs));
+    for (const LinkPair& pair : pairs_->all()) sum += pair.cost;
+    const Bytes average = static_cast<Bytes>(sum / count_of(pairs_->all()));
     const Bytes largest = *std::max_element(units_.begin(), units_.end());
     const Wide wanted = Wide{kFinest} * largest / std::max<Bytes>(average, 1);
     scale_ = static_cast<Bytes>(std::clamp<Wide>(wanted, 1, Wide{1} << 60));
     graph_.tolls.assign(graph_.at(graph_.count, 0), 0);
-    for (const ReuseCost& pair : costs.pairs) {
-        const auto [a, b] = std::minmax(link_of_[pair.first], link_of_[pair.second]);
-        pairs_->add({a, b, std::min(units_[a], units_[b]), pair.cost});
-        graph_.tolls[graph_.at(a, b)] = full_toll((*pairs_)(a, b));
+    for (Index pair = 0; pair < count_of(pairs_->all()); ++pair) {
+        const LinkPair& link = pairs_->all()[pair];
+        graph_.tolls[graph_.at(link.earlier, link.later)] = full_toll(pair);
     }
     sets_of_.resize(pairs_->all().size());
 }
@@ -98,7 +113,7 @@ Bytes AddressBound::full_toll(Index pair) const {
 }
 
 void AddressBound::start_program() {
-    std::vector<double> worth(order_.size(), 0);
+    std::vector<double> worth(units_.size(), 0);
     double dearest = 0;
     for (const LinkPair& pair : pairs_->all()) {
         const double cost = pair.cost;
@@ -247,7 +262,13 @@ void AddressBound::prove(Budget& budget) {
     const std::vector<Chain> chains = chains_->most(prices.links, enough, chains_->widest(), budget);
     const Chain chain = chains.empty() ? Chain{{}, enough} : chains[0];
     if (chain.worth >= kLimit) return;
-    bound_ = std::max(bound_, proven_by(prices, chain.worth));
+    const Bytes proven = proven_by(prices, chain.worth);
+    if (proven > bound_) {
+        bound_ = proven;
+        best_ = prices;
+        for (const LinkPair& pair : pairs_->all())
+            best_.tolls.push_back(graph_.toll(pair.earlier, pair.later));
+    }
     // Where chains were found before and the program took no step for them, floating point has come to its
     // end.
     const bool idle = chain.worth > enough && proved_at_ == program_->steps();

@@ -27,6 +27,8 @@ class AddressBound {
   public:
     // Of layouts of one pool below this height.
     AddressBound(const Instance& instance, const Costs& costs, Bytes height);
+    // Of links of so many units, those that are there the longest first, where there are `room` units.
+    AddressBound(std::vector<Bytes> units, Bytes room, LinkPairs pairs);
 
     // A layout below the height: its addresses are where the search for chains begins.
     void offer(const Instance& instance, const std::vector<Bytes>& offsets);
@@ -36,15 +38,22 @@ class AddressBound {
     Bytes bound() const { return bound_; }  // on the costs of pairs
     bool done() const { return done_; }
 
-  private:
-    static constexpr Bytes kMostToll = Bytes{1} << 40;
     // What the program proposes, in whole numbers from which a bound follows.
     struct Prices {
         std::vector<Bytes> links;
         std::vector<Bytes> sets;
+        std::vector<Bytes> tolls{};  // by pair
     };
-    void order_parts(const Instance& instance, const Costs& costs);
-    void list_pairs(const Costs& costs);
+    // What the bound follows from; without links while there is none.
+    const Prices& best() const { return best_; }
+    const std::vector<OverfullSet>& sets() const { return sets_; }
+    const LinkPairs& pairs() const { return *pairs_; }
+
+  private:
+    static constexpr Bytes kMostToll = Bytes{1} << 40;
+    void order_parts(const Instance& instance);
+    void start();
+    void list_tolls();
     void start_program();
     void find_chains(Budget& budget);
     void prove(Budget& budget);
@@ -81,6 +90,7 @@ class AddressBound {
     Index rounds_ = 0;
     std::int64_t proved_at_ = -1;  // steps of the program at the last attempt to prove
     Bytes bound_ = 0;
+    Prices best_;
     Bytes aim_ = 0;  // the bound that is to be proven next
     bool done_ = false;
 };

@@ -127,7 +127,7 @@ std::vector<OverfullSet> OverfullSearch::find(const Shares& paid, std::int64_t m
             known_.erase(all[k].second);
             continue;
         }
-        OverfullSet set{excess_of(all[k].second), pairs_.among(all[k].second)};
+        OverfullSet set{excess_of(all[k].second), all[k].second, pairs_.among(all[k].second)};
         if (!set.pairs.empty()) sets.push_back(std::move(set));
     }
     return sets;

@@ -16,6 +16,7 @@ namespace memstow::reuse {
 
 struct OverfullSet {
     Bytes excess;              // units
+    std::vector<Index> links;  // ascending
     std::vector<Index> pairs;  // all that the set has
 };
 
