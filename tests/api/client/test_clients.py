@@ -162,7 +162,8 @@ def test_jobs_have_the_names_that_they_are_given(running: Server) -> None:
     with Client(running.url) as client:
         assert sorted(client.stop_jobs(jobs[:2], search="named", discard=True)) == sorted(jobs[:2])
         assert asyncio.run(remove(AsyncClient(running.url), jobs[2])) == jobs[2:]
-        assert client.jobs(search="named: ") == []
+        # One that runs is removed once its process has ended.
+        wait_for(lambda: client.jobs(search="named: ") == [], "the jobs to be gone")
 
 
 @pytest.mark.parametrize(
