@@ -251,7 +251,7 @@ def chained(problem: Problem, chains: Chains, height: int, pairs: Sequence[OpenP
     apart = [
         (pair.number, APART, price[pair.number] * min(cells[pair.first], cells[pair.second]))
         for pair in pairs
-        if pair.number in price
+        if price.keys() >= {pair.number, pair.first, pair.second}
     ]
     return _relieved([(i, chains.pool, price[i] * cells[i]) for i in buffers], apart, chains.worth * room)
 

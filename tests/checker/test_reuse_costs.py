@@ -146,6 +146,43 @@ def test_chains(checker: Batch, tmp_path: Path) -> None:
     assert second(files, tmp_path) == checker.check(files)
 
 
+def test_a_toll_counts_where_both_buffers_have_a_price(checker: Batch, tmp_path: Path) -> None:
+    # Two of the three buffers have a price, so two of the three tolls count for nothing.
+    numbers = (
+        4,
+        10,
+        13,
+        0,
+        1,
+        5,
+        *(0, 1),
+        *(0, 1),
+        *(1, 1),
+        *(0, 9),
+        *(0, 9),
+        *LEAF,
+        9,
+        2,
+        10,
+        2,
+        2,
+        1,
+        0,
+        1,
+    )
+    files = by_hand(TILES, BEST, *numbers, 0, 3)
+    assert checker.check(files).code == second(files, tmp_path).code == WEAKER
+    path = tmp_path / "by-hand.proof"
+    path.write_bytes(files[2])
+    problem = read_problem(files[0], "json")
+    walk = walk_of(problem, problem, path)
+    assert walk is not None
+    assert [step.text for step in walk.steps] == [
+        "No plan has a reuse cost below 0: what a limit leaves is no cheaper.",
+        "Limit 0: each plan has at most 10 of these in memory: a 4, b 4, a and b apart 0.",
+    ]
+
+
 def test_rows_of_pairs_that_divide(checker: Batch, tmp_path: Path) -> None:
     # Of 10 bytes each takes 4. By 2 that is the same; by 3 each weighs 1, and pairs nothing.
     for divisor, code in ((2, VERIFIED), (3, WEAKER)):
