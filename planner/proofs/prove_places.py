@@ -394,7 +394,7 @@ class PlacementProof:
         at = {index: number for number, index in enumerate(kept)}
         together = conflicts_of(self._problem, [self._problem.buffers[i] for i in kept])
         apart = [(a, b) for a, b in together if self._unit_of[kept[a]] != self._unit_of[kept[b]]]
-        pairs = [pair for pair in self._pairs if pair.first in at and pair.second in at]
+        pairs = _among(self._pairs, kept)
         costs = [(at[pair.first], at[pair.second], pair.cost) for pair in pairs]
         within = self._budget.share(_SHARE_OF_CHAINS)
         prices, tolls, worth, tree, crowds = chain_limits(

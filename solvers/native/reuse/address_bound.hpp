@@ -47,7 +47,6 @@ class AddressBound {
     // What the bound follows from; without links while there is none.
     const Prices& best() const { return best_; }
     const std::vector<OverfullSet>& sets() const { return sets_; }
-    const LinkPairs& pairs() const { return *pairs_; }
 
   private:
     static constexpr Bytes kMostToll = Bytes{1} << 40;
