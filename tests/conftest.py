@@ -1,5 +1,6 @@
 """What tests of every package share."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -13,6 +14,10 @@ from tests.planner.bench.farm import Farm
 # What takes long on a busy machine is not wrong.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+# What a shell starts in the background ignores Ctrl-C, and so would all that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

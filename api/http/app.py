@@ -310,9 +310,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         unversioned.router,
         unversioned.page_router,
     )
-    errors.install_handlers(app, [route for router in routers for route in router.routes])
-    for router in routers:
-        app.include_router(router)
+    # As they are: a router that is included is looked through with each request.
+    app.router.routes.extend(route for router in routers for route in router.routes)
+    errors.install_handlers(app, app.router.routes)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
