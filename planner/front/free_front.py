@@ -19,11 +19,12 @@ from memstow.planner.front.front_request import ANY
 from memstow.planner.front.graph_candidates import Reruns
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
-from memstow.planner.graph.operators import Axis, Kind, kinds, operator_costs
+from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
+from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.recompute import peak_of
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
-from memstow.planner.graph.stripe_front import Candidate, is_countable, order_front
+from memstow.planner.graph.stripe_front import Candidate, Corner, is_countable
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, names_in_views
 from memstow.planner.model.plan import Schedule
@@ -42,14 +43,6 @@ _MOST_WORK: Final = 100_000_000
 _SHARE: Final = 0.25
 # What describing a graph counts as, for each of its operators.
 _WORK_OF_AN_OPERATOR: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Corner:
-    """What schedules cost at least, and the bytes that they need at least."""
-
-    bytes: int
-    cost: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,46 +395,9 @@ def _without(graph: Graph, undecided: set[str]) -> Graph:
 
 
 def _least_cost_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> int:
-    """What the other operators cost at least, also where a stripe makes no more of a tensor than is read.
-
-    All is made of what is read all of by somebody of whom all is made, or who is in no stripe.
-    """
-    cut, links = kinds(replace(graph, before=())), links_of(graph)
-    kept = {links.tensor_index[name] for name in graph.outputs}
-    is_whole: dict[int, bool] = {}
-    for operator in reversed(listed_order(graph)):
-        kind = cut[operator]
-        if kind is None or graph.operators[operator].id in undecided:
-            is_whole[operator] = graph.operators[operator].id not in undecided
-            continue
-        readers = links.readers[kind.output]
-        is_whole[operator] = (
-            kind.output in kept
-            or graph.tensors[kind.output].kind == "external"
-            or not readers
-            or any(is_whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers)
-        )
-    return sum(cost for operator, cost in enumerate(operator_costs(graph)) if is_whole[operator])
-
-
-def _reads_all(kind: Kind | None, tensor: int) -> bool:
-    """Whether an operator that makes all of its output needs all of this tensor."""
-    if kind is None:
-        return True
-    return any(
-        use.tensor == tensor and _covers(use.rows, kind.rows) and _covers(use.columns, kind.columns)
-        for use in kind.uses
-    )
-
-
-def _covers(axis: Axis, count: int) -> bool:
-    """Whether so many places need all of an input."""
-    end = 0
-    for place in range(count):
-        if axis.first(place) > end:
-            return False
-        end = max(end, axis.end(place))
-    return end >= axis.extent
+    """What the other operators cost at least, also where a stripe makes no more of a tensor than is read."""
+    made = whole_in_stripes(graph, undecided)
+    return sum(cost for cost, is_whole in zip(operator_costs(graph), made, strict=True) if is_whole)
 
 
 def _in_stripes(graph: Graph, *, runs_again: bool = False) -> Graph:

@@ -21,9 +21,10 @@ from memstow.planner.front.front_request import FrontCallbacks, FrontRequest
 from memstow.planner.front.two_terms import PlansFor
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.recompute import KINDS, Choice, Kind, Patience, recompute_points
 from memstow.planner.graph.schedules import scheduled_problem, with_runs
-from memstow.planner.graph.stripe_front import Candidate, OrderFront, is_countable, order_front
+from memstow.planner.graph.stripe_front import Candidate, OrderFront, is_countable
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.graph import GIVEN, Graph

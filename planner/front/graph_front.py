@@ -1,8 +1,9 @@
 """The points of the front of a graph: memory against the cost of its operators.
 
 Schedules are found first, with the bytes that live at their fullest moment; then each is placed, the ends
-of the front first. Of stripes and alternatives, all ways of the order of the document may be known. Of what
-runs again or waits elsewhere, there are bounds for what it costs at most. Of both together nothing is known.
+of the front first. Of stripes and alternatives, all ways of the order of the document may be known, else
+bounds of them. Of what runs again or waits elsewhere, there are bounds for what it costs at most. Of both
+together nothing is known in that order.
 `nothing_fits` says why there is none; `kept_order` what another order might save.
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memstow.planner.front.free_front import Corner, free_front
+from memstow.planner.front.free_front import free_front
 from memstow.planner.front.front_request import (
     ANY,
     Ending,
@@ -34,12 +35,13 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
+from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
 from memstow.planner.graph.small_recompute import every_way
-from memstow.planner.graph.stripe_front import Candidate, order_front, require_countable
+from memstow.planner.graph.stripe_front import Candidate, Corner, require_countable
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
@@ -518,7 +520,10 @@ class _Run:
         with cancelling(budget, self._callbacks.cancel):
             front = order_front(self._graph, order, budget, stripes=wants_stripes)
         self._allowance.spend(budget.work)
-        self._knows_all = self._knows_all and front.complete
+        if self._knows_all and not front.complete:
+            self._knows_all = False
+            if front.corners is not None:
+                self._know_corners(front.corners)
         fronts = [front]
         if moves:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)

@@ -8,10 +8,11 @@ writes.
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import prod
 from typing import Final, Literal
 
-from memstow.planner.graph.links import links_of
+from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
     Alternative,
@@ -159,6 +160,49 @@ def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: s
     else:
         return None
     return None if uses is None else Kind(uses, index[output.id], image.rows, image.columns, False, 0, 1)
+
+
+def whole_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> list[bool]:
+    """By operator of a valid graph, whether all that it makes is made in any stripes; not of undecided ones.
+
+    All is made of what is read all of by somebody of whom all is made, or who is in no stripe.
+    """
+    cut, links = kinds(replace(graph, before=())), links_of(graph)
+    kept = {links.tensor_index[name] for name in graph.outputs}
+    whole = [False] * len(graph.operators)
+    for operator in reversed(listed_order(graph)):
+        kind = cut[operator]
+        if graph.operators[operator].id in undecided:
+            continue
+        readers = () if kind is None else links.readers[kind.output]
+        whole[operator] = (
+            kind is None
+            or kind.output in kept
+            or graph.tensors[kind.output].kind == "external"
+            or not readers
+            or any(whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers)
+        )
+    return whole
+
+
+def _reads_all(kind: Kind | None, tensor: int) -> bool:
+    """Whether an operator that makes all of its output needs all of this tensor."""
+    if kind is None:
+        return True
+    return any(
+        use.tensor == tensor and _covers(use.rows, kind.rows) and _covers(use.columns, kind.columns)
+        for use in kind.uses
+    )
+
+
+def _covers(axis: Axis, count: int) -> bool:
+    """Whether so many places need all of an input."""
+    end = 0
+    for place in range(count):
+        if axis.first(place) > end:
+            return False
+        end = max(end, axis.end(place))
+    return end >= axis.extent
 
 
 @record

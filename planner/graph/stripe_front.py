@@ -7,11 +7,11 @@ add up.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstow.planner.graph.links import NOBODY, links_of, listed_order
+from memstow.planner.graph.links import NOBODY, links_of
 from memstow.planner.graph.live_bytes import (
     Storage,
     lives_of,
@@ -23,11 +23,9 @@ from memstow.planner.graph.live_bytes import (
     unit_of,
 )
 from memstow.planner.graph.operators import Axis, image_of, kinds, operator_costs
-from memstow.planner.graph.recompute_search import Archive
-from memstow.planner.graph.schedules import with_alternative, with_chosen
+from memstow.planner.graph.schedules import with_alternative
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (
-    GIVEN,
     Alternative,
     Graph,
     Operator,
@@ -81,10 +79,18 @@ class Way:
 
 
 def stripe_program(
-    graph: Graph, order: Sequence[int], unit: int = 1, ways: Sequence[Way] = ()
+    graph: Graph,
+    order: Sequence[int],
+    unit: int = 1,
+    ways: Sequence[Way] = (),
+    free: Container[int] = (),
 ) -> StripeProgram:
-    """The arrays of a valid graph whose numbers can be added up (`limits`)."""
+    """The arrays of a valid graph whose numbers can be added up (`limits`).
+
+    What operators that are `free` make takes no memory, and they cost nothing: they only read.
+    """
     links, known = links_of(graph), kinds(graph)
+    whole, graph = graph, _with_empty_outputs(graph, free) if free else graph
     place = {operator: at for at, operator in enumerate(order)}
     costs = operator_costs(graph)
     kept = {links.tensor_index[name] for name in graph.outputs}
@@ -100,13 +106,13 @@ def stripe_program(
     needs = [step.bytes for step in steps(graph, order, unit)]
     for at, operator in enumerate(order):
         columns["alone"][at] = needs[at]
-        columns["cost"][at] = costs[operator]
+        columns["cost"][at] = 0 if operator in free else costs[operator]
         extra = load_of((temporary.size for temporary in graph.operators[operator].temporaries), unit)
         columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
         kind = known[operator]
         if kind is not None:
-            output = graph.tensors[kind.output]
-            image = image_of(output)
+            output = whole.tensors[kind.output]
+            image = None if operator in free else image_of(output)
             readers = links.readers[kind.output]
             external = output.kind == "external"
             columns["can"][at] = 1
@@ -115,7 +121,7 @@ def stripe_program(
             last_reader[at] = max((place[reader] for reader in readers), default=NOBODY)
             columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
             columns["pixel"][at] = 0 if kind.reduces or external or image is None else image.pixel
-            columns["sums"][at] = kind.sums
+            columns["sums"][at] = 0 if operator in free else kind.sums
             for use in kind.uses:
                 maker = links.producer[use.tensor]
                 uses.append(NOBODY if maker == NOBODY else place[maker])
@@ -133,6 +139,23 @@ def stripe_program(
         base=always.bytes,
         base_rest=always.rest,
         start=start_height(graph, unit),
+    )
+
+
+def _with_empty_outputs(graph: Graph, free: Container[int]) -> Graph:
+    """The graph in which nothing that these operators make has bytes, or lies in the place of another."""
+    made = {name for at, operator in enumerate(graph.operators) if at in free for name in operator.outputs}
+
+    def without_pairs(operator: Operator) -> Operator:
+        pairs = tuple(pair for pair in operator.in_place if made.isdisjoint(pair))
+        return operator if len(pairs) == len(operator.in_place) else replace(operator, in_place=pairs)
+
+    return replace(
+        graph,
+        tensors=tuple(
+            replace(tensor, size=0, shape=None) if tensor.id in made else tensor for tensor in graph.tensors
+        ),
+        operators=tuple(map(without_pairs, graph.operators)),
     )
 
 
@@ -307,8 +330,19 @@ def _cost(alternative: Alternative, changed: Graph) -> int:
 # Longer orders have stripes of at most so many operators: all pairs of ends would take too long.
 _ANY_LENGTH: Final = 160
 _LONGEST: Final = 48
-# Choices of alternatives in which stripes are looked for.
-_MOST_CHOICES: Final = 64
+
+
+def longest_stripe(operators: int) -> int:
+    """The most operators of a stripe in an order of so many."""
+    return operators if operators <= _ANY_LENGTH else _LONGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """What schedules cost at least, and the bytes that they need at least."""
+
+    bytes: int
+    cost: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,88 +361,24 @@ class OrderFront:
 
     points: tuple[Candidate, ...]
     complete: bool
+    corners: tuple[Corner, ...] | None = None
+    """Each schedule of this order is as bad as one of them in both; None: nothing is known."""
 
 
-def order_front(
-    graph: Graph,
-    order: Sequence[int],
-    budget: Budget,
-    most_cost: int = MOST,
-    stripes: bool = True,
+def front_beside_alternatives(
+    graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, stripes: bool = True
 ) -> OrderFront:
-    """The front of a valid graph whose operators run in this order, up to a cost.
-
-    Raises InputError where its numbers are too large to add up.
-    """
-    require_countable(graph, stripes)
-    if graph.order == GIVEN and stripes and _cuts_alternatives(graph):
-        return _front_of_choices(graph, order, budget, most_cost)
-    return _front(graph, order, budget, most_cost, stripes)
-
-
-def _front(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int, stripes: bool) -> OrderFront:
     """The front in which alternatives run as they are, and stripes beside them."""
     unit = unit_of(graph)
     known = tuple(ways_of(graph, order, budget, unit))
     program = stripe_program(graph, order, unit, [entry.way for entry in known])
-    longest = 1 if not stripes else len(order) if len(order) <= _ANY_LENGTH else _LONGEST
-    front = stripe_front(program, min(most_cost, MOST), longest, budget)
+    front = stripe_front(program, min(most_cost, MOST), longest_stripe(len(order)) if stripes else 1, budget)
     names = tuple(graph.operators[entry].id for entry in order)
     points = tuple(
         Candidate(point.bytes, point.cost, _schedule(names, point.choices, known)) for point in front.points
     )
     exact = len(known) == len(graph.alternatives) and all(entry.exact for entry in known)
     return OrderFront(points, exact and (front.complete or not stripes))
-
-
-def _cuts_alternatives(graph: Graph) -> bool:
-    """Whether an operator of an alternative may be in a stripe."""
-    tensors = index_of(graph).tensors
-    for alternative in graph.alternatives:
-        own = {tensor.id: tensor for tensor in alternative.tensors}
-        used = {name for operator in alternative.operators for name in (*operator.inputs, *operator.outputs)}
-        there = [known for name in used if (known := own.get(name) or tensors.get(name)) is not None]
-        if any(kinds(Graph(tensors=there, operators=alternative.operators))):
-            return True
-    return False
-
-
-def _front_of_choices(graph: Graph, order: Sequence[int], budget: Budget, most_cost: int) -> OrderFront:
-    """The front with stripes in alternatives as well: of each choice of these, as long as there are few.
-
-    The first operator of an alternative has the cost of all of them, as in a plan.
-    """
-    plain = _front(graph, order, budget, most_cost, stripes=True)
-    points, complete = list(plain.points), True
-    for number, names in enumerate(_choices(graph)):
-        if number == _MOST_CHOICES or budget.spent:
-            complete = False
-            break
-        try:
-            chosen = with_chosen(graph, names)
-        except InputError:
-            # Whether the judge takes it is not known.
-            complete = False
-            continue
-        if not is_countable(chosen, stripes=True):
-            complete = False
-            continue
-        front = _front(chosen, listed_order(chosen), budget, most_cost, stripes=True)
-        complete = complete and front.complete
-        points += [
-            replace(point, schedule=replace(point.schedule, alternatives=names)) for point in front.points
-        ]
-    return OrderFront(tuple(Archive(points).items), complete)
-
-
-def _choices(graph: Graph) -> Iterator[tuple[str, ...]]:
-    """The alternatives that can be chosen together: no two replace one operator. The fewest come first."""
-    choices: list[tuple[int, tuple[str, ...], frozenset[str]]] = [(0, (), frozenset())]
-    for begin, names, gone in choices:
-        yield names
-        for at, alternative in enumerate(graph.alternatives[begin:], start=begin):
-            if gone.isdisjoint(alternative.replaces) and len(choices) <= _MOST_CHOICES:
-                choices.append((at + 1, (*names, alternative.id), gone.union(alternative.replaces)))
 
 
 def _schedule(names: Sequence[str], choices: Sequence[Choice], known: Sequence[KnownWay]) -> Schedule:

@@ -94,7 +94,7 @@ def _chosen(graph: Graph, order: Sequence[int], options: Options) -> "list[Candi
     from fractions import Fraction
 
     from memstow.planner.graph.operators import operator_costs
-    from memstow.planner.graph.stripe_front import order_front
+    from memstow.planner.graph.order_front import order_front
     from memstow.solvers.graph_programs import MOST
 
     limit = graph.limits.cost if graph.limits is not None else None

@@ -14,8 +14,9 @@ from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.schedules import with_chosen
-from memstow.planner.graph.stripe_front import Candidate, order_front
+from memstow.planner.graph.stripe_front import Candidate
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions, Generator
 from memstow.planner.model.graph import GIVEN, Graph

@@ -11,8 +11,9 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import start_height, steps
 from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.schedules import scheduled_graph, with_chosen
-from memstow.planner.graph.stripe_front import order_front
+from memstow.planner.graph.stripe_front import Corner
 from memstow.planner.graph.stripes import cut_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor
@@ -202,8 +203,10 @@ def test_where_there_are_too_many_alternatives_nothing_is_claimed() -> None:
     graph = with_other_ways(random_net(3, 4), 3)
     more = [replace(graph.alternatives[0], id=f"{number}") for number in range(70)]
     many = replace(graph, alternatives=tuple(more))
-    assert not order_front(many, listed_order(many), Budget(-1.0, -1)).complete
-    assert order_front(graph, listed_order(graph), Budget(-1.0, -1)).complete
+    some = order_front(many, listed_order(many), Budget(-1.0, 100_000))
+    assert not some.complete
+    assert some.corners == (Corner(0, 0),)
+    assert order_front(many, listed_order(many), Budget(-1.0, -1)).complete
 
 
 @pytest.mark.parametrize(

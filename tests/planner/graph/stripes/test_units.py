@@ -11,8 +11,8 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import steps, unit_of
 from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.schedules import scheduled_graph, scheduled_problem
-from memstow.planner.graph.stripe_front import order_front
 from memstow.planner.model.graph import Alternative, Graph, Operator, Temporary, Tensor, View
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule

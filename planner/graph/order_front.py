@@ -1,0 +1,216 @@
+"""The front of one order with all that may be chosen in it: stripes, alternatives, and stripes in these.
+
+Where operators of alternatives may be in stripes, choices of alternatives are gone through as a tree
+(`_Choices`). Of alternatives in parts of channels that are still open, what they replace stays in the program
+as it is, but takes no memory (`stripe_program`). That bounds all choices that are left: each part reads as
+much of what is before as the operator of which it is a part, at the same rows and columns, and whatever it
+makes needs bytes. A stripe of some parts becomes one of the operators up to the last of them, and parts that
+run later have with them all that the others still read. So a choice is looked into only where something
+better than what is known can come of it, and where time is over there are bounds.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import Final
+
+from memstow.planner.graph.changes import channel_alternatives
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.live_bytes import unit_of
+from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
+from memstow.planner.graph.recompute_search import Archive
+from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.stripe_front import (
+    Corner,
+    OrderFront,
+    front_beside_alternatives,
+    is_countable,
+    longest_stripe,
+    require_countable,
+    stripe_program,
+)
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, index_of
+from memstow.solvers.core import Budget
+from memstow.solvers.graph_programs import MOST, stripe_front
+
+# Choices that wait at most, and what describing one counts as, for each of its operators.
+_MOST_WAITING: Final = 100_000
+_WORK_OF_AN_OPERATOR: Final = 1_000
+
+
+def order_front(
+    graph: Graph, order: Sequence[int], budget: Budget, most_cost: int = MOST, stripes: bool = True
+) -> OrderFront:
+    """The front of a valid graph whose operators run in this order, up to a cost.
+
+    Raises InputError where its numbers are too large to add up.
+    """
+    require_countable(graph, stripes)
+    beside = front_beside_alternatives(graph, order, budget, most_cost, stripes)
+    if graph.order == GIVEN and stripes and _cuts_alternatives(graph):
+        return _Choices(graph, budget, most_cost, beside).front()
+    return beside
+
+
+def _cuts_alternatives(graph: Graph) -> bool:
+    """Whether an operator of an alternative may be in a stripe."""
+    tensors = index_of(graph).tensors
+    for alternative in graph.alternatives:
+        own = {tensor.id: tensor for tensor in alternative.tensors}
+        used = {name for operator in alternative.operators for name in (*operator.inputs, *operator.outputs)}
+        there = [known for name in used if (known := own.get(name) or tensors.get(name)) is not None]
+        if any(kinds(Graph(tensors=there, operators=alternative.operators))):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """Alternatives that are chosen; of the groups from `next` on it is open."""
+
+    chosen: tuple[str, ...]
+    gone: frozenset[str]
+    """Operators that the chosen ones replace."""
+    next: int
+    corners: Sequence[Corner]
+    """Of which each schedule of the node is as bad as one in both terms."""
+
+
+class _Choices:
+    """The choices of alternatives, all of which run in stripes or not.
+
+    The first operator of an alternative has the cost of all of them, as in a plan.
+    """
+
+    def __init__(self, graph: Graph, budget: Budget, most_cost: int, beside: OrderFront) -> None:
+        self._graph = graph
+        self._budget = budget
+        self._most_cost = min(most_cost, MOST)
+        self._unit = unit_of(graph)
+        self._archive = Archive(beside.points)
+        groups: dict[tuple[str, ...], list[Alternative]] = {}
+        for alternative in graph.alternatives:
+            groups.setdefault(tuple(alternative.replaces), []).append(alternative)
+        self._cost_in_parts: dict[str, int] = {}
+        """By operator, what its parts cost together at least, in the alternatives that are in parts."""
+        known = self._in_parts()
+        # Those of which there are no bounds come first.
+        self._groups = sorted(groups.values(), key=lambda group: all(entry.id in known for entry in group))
+        self._first_known = sum(any(entry.id not in known for entry in group) for group in self._groups)
+
+    def front(self) -> OrderFront:
+        """All of them, within the budget."""
+        left: list[Corner] = []
+        root = self._settled(_Node((), frozenset(), 0, (Corner(0, 0),)))
+        heap = [(0, 0, root)]
+        serial = 0
+        while heap:
+            *_, node = heappop(heap)
+            corners = [entry for entry in node.corners if not self._archive.beats(entry.bytes, entry.cost)]
+            if not corners:
+                continue
+            if self._budget.spent or len(heap) > _MOST_WAITING:
+                left += corners
+                continue
+            for child in self._children(replace(node, corners=corners)):
+                if child.next == len(self._groups):
+                    left += self._looked_at(child)
+                elif child.corners:
+                    serial += 1
+                    heappush(heap, (child.corners[0].bytes, serial, child))
+        points = tuple(self._archive.items)
+        corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left]).items
+        return OrderFront(points, not left, tuple(corners))
+
+    def _children(self, node: _Node) -> Iterator[_Node]:
+        """With each alternative of the next group, and without."""
+        for alternative in (None, *self._groups[node.next]):
+            child = replace(node, next=node.next + 1)
+            if alternative is not None:
+                gone = node.gone.union(alternative.replaces)
+                child = replace(child, chosen=(*node.chosen, alternative.id), gone=gone)
+            child = self._settled(child)
+            if child.next == len(self._groups):
+                yield child
+            else:
+                bounded = self._corners(child)
+                yield child if bounded is None else replace(child, corners=bounded)
+
+    def _settled(self, node: _Node) -> _Node:
+        """The node without open groups that cannot be chosen beside the chosen alternatives."""
+        at = node.next
+        while at < len(self._groups) and not node.gone.isdisjoint(self._groups[at][0].replaces):
+            at += 1
+        return replace(node, next=at)
+
+    def _chosen(self, names: tuple[str, ...]) -> Graph | None:
+        """The graph with these; None where the judge may not take it, or it cannot be counted."""
+        try:
+            chosen = with_chosen(self._graph, names)
+        except InputError:
+            return None
+        self._budget.count(_WORK_OF_AN_OPERATOR * len(chosen.operators))
+        return chosen if is_countable(chosen, stripes=True) else None
+
+    def _looked_at(self, node: _Node) -> Sequence[Corner]:
+        """Take what is best beside a choice; what is not known of it stays."""
+        chosen = self._chosen(node.chosen)
+        if chosen is None:
+            return node.corners
+        front = front_beside_alternatives(chosen, listed_order(chosen), self._budget, self._most_cost)
+        for point in front.points:
+            schedule = replace(point.schedule, alternatives=node.chosen)
+            self._archive.offer(replace(point, schedule=schedule))
+        return () if front.complete else node.corners
+
+    def _corners(self, node: _Node) -> Sequence[Corner] | None:
+        """What the schedules of a node need and cost at least; None where no more is known than before."""
+        chosen = self._chosen(node.chosen) if node.next >= self._first_known else None
+        if chosen is None:
+            return None
+        groups = self._groups[node.next :]
+        is_open = {
+            name for group in groups if node.gone.isdisjoint(group[0].replaces) for name in group[0].replaces
+        }
+        free = {at for at, operator in enumerate(chosen.operators) if operator.id in is_open}
+        order, costs, whole = listed_order(chosen), operator_costs(chosen), whole_in_stripes(chosen)
+        least = sum(min(costs[at], self._cost_in_parts[chosen.operators[at].id]) for at in free if whole[at])
+        program = stripe_program(chosen, order, self._unit, free=free)
+        front = stripe_front(program, self._most_cost - least, longest_stripe(len(order)), self._budget)
+        return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
+
+    def _in_parts(self) -> set[str]:
+        """The alternatives that run next to each other, in parts of channels, what they replace."""
+        graph = self._graph
+        place = {operator.id: at for at, operator in enumerate(graph.operators)}
+        try:
+            known = channel_alternatives(replace(graph, alternatives=()))
+        except InputError:
+            return set()
+        listed = {alternative.id: alternative for alternative in graph.alternatives}
+        in_parts: set[str] = set()
+        for entry in known:
+            alternative = entry.alternative
+            replaced = [place[name] for name in alternative.replaces]
+            same = listed.get(alternative.id)
+            if same is None or _without_costs(same) != _without_costs(alternative):
+                continue
+            if replaced != [*range(replaced[0], replaced[-1] + 1)]:
+                continue
+            changed = self._chosen((alternative.id,))
+            if changed is None:
+                continue
+            in_parts.add(alternative.id)
+            total = dict.fromkeys(alternative.replaces, 0)
+            for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
+                if operator.id in entry.steps:
+                    total[entry.steps[operator.id].operator] += cost
+            for name, cost in total.items():
+                self._cost_in_parts[name] = min(cost, self._cost_in_parts.get(name, cost))
+        return in_parts
+
+
+def _without_costs(alternative: Alternative) -> Alternative:
+    operators = (replace(operator, cost=None) for operator in alternative.operators)
+    return replace(alternative, cost=None, operators=tuple(operators))
