@@ -1,4 +1,5 @@
-"""What is known of a graph whose operators may run in any order, with any of its alternatives.
+"""What is known of a graph whose operators may run in any order, or in that of the document, with any of its
+alternatives.
 
 Choices of alternatives are gone through as a tree: what is chosen so far stays, and of what is still open
 only that counts which is there however it is decided (`_without`). The order search bounds what this needs
@@ -20,13 +21,13 @@ from memstow.planner.front.graph_candidates import Reruns
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
-from memstow.planner.graph.order_front import order_front
+from memstow.planner.graph.order_front import least_cost_of_choices, order_front
 from memstow.planner.graph.recompute import peak_of
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import Candidate, Corner, is_countable
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Alternative, Graph, Operator, Tensor, names_in_views
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, names_in_views
 from memstow.planner.model.plan import Schedule
 from memstow.planner.solve.free_orders import Outlook, outlook
 from memstow.planner.solve.portfolio import Allowance
@@ -164,7 +165,7 @@ class _Search:
         """The same where operators run again, or tensors wait elsewhere."""
         choices = self._every_choice()
         if choices is None:
-            return None
+            return self._corners_of_all_again(again)
         corners: list[Corner] = []
         for number, chosen in enumerate(choices):
             graph = self._chosen(chosen)
@@ -186,6 +187,22 @@ class _Search:
             corners += _corners_of(sum(operator_costs(graph)), reruns.bounds)
         return corners
 
+    def _corners_of_all_again(self, again: Again) -> Iterable[Corner] | None:
+        """The same of all choices at once: of what is there whichever is chosen."""
+        graph = self._chosen(())
+        if graph is None or not self._counts():
+            return None
+        root = self._settled(_Node((), frozenset(), 0))
+        undecided = self._undecided(root)
+        kept = _without(_in_stripes(graph, runs_again=True) if self._stripes else graph, undecided)
+        bounds = again(kept, listed_order(kept), 1.0).bounds
+        if self._stripes:
+            size = max((size for cost, size in bounds if cost >= ANY), default=0)
+            least = least_cost_of_choices(self._graph)
+            return [Corner(size, _least_cost_in_stripes(graph, undecided) if least is None else least)]
+        more = self._least_cost(root) - sum(operator_costs(kept))
+        return _corners_of(self._least_cost(root), [(min(cost + more, ANY), size) for cost, size in bounds])
+
     def _every_choice(self) -> list[tuple[str, ...]] | None:
         """All choices; None where they are many."""
         choices: list[_Node] = []
@@ -206,6 +223,8 @@ class _Search:
             graph = with_chosen(self._graph, names)
         except InputError:
             return None
+        if self._graph.order == GIVEN:
+            graph = replace(graph, order=GIVEN)
         return graph if is_countable(graph, self._stripes) else None
 
     def _counts(self) -> bool:
@@ -296,7 +315,7 @@ class _Search:
 
     def _best_order(self, graph: Graph, work: int) -> tuple[Sequence[int], Outlook | None]:
         """The best order that so much work gives, with what is known; else that of the document."""
-        best = self._outlook(graph, work)
+        best = None if graph.order == GIVEN else self._outlook(graph, work)
         return (listed_order(graph) if best is None else best.order), best
 
     def _striped(self, graph: Graph, chosen: tuple[str, ...]) -> list[Corner] | None:

@@ -2,8 +2,7 @@
 
 Schedules are found first, with the bytes that live at their fullest moment; then each is placed, the ends
 of the front first. Of stripes and alternatives, all ways of the order of the document may be known, else
-bounds of them. Of what runs again or waits elsewhere, there are bounds for what it costs at most. Of both
-together nothing is known in that order.
+bounds of them. Of what runs again or waits elsewhere, there are bounds for what it costs at most.
 `nothing_fits` says why there is none; `kept_order` what another order might save.
 """
 
@@ -460,15 +459,19 @@ class _Run:
         return candidates
 
     def _in_any_order(self) -> Iterable[Candidate]:
-        """Where the order is free: each choice of alternatives in an order of its own, and what is proven."""
+        """Where the order is free: each choice of alternatives in an order of its own, and what is proven.
+
+        Else what is proven of the order of the document where operators run again.
+        """
         graph, request = self._graph, self._request
-        if graph.order == GIVEN or self._pool is not None:
-            return
         stripes, again = "stripes" in request.generators, bool(kinds_of(request))
+        given = graph.order == GIVEN
+        if self._pool is not None or (given and not again):
+            return
         if again and not graph.alternatives and not stripes:
             # The search for what runs again proves it of all orders.
             return
-        if stripes and graph.alternatives:
+        if stripes and graph.alternatives and not given:
             # What is known in the order of the document is possible in this one as well.
             budget = self._allowance.budget(_LISTED_SHARE)
             with cancelling(budget, self._callbacks.cancel):
@@ -479,12 +482,12 @@ class _Run:
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
             return reruns(chosen, order, request, None, self._allowance, share, self._callbacks)
 
-        in_turn = [None] if stripes or not again else []
+        in_turn = [None] if not again or (stripes and not given) else []
         for ways in (*in_turn, *([run_again] if again else [])):
             known = free_front(
                 graph,
                 self._allowance,
-                _FREE_SHARE,
+                _LISTED_SHARE if given else _FREE_SHARE,
                 request.most,
                 lambda: self._callbacks.cancelled,
                 stripes=stripes,

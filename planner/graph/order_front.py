@@ -92,9 +92,13 @@ class _Choices:
         groups: dict[tuple[str, ...], list[Alternative]] = {}
         for alternative in graph.alternatives:
             groups.setdefault(tuple(alternative.replaces), []).append(alternative)
+        known = in_parts(graph)
+        budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators) * len(known))
         self._cost_in_parts: dict[str, int] = {}
         """By operator, what its parts cost together at least, in the alternatives that are in parts."""
-        known = self._in_parts()
+        for costs in known.values():
+            for name, cost in costs.items():
+                self._cost_in_parts[name] = min(cost, self._cost_in_parts.get(name, cost))
         # Those of which there are no bounds come first.
         self._groups = sorted(groups.values(), key=lambda group: all(entry.id in known for entry in group))
         self._first_known = sum(any(entry.id not in known for entry in group) for group in self._groups)
@@ -180,35 +184,51 @@ class _Choices:
         front = stripe_front(program, self._most_cost - least, longest_stripe(len(order)), self._budget)
         return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
 
-    def _in_parts(self) -> set[str]:
-        """The alternatives that run next to each other, in parts of channels, what they replace."""
-        graph = self._graph
-        place = {operator.id: at for at, operator in enumerate(graph.operators)}
+
+def in_parts(graph: Graph) -> dict[str, dict[str, int]]:
+    """The alternatives that run next to each other, in parts of channels, what they replace.
+
+    Of each what parts of an operator cost together, by operator.
+    """
+    place = {operator.id: at for at, operator in enumerate(graph.operators)}
+    try:
+        known = channel_alternatives(replace(graph, alternatives=()))
+    except InputError:
+        return {}
+    listed = {alternative.id: alternative for alternative in graph.alternatives}
+    costs: dict[str, dict[str, int]] = {}
+    for entry in known:
+        alternative = listed.get(entry.alternative.id)
+        if alternative is None or _without_costs(alternative) != _without_costs(entry.alternative):
+            continue
+        replaced = [place[name] for name in alternative.replaces]
+        if replaced != [*range(replaced[0], replaced[-1] + 1)]:
+            continue
         try:
-            known = channel_alternatives(replace(graph, alternatives=()))
+            changed = with_chosen(graph, (alternative.id,))
         except InputError:
-            return set()
-        listed = {alternative.id: alternative for alternative in graph.alternatives}
-        in_parts: set[str] = set()
-        for entry in known:
-            alternative = entry.alternative
-            replaced = [place[name] for name in alternative.replaces]
-            same = listed.get(alternative.id)
-            if same is None or _without_costs(same) != _without_costs(alternative):
-                continue
-            if replaced != [*range(replaced[0], replaced[-1] + 1)]:
-                continue
-            changed = self._chosen((alternative.id,))
-            if changed is None:
-                continue
-            in_parts.add(alternative.id)
-            total = dict.fromkeys(alternative.replaces, 0)
-            for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
-                if operator.id in entry.steps:
-                    total[entry.steps[operator.id].operator] += cost
-            for name, cost in total.items():
-                self._cost_in_parts[name] = min(cost, self._cost_in_parts.get(name, cost))
-        return in_parts
+            continue
+        total = dict.fromkeys(alternative.replaces, 0)
+        for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
+            if operator.id in entry.steps:
+                total[entry.steps[operator.id].operator] += cost
+        costs[alternative.id] = total
+    return costs
+
+
+def least_cost_of_choices(graph: Graph) -> int | None:
+    """What operators cost at least, in whatever stripes; None where not all alternatives are in parts."""
+    parts = in_parts(graph)
+    if len(parts) < len(graph.alternatives):
+        return None
+    plain = with_chosen(graph, ())
+    names = [operator.id for operator in plain.operators]
+    least = dict(zip(names, operator_costs(plain), strict=True))
+    for total in parts.values():
+        for name, cost in total.items():
+            least[name] = min(least[name], cost)
+    made = whole_in_stripes(plain)
+    return sum(least[name] for name, is_whole in zip(names, made, strict=True) if is_whole)
 
 
 def _without_costs(alternative: Alternative) -> Alternative:
