@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from benchmarks import cases, profiles, proofs, sets, versions
+from benchmarks import cases, fronts, profiles, proofs, sets, versions
 from benchmarks.page import MISSED, ROOT, put
 from benchmarks.versions import Checkout, FailedError
 
@@ -21,6 +21,7 @@ HARD: Final = "hard"
 VERSIONS: Final = "versions"
 PROFILES: Final = "profiles"
 PROOFS: Final = "proofs"
+FRONTS: Final = "fronts"
 
 Measures = Mapping[str, Callable[[], str]]
 """By name, what measures a part of the page and returns its text."""
@@ -70,7 +71,11 @@ def _chosen(args: argparse.Namespace) -> tuple[str, Measures, list[str]]:
         return f"{VERSIONS}-", measures, names
     here = Checkout(ROOT)
     alone = {name: partial(versions.measure, part, None, here) for name, part in cases.PARTS.items()}
-    return "", {**alone, **_of_sets(sets.ALL, effort), PROOFS: proofs.measure}, args.names
+    return (
+        "",
+        {**alone, **_of_sets(sets.ALL, effort), PROOFS: proofs.measure, FRONTS: fronts.measure},
+        args.names,
+    )
 
 
 def _of_sets(parts: Mapping[str, sets.ProblemSet], effort: sets.Effort) -> Measures:
@@ -84,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="NAME",
-        help=f"some of {', '.join([*cases.PARTS, *sets.ALL, PROOFS])} (default: all of these); "
+        help=f"some of {', '.join([*cases.PARTS, *sets.ALL, PROOFS, FRONTS])} (default: all of these); "
         f"or `{HARD}`, and then some of {', '.join(sets.HARD)} (default: all of these); "
         f"or `{VERSIONS} FOLDER`, another checkout, and then some of {', '.join(cases.PARTS)} "
         "(default: all of these); "

@@ -18,6 +18,7 @@ PARTS = [
     *cases.PARTS,
     *sets.ALL,
     command.PROOFS,
+    command.FRONTS,
     *(f"hard-{name}" for name in sets.HARD),
     *(f"versions-{name}" for name in cases.PARTS),
     *(f"profiles-{name}" for name in profiles.PARTS),
