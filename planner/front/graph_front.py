@@ -286,7 +286,7 @@ class _Run:
         self._learns = again and "stripes" not in request.generators and not graph.alternatives
         if self._learns:
             self._known.facts.learn(sum(operator_costs(graph)) - 1, ANY)
-        self._knows_all = graph.order == GIVEN and pool is None and not again
+        self._knows_all = graph.order == GIVEN and self._is_alone and not again
         self._states_bounds = self._learns
         """Whether points say their bounds; so do those of which all ways are known."""
         self._plain: list[Candidate] = []
@@ -466,7 +466,7 @@ class _Run:
         graph, request = self._graph, self._request
         stripes, again = "stripes" in request.generators, bool(kinds_of(request))
         given = graph.order == GIVEN
-        if self._pool is not None or (given and not again):
+        if not self._is_alone or (not again and (given or self._pool is not None)):
             return
         if again and not graph.alternatives and not stripes:
             # The search for what runs again proves it of all orders.
@@ -480,7 +480,7 @@ class _Run:
             yield from front.points
 
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
-            return reruns(chosen, order, request, None, self._allowance, share, self._callbacks)
+            return reruns(chosen, order, request, self._pool, self._allowance, share, self._callbacks)
 
         in_turn = [None] if not again or (stripes and not given) else []
         for ways in (*in_turn, *([run_again] if again else [])):

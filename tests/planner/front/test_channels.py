@@ -283,3 +283,34 @@ def test_a_published_network() -> None:
     expected = memstow.front(with_channels(graph), generators=["stripes"], within=1.4, options=STEADY)
     assert frontier.points == expected.points
     assert frontier.points[0].values["peak"] <= plain.points[0].values["peak"] <= 11_920
+
+
+@pytest.mark.parametrize("generators", [("stripes",), ("stripes", "channels")])
+def test_a_pool_that_holds_all_is_as_if_there_were_no_other(generators: tuple[Generator, ...]) -> None:
+    for seed in range(4):
+        graph = channel_net(seed)
+        tensors = tuple(
+            replace(tensor, pools=("fast",)) if tensor.kind == "data" else tensor for tensor in graph.tensors
+        )
+        several = replace(graph, tensors=tensors, pools=(Pool(id="fast"), Pool(id="slow")))
+        one = memstow.front(graph, generators=generators, options=STEADY)
+        front = memstow.front(several, ("peak:fast", "cost"), generators=generators, options=STEADY)
+        values = [(point.values["peak:fast"], point.values["cost"]) for point in front.points]
+        assert values == values_of(one), seed
+        assert front.complete
+        assert one.complete
+
+
+def test_where_operators_run_again_there_are_bounds_of_all_choices() -> None:
+    bounded = 0
+    for seed in range(6):
+        graph = channel_net(seed)
+        cheaper = memstow.front(graph, generators=["stripes", "channels"], options=STEADY)
+        again = memstow.front(graph, generators=["stripes", "channels", "recompute"], options=STEADY)
+        for point in again.points:
+            bounded += bool(point.bounds)
+            for other in cheaper.points:
+                peak, cost = other.values["peak"], other.values["cost"]
+                assert cost > point.values["cost"] or peak >= point.bounds.get("peak", 0)
+                assert peak > point.values["peak"] or cost >= point.bounds.get("cost", 0)
+    assert bounded
