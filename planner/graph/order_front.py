@@ -21,6 +21,7 @@ from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stri
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import (
+    Candidate,
     Corner,
     OrderFront,
     front_beside_alternatives,
@@ -88,7 +89,8 @@ class _Choices:
         self._budget = budget
         self._most_cost = min(most_cost, MOST)
         self._unit = unit_of(graph)
-        self._archive = Archive(beside.points)
+        self._beside = beside.points
+        self._archive: Archive[Candidate] = Archive()
         groups: dict[tuple[str, ...], list[Alternative]] = {}
         for alternative in graph.alternatives:
             groups.setdefault(tuple(alternative.replaces), []).append(alternative)
@@ -106,6 +108,7 @@ class _Choices:
     def front(self) -> OrderFront:
         """All of them, within the budget."""
         left: list[Corner] = []
+        self._take_those_beside()
         root = self._settled(_Node((), frozenset(), 0, (Corner(0, 0),)))
         heap = [(0, 0, root)]
         serial = 0
@@ -123,6 +126,8 @@ class _Choices:
                 elif child.corners:
                     serial += 1
                     heappush(heap, (child.corners[0].bytes, serial, child))
+        for point in self._beside if left else ():
+            self._archive.offer(point)
         points = tuple(self._archive.items)
         corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left]).items
         return OrderFront(points, not left, tuple(corners))
@@ -157,16 +162,28 @@ class _Choices:
         self._budget.count(_WORK_OF_AN_OPERATOR * len(chosen.operators))
         return chosen if is_countable(chosen, stripes=True) else None
 
+    def _take_those_beside(self) -> None:
+        """Take what has no stripes in alternatives. Without these, all may begin at larger multiples."""
+        for names in dict.fromkeys(point.schedule.alternatives for point in self._beside):
+            chosen = None if self._budget.spent else self._chosen(names)
+            if chosen is not None and unit_of(chosen) > self._unit:
+                self._take(chosen, names)
+                continue
+            for point in self._beside:
+                if point.schedule.alternatives == names:
+                    self._archive.offer(point)
+
+    def _take(self, chosen: Graph, names: tuple[str, ...]) -> bool:
+        """Take what is best beside a choice; whether that is all that is known of it."""
+        front = front_beside_alternatives(chosen, listed_order(chosen), self._budget, self._most_cost)
+        for point in front.points:
+            self._archive.offer(replace(point, schedule=replace(point.schedule, alternatives=names)))
+        return front.complete
+
     def _looked_at(self, node: _Node) -> Sequence[Corner]:
         """Take what is best beside a choice; what is not known of it stays."""
         chosen = self._chosen(node.chosen)
-        if chosen is None:
-            return node.corners
-        front = front_beside_alternatives(chosen, listed_order(chosen), self._budget, self._most_cost)
-        for point in front.points:
-            schedule = replace(point.schedule, alternatives=node.chosen)
-            self._archive.offer(replace(point, schedule=schedule))
-        return () if front.complete else node.corners
+        return () if chosen is not None and self._take(chosen, node.chosen) else node.corners
 
     def _corners(self, node: _Node) -> Sequence[Corner] | None:
         """What the schedules of a node need and cost at least; None where no more is known than before."""

@@ -199,3 +199,14 @@ def test_no_choice_is_better_than_the_front_and_the_bounds(part: int) -> None:
             assert all(left.beats(corner.bytes, corner.cost) for corner in best.items), (seed, work)
     assert several
     assert exact
+
+
+def test_what_is_not_chosen_does_not_decide_where_buffers_begin() -> None:
+    """Sums in four bytes begin at other multiples than what else there is."""
+    graph = net(1727, "given")
+    frontier = order_front(graph, listed_order(graph), no_limit())
+    for point in frontier.points:
+        chosen = with_chosen(graph, point.schedule.alternatives)
+        beside = front_beside_alternatives(chosen, listed_order(chosen), no_limit(), MOST)
+        assert (point.bytes, point.cost) in [(entry.bytes, entry.cost) for entry in beside.points]
+    assert frontier.complete
