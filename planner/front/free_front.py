@@ -198,7 +198,9 @@ class _Search:
         bounds = again(kept, listed_order(kept), 1.0).bounds
         if self._stripes:
             size = max((size for cost, size in bounds if cost >= ANY), default=0)
-            least = least_cost_of_choices(self._graph)
+            budget = self._allowance.budget(_SHARE)
+            least = least_cost_of_choices(self._graph, budget)
+            self._spend(budget, graph)
             return [Corner(size, _least_cost_in_stripes(graph, undecided) if least is None else least)]
         more = self._least_cost(root) - sum(operator_costs(kept))
         return _corners_of(self._least_cost(root), [(min(cost + more, ANY), size) for cost, size in bounds])

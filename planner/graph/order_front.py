@@ -37,7 +37,7 @@ from memstow.solvers.graph_programs import MOST, stripe_front
 
 # Choices that wait at most, and what describing one counts as, for each of its operators.
 _MOST_WAITING: Final = 100_000
-_WORK_OF_AN_OPERATOR: Final = 1_000
+_WORK_OF_AN_OPERATOR: Final = 5_000
 
 
 def order_front(
@@ -94,8 +94,7 @@ class _Choices:
         groups: dict[tuple[str, ...], list[Alternative]] = {}
         for alternative in graph.alternatives:
             groups.setdefault(tuple(alternative.replaces), []).append(alternative)
-        known = in_parts(graph)
-        budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators) * len(known))
+        known = in_parts(graph, budget)
         self._cost_in_parts: dict[str, int] = {}
         """By operator, what its parts cost together at least, in the alternatives that are in parts."""
         for costs in known.values():
@@ -202,10 +201,10 @@ class _Choices:
         return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
 
 
-def in_parts(graph: Graph) -> dict[str, dict[str, int]]:
+def in_parts(graph: Graph, budget: Budget) -> dict[str, dict[str, int]]:
     """The alternatives that run next to each other, in parts of channels, what they replace.
 
-    Of each what parts of an operator cost together, by operator.
+    Of each what parts of an operator cost together, by operator; as many as the budget allows.
     """
     place = {operator.id: at for at, operator in enumerate(graph.operators)}
     try:
@@ -215,6 +214,8 @@ def in_parts(graph: Graph) -> dict[str, dict[str, int]]:
     listed = {alternative.id: alternative for alternative in graph.alternatives}
     costs: dict[str, dict[str, int]] = {}
     for entry in known:
+        if budget.spent:
+            break
         alternative = listed.get(entry.alternative.id)
         if alternative is None or _without_costs(alternative) != _without_costs(entry.alternative):
             continue
@@ -225,6 +226,7 @@ def in_parts(graph: Graph) -> dict[str, dict[str, int]]:
             changed = with_chosen(graph, (alternative.id,))
         except InputError:
             continue
+        budget.count(_WORK_OF_AN_OPERATOR * len(changed.operators))
         total = dict.fromkeys(alternative.replaces, 0)
         for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
             if operator.id in entry.steps:
@@ -233,9 +235,9 @@ def in_parts(graph: Graph) -> dict[str, dict[str, int]]:
     return costs
 
 
-def least_cost_of_choices(graph: Graph) -> int | None:
+def least_cost_of_choices(graph: Graph, budget: Budget) -> int | None:
     """What operators cost at least, in whatever stripes; None where not all alternatives are in parts."""
-    parts = in_parts(graph)
+    parts = in_parts(graph, budget)
     if len(parts) < len(graph.alternatives):
         return None
     plain = with_chosen(graph, ())
