@@ -56,7 +56,7 @@ from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.engine import plan as plan_ordinary
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify import recount
-from memstow.planner.verify.symbolic_columns import is_plain
+from memstow.planner.verify.symbolic_columns import has_columns
 from memstow.records import collector_at_rest, record
 from memstow.solvers.core import Budget
 from memstow.solvers.shapes import AIMS, MOST_PAIRS, FoundSequence, Shaped
@@ -406,8 +406,8 @@ OnBetterPlan = Callable[[SymbolicPlan], None]
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
 # By buffer, of an order and of offsets, what comes after the search: an order without what follows from the
-# rest, the peaks, the digest and the judge. Those of plain problems are judged without objects.
-_SECONDS_OF_PLAIN: Final = (25e-6, 12e-6)
+# rest, the peaks, the digest and the judge. Those of problems in columns are judged without objects.
+_SECONDS_OF_COLUMNS: Final = (25e-6, 12e-6)
 _SECONDS_OF_OTHERS: Final = (250e-6, 250e-6)
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
@@ -491,8 +491,8 @@ class _Run:
         self._accept = accept
         self._told_at = -inf
         self._telling = 0.0
-        seconds = (_SECONDS_OF_PLAIN if is_plain(problem) else _SECONDS_OF_OTHERS)[asked.shapes == "fixed"]
-        self._seconds_after = seconds * len(problem.buffers)
+        by_buffer = _SECONDS_OF_COLUMNS if has_columns(problem) else _SECONDS_OF_OTHERS
+        self._seconds_after = by_buffer[asked.shapes == "fixed"] * len(problem.buffers)
         reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
         self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))

@@ -1,16 +1,17 @@
-"""Plain problems are judged in columns, with the same result as by objects, for plans right and wrong."""
+"""What is judged in columns has the same result as by objects, for plans right and wrong."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import memstow.planner.verify.symbolic_verdict as judging
-from memstow.planner.model.errors import DeclinedError
+from memstow.planner.check import require_valid
+from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.problem import Pool
+from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
 from memstow.planner.model.symbolic import (
     Order,
     OrderedPlacement,
@@ -19,11 +20,15 @@ from memstow.planner.model.symbolic import (
     SymbolicBuffer,
     SymbolicPlan,
     SymbolicProblem,
+    with_sizes,
 )
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
-from memstow.planner.verify.symbolic_columns import columns_of, plain_orders
+from memstow.planner.verify.symbolic_columns import columns_of, laid_orders
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.planner.verify.verdict import Code, Subject, Verdict
+from tests.campaign import gate_first
+from tests.planner.verify.shapes.made import everywhere, sizes_at, some_problem
+from tests.referee import best
 
 _FORMULAS = ("s", "4*s", "s*s", "0*s", "align(s, 16)", "max(s, 40)", "64 - s", "(s*(64 - s))//4")
 _QUICK = Options(deterministic=True, work_limit=2_000)
@@ -57,6 +62,43 @@ def _pinned(problem: SymbolicProblem, random: Random) -> SymbolicProblem:
     return replace(problem, buffers=tuple(buffers), conflicts=tuple((one, other) for one, other in pairs))
 
 
+_KINDS = ("pins", "always", "in place", "relative", "exclusive", "pools")
+
+
+def _related(problem: SymbolicProblem, random: Random, kinds: Sequence[str]) -> SymbolicProblem:
+    """The problem with what these kinds of constraints say of some of its buffers."""
+    names = [buffer.id for buffer in problem.buffers]
+
+    def pairs(most: int) -> list[tuple[str, str]]:
+        drawn = [random.sample(names, 2) for _ in range(random.randint(1, most)) if len(names) > 1]
+        return [(one, other) for one, other in drawn]
+
+    if "pools" in kinds:
+        extra = [Pool(id=f"q{i}", capacity=random.choice((None, 300))) for i in range(random.randint(1, 2))]
+        pools = (*problem.pools, *extra)
+        choices = (None, None, ("p",), tuple(pool.id for pool in extra), ("q0", "p"))
+        objective = random.choice(("peak", "max_peak", "peak:p", "peak:q0"))
+        free = [replace(buffer, pools=random.choice(choices)) for buffer in problem.buffers]
+        problem = replace(problem, pools=pools, buffers=tuple(free), objective=(objective,))
+    if "pins" in kinds:
+        problem = _pinned(problem, random)
+    if "always" in kinds:
+        at = random.randrange(len(names))
+        changed = (*problem.buffers[:at], replace(problem.buffers[at], lifetime="always"))
+        problem = replace(problem, buffers=(*changed, *problem.buffers[at + 1 :]))
+    if "in place" in kinds:
+        problem = replace(problem, in_place=tuple(InPlace(input=a, output=b) for a, b in pairs(6)))
+    if "exclusive" in kinds:
+        problem = replace(problem, exclusive=tuple(pairs(8)))
+    if "relative" in kinds:
+        # Towards the first of each pair, so that distances do not contradict each other.
+        ties = {max(pair, key=names.index): min(pair, key=names.index) for pair in pairs(4)}
+        offsets = (0, 8, 64, 256, -64)
+        tied = [Relative(buffer=b, base=a, offset=random.choice(offsets)) for b, a in ties.items()]
+        problem = replace(problem, relative=tuple(tied))
+    return problem
+
+
 def _by_objects(problem: SymbolicProblem, plan: SymbolicPlan, patch: pytest.MonkeyPatch) -> Verdict:
     with patch.context() as context:
         context.setattr(judging, "columns_of", lambda _: None)
@@ -79,7 +121,7 @@ def _worse(plan: SymbolicPlan, random: Random) -> SymbolicPlan:
     elif kind == 4:
         placements[at] = replace(placements[at], buffer="none")
     else:
-        point = replace(plan.points[0], peak=plan.points[0].peak + random.choice((-1, 0, 1)))
+        point = replace(plan.points[0], peak=max(0, plan.points[0].peak + random.choice((-1, 0, 1))))
         return replace(plan, points=(point, *plan.points[1:]))
     return replace(plan, placements=tuple(placements))
 
@@ -109,10 +151,10 @@ def _compare(
         assert [(one.code, one.message) for one in here.violations] == [
             (one.code, one.message) for one in there.violations
         ]
-        # By columns more may be proven of the least: offsets that are multiples of one number are counted so.
-        same = (Subject.LEAST_AT, Subject.BOUND)
-        assert [one for one in here.claims if one.subject not in same] == [
-            one for one in there.claims if one.subject not in same
+        # By columns more may be proven of the least.
+        of_least = (Subject.LEAST_AT, Subject.BOUND)
+        assert [one for one in here.claims if one.subject not in of_least] == [
+            one for one in there.claims if one.subject not in of_least
         ]
 
     return verdicts
@@ -139,11 +181,16 @@ def _worse_order(plan: SymbolicPlan, random: Random) -> SymbolicPlan:
         random.shuffle(placements)
     elif kind == 8:
         changed: dict[str, Any] = random.choice(
-            ({"pool": "q"}, {"empty": True}, {"shares": other}, {"above": ("no",)})
+            (
+                {"pool": random.choice(("p", "q", "q0"))},
+                {"empty": not entry.empty},
+                {"shares": None if entry.shares else other},
+                {"above": ("no",)},
+            )
         )
         placements[at] = replace(entry, **changed)
     else:
-        point = replace(plan.points[0], peak=plan.points[0].peak + random.choice((-1, 0, 1)))
+        point = replace(plan.points[0], peak=max(0, plan.points[0].peak + random.choice((-1, 0, 1))))
         return replace(plan, points=(point, *plan.points[1:]))
     orders = list(plan.orders)
     orders[number] = Order(placements=placements)
@@ -174,7 +221,96 @@ def test_the_verdict_of_orders_is_that_of_objects(
         _compare(judged, [right, *wrong], monkeypatch)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in _KINDS), _KINDS[:5], _KINDS], ids=" ".join)
+@pytest.mark.parametrize("seed", gate_first(range(40), 6))
+def test_the_verdict_of_what_buffers_have_to_do_with_each_other_is_that_of_objects(
+    seed: int, kinds: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = Random(f"{seed} {kinds}")
+    loose = _problem(seed, most=random.choice((5, 9, 9, 30)), capacities=(None, 4_000))
+    problem = _related(loose, random, kinds)
+    if columns_of(problem) is None:
+        assert not _is_valid(problem)
+        return
+    shapes: Shapes = random.choice(("order", "order", "pieces", "fixed"))
+    plans = []
+    for planned in (problem, loose):
+        try:
+            plan = plan_symbolic(planned, _QUICK, shapes=shapes)
+        except (InputError, DeclinedError):
+            continue
+        plans.append(replace(plan, digest=None))
+    for plan in plans:
+        wrong = [_spoiled(plan, random) for _ in range(12)]
+        _compare(problem, [plan, *wrong, *(_spoiled(entry, random) for entry in wrong)], monkeypatch)
+
+
+def _spoiled(plan: SymbolicPlan, random: Random) -> SymbolicPlan:
+    """The plan with one thing changed; what has no places is left as it is."""
+    if plan.placements:
+        return _worse(plan, random)
+    if plan.orders and all(order.placements for order in plan.orders):
+        return _worse_order(plan, random)
+    return plan
+
+
+def _is_valid(problem: SymbolicProblem) -> bool:
+    try:
+        require_valid(problem)
+    except InputError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", gate_first(range(12), 3))
+def test_no_layout_needs_less_than_the_least(seed: int) -> None:
+    random = Random(seed)
+    reached: list[bool] = []
+    for _ in range(40):
+        made = some_problem(random)
+        lives = [replace(buffer, lifetime=_some_life(random)) for buffer in made.buffers[:5]]
+        names = {buffer.id for buffer in lives}
+        pools = [Pool(id=pool.id, capacity=random.choice((None, 12))) for pool in made.pools]
+        problem = replace(
+            made,
+            buffers=tuple(lives),
+            pools=tuple(pools),
+            conflicts=tuple(pair for pair in made.conflicts if names.issuperset(pair)),
+            exclusive=tuple(pair for pair in made.exclusive if names.issuperset(pair)),
+            relative=tuple(tie for tie in made.relative if {tie.buffer, tie.base} <= names),
+            in_place=tuple(pair for pair in made.in_place if {pair.input, pair.output} <= names),
+        )
+        columns = columns_of(problem)
+        if columns is None:
+            continue
+        for at in list(everywhere(problem))[:3]:
+            sizes = sizes_at(problem, at)
+            _, values = best(with_sizes(problem, sizes))
+            if values is not None:
+                least = columns.at(sizes)
+                assert least <= values[0], (problem, at)
+                reached.append(least == values[0])
+    assert sum(reached) > 0.8 * len(reached)
+
+
+def _some_life(random: Random) -> tuple[int, int] | Literal["always"]:
+    begin = random.randint(0, 4)
+    return random.choice(("always", (begin, begin + 1), (begin, begin + 2), (begin, begin + 4)))
+
+
+def _of_neighbours(problem: SymbolicProblem) -> SymbolicProblem:
+    """The problem with constraints between buffers that follow each other, each in one at the most."""
+    names = [buffer.id for buffer in problem.buffers]
+    first, second, third = (list(zip(names[at::9], names[at + 1 :: 9], strict=False)) for at in (0, 3, 6))
+    return replace(
+        problem,
+        exclusive=tuple(first),
+        in_place=tuple(InPlace(input=one, output=other) for one, other in second),
+        relative=tuple(Relative(buffer=other, base=one, offset=256) for one, other in third),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     buffers = []
@@ -185,11 +321,15 @@ def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.Mon
             SymbolicBuffer(id=f"b{i}", size=random.choice(("s", "4*s", "max(s, 40)")), lifetime=lifetime)
         )
     symbol = Symbol(id="s", min=1, max=64, values=[1, 64])
-    problem = SymbolicProblem(symbols=[symbol], buffers=buffers, pools=[Pool(id="p")])
+    # Plain ones, with constraints between buffers, in several pools, and with both.
+    pools = [Pool(id=name) for name in ("p", "q")[: 1 + seed // 2]]
+    problem = SymbolicProblem(symbols=[symbol], buffers=buffers, pools=pools)
+    if seed % 2:
+        problem = _of_neighbours(problem)
     plan = plan_symbolic(problem, _QUICK)
     columns = columns_of(problem)
     assert columns is not None
-    assert plain_orders(columns, plan.orders, [100] * len(buffers)) is not None
+    assert laid_orders(columns, plan.orders, [100] * len(buffers)) is not None
     (order,) = plan.orders
     # None of the relations follows from the others.
     plans = []
@@ -214,13 +354,19 @@ def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "changes",
     [
-        {"pools": [Pool(id="p"), Pool(id="q")]},
         {"pools": [Pool(id="p", alignment=16)]},
+        {"pools": [Pool(id="p"), Pool(id="p")]},
+        {"pools": [Pool(id=f"p{i}") for i in range(63)]},
+        {"pools": [Pool(id="p", reserved=[Reserved(offset=0, size=8)])]},
         {"pools": [Pool(id="p", base=8)]},
         {"conflicts": [("a", "c")]},
         {"conflicts": [("a", "a")]},
-        {"exclusive": [("a", "b")]},
-        {"buffers": [SymbolicBuffer(id="a", size=1, lifetime="always")]},
+        {"exclusive": [("a", "c")]},
+        {"in_place": [InPlace(input="a", output="a")]},
+        {"relative": [Relative(buffer="a", base="b", offset=n) for n in (0, 1)]},
+        {"objective": ["peak:q"]},
+        {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=None)]},
+        {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1), pools=["q"])]},
         {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1), offset=8)]},
         {"buffers": [SymbolicBuffer(id="a", size=1, lifetime=(0, 1), pool="q", offset=8)]},
         {"buffers": [SymbolicBuffer(id="a", size=1, lifetimes=[(0, 1)])]},
@@ -228,7 +374,7 @@ def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.Mon
         {"buffers": []},
     ],
 )
-def test_other_problems_are_not_plain(changes: dict[str, Any]) -> None:
+def test_other_problems_have_no_columns(changes: dict[str, Any]) -> None:
     buffers = [SymbolicBuffer(id=name, size="s", lifetime=(0, 1)) for name in "ab"]
     plain = SymbolicProblem(symbols=[Symbol(id="s", min=0, max=9)], buffers=buffers, pools=[Pool(id="p")])
     assert columns_of(plain) is not None
