@@ -304,13 +304,17 @@ std::vector<std::pair<Index, Index>> pairs_of(const std::vector<PartArc>& arcs) 
 
 TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
     int looked = 0, with_several = 0;
-    tiny::Features plain;
-    plain.most_items = 12;
-    plain.groups = plain.pinned = plain.exclusive = plain.in_place = false;
-    for (std::uint64_t seed = 4000; seed < 5000; ++seed) {
-        const Sample sample = make(seed, plain);
+    int grouped = 0, sharing = 0;
+    for (std::uint64_t seed = 4000; seed < 6000; ++seed) {
+        tiny::Features free;
+        free.most_items = 12;
+        free.pinned = false;
+        free.groups = free.exclusive = free.in_place = seed % 2 == 0;
+        const Sample sample = make(seed, free);
         if (sample.shaped.lives.empty()) continue;
         ++looked;
+        grouped += sample.instance.item_count() < count_of(sample.instance.parts) ? 1 : 0;
+        sharing += sample.shaped.sharing.values.empty() ? 0 : 1;
         Random random(seed);
         const Start start{shuffled(random, sample.instance.item_count()), some_choices(random, sample)};
         Shaped listed = sample.shaped;
@@ -319,7 +323,7 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         with_several += expected.size() > 2 ? 1 : 0;
         CHECK(pairs_of(arcs(sample.shaped, start.sequence, start.choices)) == pairs_of(expected));
         Shaped bare = *shape(sample.instance, sample.sizes, sample.points, 0);
-        CHECK(bare.linked == sample.shaped.pairs.empty());
+        CHECK(!bare.linked || sample.shaped.pairs.empty());
         bare.least = sample.shaped.least;
         bare.weight = sample.shaped.weight;
         bare.measure = sample.shaped.measure;
@@ -333,8 +337,10 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         CHECK(start_of_bare.peaks == layout.peaks());
         CHECK(start_of_bare.fits == (layout.quality().excess == 0));
     }
-    CHECK(looked > 200);
-    CHECK(with_several > 50);
+    CHECK(looked > 400);
+    CHECK(with_several > 100);
+    CHECK(grouped > 100);
+    CHECK(sharing > 100);
 }
 
 TEST(a_search_of_orders_stops_when_its_budget_is_spent) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <queue>
+#include <tuple>
+#include <utility>
 
 namespace memstow::shapes {
 namespace {
@@ -45,6 +48,101 @@ std::vector<std::vector<Index>> all_below(const Shaped& shaped, const std::vecto
     return below;
 }
 
+// Whatever lives at one moment is in a row, the lowest first. When a part begins to live, the next below and
+// above it that it conflicts with tell: whoever lives then and is further away conflicts with that one, so
+// that it is below or above it already, but for those that may share its bytes. So does what was between two
+// that are next to each other later.
+class Row {
+  public:
+    Row(const Shaped& shaped, const std::vector<Index>& place, const std::vector<Index>& pool)
+        : shaped_(shaped),
+          pool_(pool),
+          rank_(shaped.parts.size()),
+          is_live_(shaped.parts.size()),
+          below_(shaped.parts.size()) {
+        std::vector<Index> order(shaped.parts.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::ranges::sort(order, {}, [&](Index part) {
+            return std::tuple(place[item_of(part)], shaped.parts[part].delta, part);
+        });
+        for (Index at = 0; at < count_of(order); ++at) rank_[order[at]] = at;
+    }
+
+    std::vector<std::vector<Index>> next_below() {
+        std::vector<std::vector<Index>> live(shaped_.pools);
+        std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+        const auto spot = [&](std::vector<Index>& here, Index part) {
+            return std::ranges::lower_bound(here, rank_[part], {}, [&](Index other) { return rank_[other]; });
+        };
+        for (const PartRows& span : shaped_.lives) {
+            while (!ends.empty() && ends.top().row <= span.rows.begin) {
+                const Index part = ends.top().part;
+                std::vector<Index>& there = live[pool_of(part)];
+                there.erase(spot(there, part));
+                is_live_[part] = 0;
+                ends.pop();
+            }
+            std::vector<Index>& here = live[pool_of(span.part)];
+            const auto at = spot(here, span.part);
+            for (auto next = at; next != here.begin();) {
+                if (join(*--next, span.part)) break;
+            }
+            for (auto next = at; next != here.end(); ++next) {
+                if (join(*next, span.part)) break;
+            }
+            here.insert(at, span.part);
+            is_live_[span.part] = 1;
+            ends.push({span.rows.end, span.part});
+        }
+        return std::move(below_);
+    }
+
+  private:
+    struct End {
+        Index row;
+        Index part;
+        bool operator>(const End& other) const { return row > other.row; }
+    };
+
+    Index item_of(Index part) const { return shaped_.parts[part].item; }
+    Index pool_of(Index part) const { return pool_[item_of(part)]; }
+
+    // Whether two that live at one moment may share bytes, or keep their distance.
+    bool may_share(Index one, Index other) const {
+        return item_of(one) == item_of(other) || std::ranges::binary_search(shaped_.sharing[one], other);
+    }
+
+    void add(Index one, Index other) {
+        if (rank_[one] < rank_[other]) {
+            below_[other].push_back(one);
+        } else {
+            below_[one].push_back(other);
+        }
+    }
+
+    // Whether the next one conflicts with the part; then what may share bytes with it is looked at as well.
+    bool join(Index next, Index part) {
+        if (may_share(next, part)) return false;
+        add(next, part);
+        const auto look = [&](Index other) {
+            if (is_live_[other] == 0 || pool_of(other) != pool_of(part) || may_share(other, part)) return;
+            const bool is_below = rank_[next] < rank_[part];
+            if (is_below ? rank_[other] < rank_[next] : rank_[next] < rank_[other]) add(other, part);
+        };
+        for (const Index other : shaped_.sharing[next]) look(other);
+        const Index item = item_of(next);
+        for (Index other = shaped_.item_parts[item]; other < shaped_.item_parts[item + 1]; ++other)
+            look(other);
+        return true;
+    }
+
+    const Shaped& shaped_;
+    const std::vector<Index>& pool_;  // by item
+    std::vector<Index> rank_;         // by part
+    std::vector<char> is_live_;
+    std::vector<std::vector<Index>> below_;
+};
+
 }  // namespace
 
 std::vector<Index> places_in(const std::vector<Index>& sequence) {
@@ -60,40 +158,9 @@ std::vector<Index> pools_of(const Shaped& shaped, const std::vector<Index>& choi
     return pool;
 }
 
-// Whatever lives at one moment is in a row by its place: when a part begins to live, what is next to it
-// tells, since whoever lives then and is further away is above or below that one. So does what was between
-// two that are next to each other later.
 std::vector<std::vector<Index>> next_below(const Shaped& shaped, const std::vector<Index>& place,
                                            const std::vector<Index>& pool) {
-    struct End {
-        Index row;
-        Index part;
-        bool operator>(const End& other) const { return row > other.row; }
-    };
-    const auto item_of = [&](Index part) { return shaped.parts[part].item; };
-    std::vector<std::vector<Index>> below(shaped.parts.size());
-    // By pool, those that live, the lowest first.
-    std::vector<std::vector<Index>> live(shaped.pools);
-    std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-    const auto spot = [&](Index part) {
-        std::vector<Index>& here = live[pool[item_of(part)]];
-        return std::ranges::lower_bound(here, place[item_of(part)], {},
-                                        [&](Index other) { return place[item_of(other)]; });
-    };
-    for (const PartRows& span : shaped.lives) {
-        while (!ends.empty() && ends.top().row <= span.rows.begin) {
-            const Index part = ends.top().part;
-            live[pool[item_of(part)]].erase(spot(part));
-            ends.pop();
-        }
-        std::vector<Index>& here = live[pool[item_of(span.part)]];
-        const auto at = spot(span.part);
-        if (at != here.begin()) below[span.part].push_back(*(at - 1));
-        if (at != here.end()) below[*at].push_back(span.part);
-        here.insert(at, span.part);
-        ends.push({span.rows.end, span.part});
-    }
-    return below;
+    return Row(shaped, place, pool).next_below();
 }
 
 std::vector<PartArc> arcs(const Shaped& shaped, const std::vector<Index>& sequence,

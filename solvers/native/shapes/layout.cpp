@@ -52,7 +52,12 @@ void SequenceLayout::settle_by_lives() {
         const Choice& choice = chosen(item);
         Bytes* own = offsets(item);
         std::fill_n(own, columns_, choice.low);
-        for (const Index lower : below[item]) raise_above(lower, shaped_.gaps.data() + lower * columns_, own);
+        for (Index part = shaped_.item_parts[item]; part < shaped_.item_parts[item + 1]; ++part) {
+            for (const Index lower : below[part]) {
+                const Bytes distance = shaped_.parts[lower].delta - shaped_.parts[part].delta;
+                raise_above(shaped_.parts[lower].item, shaped_.gaps.data() + lower * columns_, own, distance);
+            }
+        }
         over_[item] = align(choice, own);
         const std::span<const Link> links = shaped_.links[item];
         const auto lower_links = std::ranges::count_if(links, [&](const Link& link) {
@@ -145,10 +150,10 @@ void SequenceLayout::settle(Index first) {
     }
 }
 
-// At least as high as an item and this gap above it.
-void SequenceLayout::raise_above(Index lower, const Bytes* gap, Bytes* own) const {
+// At least as high as an item and this gap above it, and the distance.
+void SequenceLayout::raise_above(Index lower, const Bytes* gap, Bytes* own, Bytes distance) const {
     const Bytes* from = offsets(lower);
-    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k]);
+    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k] + distance);
 }
 
 // By how much that is too high then for the choice.

@@ -39,8 +39,11 @@ struct PartRows {
 struct Shaped {
     std::vector<Part> parts;
     std::vector<Index> item_parts;  // as in the instance
-    // By begin, where each item is a part that may be anywhere and all that share a row conflict; else empty.
+    // By begin, where each item may be anywhere; else empty.
     std::vector<PartRows> lives;
+    // By part, ascending: those of other items that may share bytes with it where both are in a row. Of
+    // lives.
+    Lists<Index> sharing;
     // Whether pairs and links are listed. Without them, only what is said of a sequence as it is.
     bool linked = true;
     std::vector<PartPair> pairs;  // ascending, without those of one item
