@@ -228,7 +228,7 @@ class OrderSearch:
         is_whole = len(self._numbers) == len(self._points)
         if not is_whole or any(pool.reserved for pool in best.arrays.problem.pools):
             return None
-        return best.peaks if self.native_of(best).has_lives else None
+        return best.peaks if self.native_of(best).anywhere else None
 
     def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""

@@ -33,10 +33,10 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
       peaks_(shaped.points),
       dirty_(sequence_.size(), 1),
       fresh_(shaped.columns()) {
-    if (shaped.lives.empty()) {
-        settle(0);
-    } else {
+    if (shaped.anywhere) {
         settle_by_lives();
+    } else {
+        settle(0);
     }
     measure();
 }

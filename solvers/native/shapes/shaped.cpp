@@ -127,10 +127,10 @@ Lists<Index> partners_of(const std::vector<PartPair>& pairs, Index parts) {
 
 // Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
 // rows of their own, the largest over their pairs of parts.
-void set_links(Shaped& shaped) {
+void set_links(const std::vector<PartPair>& pairs, Shaped& shaped) {
     const std::int64_t columns = shaped.columns();
     const std::vector<Part>& parts = shaped.parts;
-    const Lists<Index> conflicts = partners_of(shaped.pairs, count_of(parts));
+    const Lists<Index> conflicts = partners_of(pairs, count_of(parts));
     shaped.links.values.reserve(conflicts.values.size());
     std::vector<Arc> arcs;
     for (Index item = 0; item < shaped.items(); ++item) {
@@ -210,17 +210,16 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     if (count_of(instance.parts) > kMostParts) return std::nullopt;
     Shaped shaped;
     std::vector<PartRows> spans = spans_of(instance);
-    const bool has_lives = may_be_anywhere(instance);
-    if (has_lives) {
+    shaped.anywhere = may_be_anywhere(instance);
+    if (shaped.anywhere) {
         const std::size_t count = count_pairs(instance, spans);
         if (count > kMostPairs) return std::nullopt;
         shaped.linked = count <= most_linked;
     }
-    if (shaped.linked && !list_pairs(instance, spans, shaped.pairs)) return std::nullopt;
-    if (has_lives) {
-        shaped.lives = std::move(spans);
-        shaped.sharing = sharing_of(instance);
-    }
+    std::vector<PartPair> pairs;  // ascending, without those of one item
+    if (shaped.linked && !list_pairs(instance, spans, pairs)) return std::nullopt;
+    shaped.lives = std::move(spans);
+    shaped.sharing = sharing_of(instance);
     shaped.parts = instance.parts;
     shaped.item_parts = instance.item_parts;
     shaped.points = points;
@@ -234,7 +233,7 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     shaped.gaps.assign(sizes.begin(), sizes.end());
     set_tops(instance, sizes, shaped);
     if (shaped.linked) {
-        set_links(shaped);
+        set_links(pairs, shaped);
     } else {
         for (Index item = 0; item < shaped.items(); ++item) shaped.links.close();
     }
