@@ -165,10 +165,9 @@ class OrderSearch:
                     height[placement.buffer] = height.get(placement.buffer, 0.0) + placement.offset / top
             pool = {entry.buffer: entry.pool for entry in placed[-1]}
             starts.append(arrays.by_height(height, pool))
-        # Without a plan the largest are at the bottom.
-        return starts or [
-            arrays.by_height({buffer.id: -buffer.size for buffer in arrays.problem.buffers}, {})
-        ]
+        if not starts or any(buffer.offset is not None for buffer in arrays.problem.buffers):
+            starts.insert(0, arrays.by_height(_heights_without_plan(arrays.problem), {}))
+        return starts
 
     def _improve(self, arrays: ShapedArrays, starts: Sequence[ItemOrder], share: float) -> None:
         budget = self._allowance.budget(share)
@@ -228,11 +227,20 @@ class OrderSearch:
         is_whole = len(self._numbers) == len(self._points)
         if not is_whole or any(pool.reserved for pool in best.arrays.problem.pools):
             return None
-        return best.peaks if self.native_of(best).anywhere else None
+        # What a pin is in the way of is elsewhere in an order.
+        return best.peaks if best.fits or self.native_of(best).anywhere else None
 
     def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""
         return self._ready(best.arrays)
+
+
+def _heights_without_plan(problem: Problem) -> dict[str, int]:
+    """The largest are at the bottom, above what is pinned: so nothing is in the way of a pin."""
+    return {
+        buffer.id: -buffer.size if buffer.offset is None else buffer.offset - 2 * LIMIT
+        for buffer in problem.buffers
+    }
 
 
 _ROUNDS = 3

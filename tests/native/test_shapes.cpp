@@ -300,14 +300,13 @@ TEST(arcs_imply_every_conflict) {
 
 TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
     int looked = 0, with_several = 0;
-    int grouped = 0, sharing = 0;
+    int grouped = 0, sharing = 0, pinned = 0, pinned_fitting = 0;
     for (std::uint64_t seed = 4000; seed < 6000; ++seed) {
         tiny::Features free;
         free.most_items = 12;
-        free.pinned = false;
+        free.pinned = seed % 4 > 1;
         free.groups = free.exclusive = free.in_place = seed % 2 == 0;
         const Sample sample = make(seed, free);
-        if (!sample.shaped.anywhere) continue;
         ++looked;
         grouped += sample.instance.item_count() < count_of(sample.instance.parts) ? 1 : 0;
         sharing += sample.shaped.sharing.values.empty() ? 0 : 1;
@@ -328,12 +327,17 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         CHECK(by_lives.peaks() == layout.peaks());
         CHECK(by_lives.quality().excess == layout.quality().excess);
         CHECK(by_lives.steps() == layout.steps());
-        CHECK(start_of_bare.peaks == layout.peaks());
         CHECK(start_of_bare.fits == (layout.quality().excess == 0));
+        pinned += sample.shaped.anywhere ? 0 : 1;
+        pinned_fitting += !sample.shaped.anywhere && start_of_bare.fits ? 1 : 0;
+        if (!sample.shaped.anywhere && !start_of_bare.fits) continue;
+        CHECK(start_of_bare.peaks == layout.peaks());
     }
     CHECK(looked > 400);
     CHECK(with_several > 100);
     CHECK(grouped > 100);
+    CHECK(pinned_fitting > 100);
+    CHECK(pinned - pinned_fitting > 100);
     CHECK(sharing > 100);
 }
 

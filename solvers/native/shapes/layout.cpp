@@ -33,7 +33,7 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
       peaks_(shaped.points),
       dirty_(sequence_.size(), 1),
       fresh_(shaped.columns()) {
-    if (shaped.anywhere) {
+    if (shaped.anywhere || !shaped.linked) {
         settle_by_lives();
     } else {
         settle(0);
@@ -42,7 +42,8 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
 }
 
 // As `settle` does it where nothing is placed, in as many steps, which take less time: of what is below an
-// item, most follows from the rest.
+// item, most follows from the rest. Where something is in the way of a pin, it is in both, but other items
+// may be elsewhere.
 void SequenceLayout::settle_by_lives() {
     const std::vector<Index> pool = pools_of(shaped_, choice_);
     const auto below = next_below(shaped_, place_, pool);
@@ -59,6 +60,7 @@ void SequenceLayout::settle_by_lives() {
             }
         }
         over_[item] = align(choice, own);
+        if (choice.low == choice.high) std::fill_n(own, columns_, choice.low);
         const std::span<const Link> links = shaped_.links[item];
         const auto lower_links = std::ranges::count_if(links, [&](const Link& link) {
             return place_[link.other] <= place_[item] && pool[link.other] == choice.pool;

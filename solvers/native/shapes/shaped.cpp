@@ -211,11 +211,9 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     Shaped shaped;
     std::vector<PartRows> spans = spans_of(instance);
     shaped.anywhere = may_be_anywhere(instance);
-    if (shaped.anywhere) {
-        const std::size_t count = count_pairs(instance, spans);
-        if (count > kMostPairs) return std::nullopt;
-        shaped.linked = count <= most_linked;
-    }
+    const std::size_t count = count_pairs(instance, spans);
+    if (count > kMostPairs) return std::nullopt;
+    shaped.linked = count <= most_linked;
     std::vector<PartPair> pairs;  // ascending, without those of one item
     if (shaped.linked && !list_pairs(instance, spans, pairs)) return std::nullopt;
     shaped.lives = std::move(spans);

@@ -71,7 +71,7 @@ inline constexpr std::size_t kMostPairs = std::size_t{1} << 24;
 inline constexpr Index kMostParts = 20'000;
 
 // `sizes`: by part, a row of columns. Empty where there are too many parts or pairs. Pairs in place that are
-// no item of their own conflict here. Where no item is pinned, more pairs than `most_linked` are not listed.
+// no item of their own conflict here. More pairs than `most_linked` are not listed.
 std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points,
                             std::size_t most_linked = kMostPairs);
 
