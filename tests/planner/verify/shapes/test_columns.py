@@ -9,6 +9,7 @@ import pytest
 
 import memstow.planner.verify.symbolic_verdict as judging
 from memstow.planner.check import require_valid
+from memstow.planner.model import Status
 from memstow.planner.model.errors import DeclinedError, InputError
 from memstow.planner.model.options import Options
 from memstow.planner.model.problem import InPlace, Pool, Relative, Reserved
@@ -27,7 +28,7 @@ from memstow.planner.verify.symbolic_columns import columns_of, laid_orders
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from memstow.planner.verify.verdict import Code, Subject, Verdict
 from tests.campaign import gate_first
-from tests.planner.verify.shapes.made import everywhere, sizes_at, some_problem
+from tests.planner.verify.shapes.made import everywhere, sizes_at, some_order, some_problem
 from tests.referee import best
 
 _FORMULAS = ("s", "4*s", "s*s", "0*s", "align(s, 16)", "max(s, 40)", "64 - s", "(s*(64 - s))//4")
@@ -260,6 +261,55 @@ def _is_valid(problem: SymbolicProblem) -> bool:
     except InputError:
         return False
     return True
+
+
+@pytest.mark.parametrize("seed", gate_first(range(12), 3))
+def test_numbers_of_any_size_are_judged_as_by_objects(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random, sound = Random(seed), 0
+    for _ in range(60):
+        problem = _with_huge_numbers(some_problem(random), random)
+        columns = columns_of(problem)
+        if columns is None:
+            continue
+        orders = [some_order(random, problem) for _ in range(random.choice((1, 1, 2)))]
+        shapes: Shapes = "order" if len(orders) == 1 else "pieces"
+        plan = SymbolicPlan(status=Status.FEASIBLE, shapes=shapes, orders=orders)
+        _compare(problem, [plan], monkeypatch)
+        sizes = [
+            max(column) for column in zip(*(sizes_at(problem, at) for at in everywhere(problem)), strict=True)
+        ]
+        laid = laid_orders(columns, orders, sizes)
+        if laid is None:
+            continue
+        sound += 1
+        for at in list(everywhere(problem))[:3]:
+            peak, least = laid.peak_and_least(sizes_at(problem, at))
+            assert least <= peak
+    assert sound > 10
+
+
+def _with_huge_numbers(problem: SymbolicProblem, random: Random) -> SymbolicProblem:
+    """The problem with one lifetime for each buffer, and numbers up to 2^62 here and there."""
+    large = 1 << 58
+    sizes = (large, 1 << 61, 1 << 62, f"s*{large}", f"{large}//(s + 1)")
+    buffers = []
+    for buffer in problem.buffers:
+        buffers.append(
+            replace(
+                buffer,
+                lifetime=_some_life(random),
+                size=random.choice((buffer.size, buffer.size, random.choice(sizes))),
+                alignment=random.choice((1, 2, 3, 6, 10, 15, 3 << 30, 1 << 61, 1 << 62)),
+                offset=None if buffer.offset is None else random.choice((0, 30, 3 << 40, 1 << 61)),
+            )
+        )
+    distances = (0, 2, 30, large, -large, 1 << 62, 3 << 30)
+    return replace(
+        problem,
+        buffers=tuple(buffers),
+        pools=tuple(Pool(id=pool.id, capacity=random.choice((None, 1 << 60))) for pool in problem.pools),
+        relative=tuple(replace(tie, offset=random.choice(distances)) for tie in problem.relative),
+    )
 
 
 @pytest.mark.parametrize("seed", gate_first(range(12), 3))
