@@ -401,6 +401,47 @@ def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.Mon
     }
 
 
+@pytest.mark.parametrize("is_above", [True, False])
+@pytest.mark.parametrize("partner", ["a", "b"])
+@pytest.mark.parametrize(
+    "together",
+    [
+        {"exclusive": [("a", "b")]},
+        {"in_place": [InPlace(input="a", output="b")]},
+        {"relative": [Relative(buffer="b", base="a", offset=4)]},
+    ],
+    ids=lambda together: next(iter(together)),
+)
+def test_what_conflicts_with_one_of_two_that_share_conflicts_with_the_other(
+    together: dict[str, Any], partner: str, is_above: bool
+) -> None:
+    buffers = [SymbolicBuffer(id=name, size="s", lifetime=(0, 1)) for name in "abc"]
+    symbol = Symbol(id="s", min=1, max=9)
+    problem = SymbolicProblem(symbols=[symbol], buffers=buffers, pools=[Pool(id="p")], **together)
+    columns = columns_of(problem)
+    assert columns is not None
+
+    def order(pairs: Sequence[tuple[str, str]]) -> Order:
+        return Order(
+            placements=[
+                OrderedPlacement(
+                    buffer=name,
+                    pool="p",
+                    above=[other for own, other in pairs if own == name],
+                    shares="a" if name == "b" and "in_place" in together else None,
+                )
+                for name in "abc"
+            ]
+        )
+
+    both = [("c", name) if is_above else (name, "c") for name in "ab"]
+    assert laid_orders(columns, [order(both)], [9, 9, 9]) is not None
+    one = [pair for pair in both if partner in pair]
+    # What begins with another, or above it in its group, is above what that one is above of.
+    follows = not is_above and ("in_place" in together or ("relative" in together and partner == "a"))
+    assert (laid_orders(columns, [order(one)], [9, 9, 9]) is not None) is follows
+
+
 @pytest.mark.parametrize(
     "changes",
     [
