@@ -46,7 +46,7 @@ def shape(
 ) -> Shaped | None:
     """The items with sizes by part: one for each of the points, and the largest. None: too many conflict.
 
-    Where each item is a part with nothing but lives, more pairs that conflict than `most_linked` are not
-    listed, which takes most of the time: then a search returns its first start.
+    More pairs that conflict than `most_linked` are not listed, which takes most of the time: then a search
+    returns its first start.
     """
     return _native.shape(instance.native, sizes, len(points), most_linked)

@@ -321,7 +321,8 @@ def tied(problem: Problem, ties: Ties) -> Problem:
 
 def possible(problem: Problem, pairs: Iterable[InPlace]) -> Ties:
     """Of these pairs, in turn, those that can be tied beside those before."""
-    return _Tying(problem).tie(pairs)
+    some = list(pairs)
+    return _Tying(problem).tie(some) if some else NONE
 
 
 class _Tying:
@@ -335,7 +336,9 @@ class _Tying:
         for tie in problem.relative:
             self.distances.tie(self.index[tie.buffer], self.index[tie.base], tie.offset)
         self.members: dict[int, list[int]] = {}
-        for number in range(len(self.buffers)):
+        """Of groups of several."""
+        tied_names = dict.fromkeys(name for tie in problem.relative for name in (tie.buffer, tie.base))
+        for number in sorted(map(self.index.__getitem__, tied_names)):
             self.members.setdefault(self.distances.find(number)[0], []).append(number)
 
     def tie(self, pairs: Iterable[InPlace]) -> Ties:
@@ -348,7 +351,7 @@ class _Tying:
                 ours, theirs = (self.distances.find(entry)[0] for entry in (source, output))
                 if ours != theirs:
                     self.distances.tie(output, source, 0)
-                    both = [*self.members.pop(ours), *self.members.pop(theirs)]
+                    both = [*self.members.pop(ours, [ours]), *self.members.pop(theirs, [theirs])]
                     self.members[self.distances.find(source)[0]] = both
                 tie.add((pair.input, pair.output))
         return frozenset(tie)
@@ -359,8 +362,10 @@ class _Tying:
         theirs, there = self.distances.find(output)
         if ours == theirs:
             return at == there
-        first = {member: self.distances.find(member)[1] - at for member in self.members[ours]}
-        second = {member: self.distances.find(member)[1] - there for member in self.members[theirs]}
+        first, second = (
+            {member: self.distances.find(member)[1] - begin for member in self.members.get(root, (root,))}
+            for root, begin in ((ours, at), (theirs, there))
+        )
         # Where the group begins, as its pinned members say.
         pins = (
             (self.buffers[entry].offset, at)

@@ -56,7 +56,7 @@ from memstow.planner.shapes.symbolic_layout import Layout
 from memstow.planner.solve.engine import plan as plan_ordinary
 from memstow.planner.solve.portfolio import Allowance, cancelling
 from memstow.planner.verify import recount
-from memstow.planner.verify.symbolic_columns import is_plain
+from memstow.planner.verify.symbolic_columns import has_columns
 from memstow.records import collector_at_rest, record
 from memstow.solvers.core import Budget
 from memstow.solvers.shapes import AIMS, MOST_PAIRS, FoundSequence, Shaped
@@ -165,10 +165,9 @@ class OrderSearch:
                     height[placement.buffer] = height.get(placement.buffer, 0.0) + placement.offset / top
             pool = {entry.buffer: entry.pool for entry in placed[-1]}
             starts.append(arrays.by_height(height, pool))
-        # Without a plan the largest are at the bottom.
-        return starts or [
-            arrays.by_height({buffer.id: -buffer.size for buffer in arrays.problem.buffers}, {})
-        ]
+        if not starts or any(buffer.offset is not None for buffer in arrays.problem.buffers):
+            starts.insert(0, arrays.by_height(_heights_without_plan(arrays.problem), {}))
+        return starts
 
     def _improve(self, arrays: ShapedArrays, starts: Sequence[ItemOrder], share: float) -> None:
         budget = self._allowance.budget(share)
@@ -228,11 +227,20 @@ class OrderSearch:
         is_whole = len(self._numbers) == len(self._points)
         if not is_whole or any(pool.reserved for pool in best.arrays.problem.pools):
             return None
-        return best.peaks if self.native_of(best).has_lives else None
+        # What a pin is in the way of is elsewhere in an order.
+        return best.peaks if best.fits or self.native_of(best).anywhere else None
 
     def native_of(self, best: Best) -> Shaped:
         """What knows the arcs of the best."""
         return self._ready(best.arrays)
+
+
+def _heights_without_plan(problem: Problem) -> dict[str, int]:
+    """The largest are at the bottom, above what is pinned: so nothing is in the way of a pin."""
+    return {
+        buffer.id: -buffer.size if buffer.offset is None else buffer.offset - 2 * LIMIT
+        for buffer in problem.buffers
+    }
 
 
 _ROUNDS = 3
@@ -406,8 +414,8 @@ OnBetterPlan = Callable[[SymbolicPlan], None]
 SOLVER: Final = "orders"
 _WHOLE: Final = 0.9
 # By buffer, of an order and of offsets, what comes after the search: an order without what follows from the
-# rest, the peaks, the digest and the judge. Those of plain problems are judged without objects.
-_SECONDS_OF_PLAIN: Final = (25e-6, 12e-6)
+# rest, the peaks, the digest and the judge. Those of problems in columns are judged without objects.
+_SECONDS_OF_COLUMNS: Final = (25e-6, 12e-6)
 _SECONDS_OF_OTHERS: Final = (250e-6, 250e-6)
 _MOST_RESERVED: Final = 0.5
 _FIRST_PIECE: Final = 0.4
@@ -491,8 +499,8 @@ class _Run:
         self._accept = accept
         self._told_at = -inf
         self._telling = 0.0
-        seconds = (_SECONDS_OF_PLAIN if is_plain(problem) else _SECONDS_OF_OTHERS)[asked.shapes == "fixed"]
-        self._seconds_after = seconds * len(problem.buffers)
+        by_buffer = _SECONDS_OF_COLUMNS if has_columns(problem) else _SECONDS_OF_OTHERS
+        self._seconds_after = by_buffer[asked.shapes == "fixed"] * len(problem.buffers)
         reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
         self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))

@@ -1,4 +1,4 @@
-"""Plans of problems with symbols in one pool whose buffers have a lifetime, pins and conflicts, in columns.
+"""Problems with symbols whose buffers have one lifetime each, and plans of them, in columns.
 
 In: such a problem, and offsets or orders with the largest size of each buffer. Out: that they hold, and what
 they need at a point; not what is wrong with those that do not hold, which `symbolic_verdict` finds out. The
@@ -6,58 +6,83 @@ counting is native.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
-from operator import attrgetter, itemgetter, lt
+from operator import attrgetter
 from typing import Final
 
-from memstow.planner.judge._judge import Defect, LeastPeaks, PlainOrder, judge_places, peak_of, plain_order
+from memstow.planner.judge._judge import (
+    Defect,
+    Frame,
+    Goal,
+    frame,
+    judge_places,
+    peak_of,
+)
+from memstow.planner.judge._judge import (
+    Order as NativeOrder,
+)
 from memstow.planner.model.plan import Placement
-from memstow.planner.model.problem import end_of
-from memstow.planner.model.symbolic import Order, SymbolicBuffer, SymbolicProblem
+from memstow.planner.model.problem import Kind, end_of, parse_term
+from memstow.planner.model.symbolic import Order, OrderedPlacement, SymbolicBuffer, SymbolicProblem
 
-_ABSENT: Final = ("lifetimes", "pools")
+_GOALS: Final = {Kind.PEAK: Goal.SUM, Kind.MAX_PEAK: Goal.LARGEST, Kind.POOL_PEAK: Goal.ONE}
+_MOST_POOLS: Final = 62
+
+_buffer_of, _offset_of, _pool_of = attrgetter("buffer"), attrgetter("offset"), attrgetter("pool")
+_lifetime_of = attrgetter("lifetime")
 
 
-_buffer_of, _offset_of = attrgetter("buffer"), attrgetter("offset")
+class _Buffers:
+    """Numbers by buffer: lives, alignments, and offsets of pins or -1, where there are any."""
+
+    def __init__(self, buffers: Sequence[SymbolicBuffer]) -> None:
+        """OverflowError for what is too large."""
+        lifetimes = list(map(_lifetime_of, buffers))
+        given = [lifetime for lifetime in lifetimes if isinstance(lifetime, tuple)]
+        if len(given) < len(lifetimes):
+            span = (min(begin for begin, _ in given), max(end for _, end in given)) if given else (0, 1)
+            given = [lifetime if isinstance(lifetime, tuple) else span for lifetime in lifetimes]
+        self.begins, self.ends = (array("q", times) for times in zip(*given, strict=True))
+        self.alignments = array("q", [buffer.alignment for buffer in buffers])
+        offsets = list(map(_offset_of, buffers))
+        pinned = any(offset is not None for offset in offsets)
+        self.pins = array("q", [-1 if offset is None else offset for offset in offsets] if pinned else ())
 
 
-class PlainColumns:
-    """All of a plain problem but the sizes."""
+class ProblemColumns:
+    """All of a problem but the sizes."""
 
     def __init__(
-        self,
-        problem: SymbolicProblem,
-        begins: "array[int]",
-        ends: "array[int]",
-        alignments: "array[int]",
-        pins: "array[int]",
+        self, problem: SymbolicProblem, buffers: _Buffers, native: Frame, number: dict[str, int]
     ) -> None:
-        self._begins = begins
-        self._ends = ends
-        self._alignments = alignments
-        self._least = LeastPeaks(begins, ends, alignments)
-        self._number = {buffer.id: i for i, buffer in enumerate(problem.buffers)}
-        self._pool = problem.pools[0].id
+        self._buffers = buffers
+        self._native = native
+        self._number = number
+        """By name, of the buffers."""
+        self._pool = {pool.id: number for number, pool in enumerate(problem.pools)}
         self._end = end_of(problem.pools[0])
-        self._pins = pins
-        """By buffer, where it must be, or -1; nothing where none is pinned."""
-        known = [pair for pair in problem.conflicts if self._number.keys() >= set(pair)]
-        self._ones, self._others = (array("q", (self._number[pair[at]] for pair in known)) for at in (0, 1))
-        """Pairs that may not share a byte, whenever they live."""
-        loops = any(one == other for one, other in known)
-        self.is_sound = (
-            len(self._number) == len(problem.buffers) and len(known) == len(problem.conflicts) and not loops
-        )
-        """Whether ids tell buffers apart, and each conflict is one of two buffers."""
+        term = parse_term(problem.objective[0])
+        self._goal = _GOALS[term.kind] if term is not None else Goal.SUM
+        self._measured = self._pool[term.pool] if term is not None and term.pool is not None else 0
+        self._conflicts = [(number[one], number[other]) for one, other in problem.conflicts]
+        related = problem.exclusive or problem.relative or problem.in_place
+        self.has_one_layer = len(problem.pools) == 1 and not related
+        """Whether what lives at one time is always apart, and in one pool."""
 
     def at(self, sizes: Sequence[int]) -> int:
-        """No layout with these sizes has a lower peak."""
-        return self._least.at(array("q", sizes))
+        """No layout with these sizes has less."""
+        return self._native.least(array("q", sizes), self._goal, self._measured)
+
+    def value(self, peaks: Sequence[int]) -> int:
+        """The objective where these are the peaks of the pools."""
+        if self._goal is Goal.ONE:
+            return peaks[self._measured]
+        return max(peaks) if self._goal is Goal.LARGEST else sum(peaks)
 
     def offsets(self, placements: Sequence[Placement]) -> "array[int] | None":
-        """The offset of each buffer; None unless each has one place, in the pool."""
-        if len(placements) != len(self._number) or {entry.pool for entry in placements} != {self._pool}:
+        """The offset of each buffer; None unless each has one place, in the only pool."""
+        if len(placements) != len(self._number) or {entry.pool for entry in placements} != self._pool.keys():
             return None
         offset = dict(zip(map(_buffer_of, placements), map(_offset_of, placements), strict=True))
         if offset.keys() != self._number.keys():
@@ -65,76 +90,74 @@ class PlainColumns:
         return array("q", map(offset.__getitem__, self._number))
 
     def peak_of_offsets(self, offsets: "array[int]", sizes: Sequence[int]) -> int | None:
-        """The peak of these offsets; None where they do not hold with these sizes."""
+        """The peak of these offsets in one pool; None where they do not hold with these sizes."""
+        own = self._buffers
         (defect, _, _), peak, _ = judge_places(
-            array("q", sizes), self._begins, self._ends, self._alignments, offsets, self._end
+            array("q", sizes), own.begins, own.ends, own.alignments, offsets, self._end
         )
         return peak if defect is Defect.NONE and self._are_where_they_must(offsets, sizes) else None
 
     def _are_where_they_must(self, offsets: "array[int]", sizes: Sequence[int]) -> bool:
         """Whether pinned buffers are where the pins say, and those that conflict share no byte."""
-        if any(pin >= 0 and pin != offset for pin, offset in zip(self._pins, offsets, strict=False)):
+        pins = self._buffers.pins
+        if any(pin >= 0 and pin != offset for pin, offset in zip(pins, offsets, strict=False)):
             return False
-        for one, other in zip(self._ones, self._others, strict=True):
+        for one, other in self._conflicts:
             begin = max(offsets[one], offsets[other])
             if sizes[one] and sizes[other] and begin < min(offsets[i] + sizes[i] for i in (one, other)):
                 return False
         return True
 
-    def order(self, order: Order) -> PlainOrder | None:
-        """Which is above which; None where the order says more, or something is wrong with it."""
-        placements, number = order.placements, self._number
-        if len(placements) != len(number) or any(
-            placement.pool != self._pool or placement.shares is not None or placement.empty
-            for placement in placements
-        ):
-            return None
-        above = {placement.buffer: placement.above for placement in placements}
-        if above.keys() != number.keys():
-            return None
-        lists = list(map(above.__getitem__, number))
+    def order(self, order: Order, largest: "array[int]") -> NativeOrder | None:
+        """Which is above which; None where something is wrong with it."""
+        placements: Sequence[OrderedPlacement] = order.placements
+        number = self._number
+        if list(map(_buffer_of, placements)) != list(number):
+            by_name = {placement.buffer: placement for placement in placements}
+            if len(placements) != len(number) or by_name.keys() != number.keys():
+                return None
+            placements = [by_name[name] for name in number]
+        lists = [placement.above for placement in placements]
+        sharing = [(i, entry.shares) for i, entry in enumerate(placements) if entry.shares is not None]
         try:
             below = array("q", map(number.__getitem__, chain.from_iterable(lists)))
+            pools = array("q", map(self._pool.__getitem__, map(_pool_of, placements)))
+            places = array("q", [number[name] for _, name in sharing])
         except KeyError:
             return None
-        return plain_order(array("q", accumulate(map(len, lists), initial=0)), below)
-
-    def keeps_apart(self, order: PlainOrder, sizes: Sequence[int]) -> bool:
-        """Whether the order keeps all apart that have bytes with these sizes, which are never exceeded."""
-        lives = self._begins, self._ends
-        return order.keeps_apart(array("q", sizes), *lives, self._alignments, self._ones, self._others)
-
-    def peak(self, order: PlainOrder, sizes: Sequence[int]) -> int | None:
-        """The peak of the order with these sizes; None where they do not fit."""
-        lives = self._begins, self._ends
-        return order.peak(array("q", sizes), *lives, self._alignments, self._pins, self._end)
+        start = array("q", accumulate(map(len, lists), initial=0))
+        shared = array("q", [i for i, _ in sharing]), places
+        empty = array("q", [i for i, placement in enumerate(placements) if placement.empty])
+        return self._native.order((start, below), pools, shared, empty, largest)
 
 
-class PlainOrders:
+class LaidOrders:
     """Orders that hold with all sizes at their largest, so at every value."""
 
-    def __init__(self, columns: PlainColumns, orders: Sequence[PlainOrder], peak: int) -> None:
+    def __init__(self, columns: ProblemColumns, orders: Sequence[NativeOrder], peaks: Sequence[int]) -> None:
         self._columns = columns
         self._orders = orders
-        self.peak = peak
-        """With all sizes at their largest, of the order that needs the most."""
+        self.peaks = peaks
+        """With all sizes at their largest, of the order that needs the most of each pool."""
 
     def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
-        """The peak with smaller sizes of the best order, and the least of any layout with these."""
-        peaks = [self._columns.peak(order, sizes) for order in self._orders]
-        fitting = [peak for peak in peaks if peak is not None]
-        if len(fitting) < len(peaks):
-            raise AssertionError("what holds with larger sizes holds")
-        return min(fitting), self._columns.at(sizes)
+        """The objective with smaller sizes of the best order, and the least of any layout with these."""
+        column, values = array("q", sizes), []
+        for order in self._orders:
+            peaks = order.peaks(column)
+            if peaks is None:
+                raise AssertionError("what holds with larger sizes holds")
+            values.append(self._columns.value(peaks))
+        return min(values), self._columns.at(column)
 
 
-class PlainFixed:
-    """Offsets that hold with all sizes at their largest, so at every value."""
+class LaidOffsets:
+    """Offsets in one pool that hold with all sizes at their largest, so at every value."""
 
-    def __init__(self, columns: PlainColumns, offsets: "array[int]", peak: int) -> None:
+    def __init__(self, columns: ProblemColumns, offsets: "array[int]", peak: int) -> None:
         self._columns = columns
         self._offsets = offsets
-        self.peak = peak
+        self.peaks = [peak]
         """With all sizes at their largest."""
 
     def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
@@ -143,68 +166,101 @@ class PlainFixed:
         return peak_of(column, self._offsets), self._columns.at(column)
 
 
-def is_plain(problem: SymbolicProblem) -> bool:
-    """Whether there is one pool, without more than a capacity, and buffers have a lifetime each.
-
-    They may be pinned there, and conflict.
-    """
-    pool, buffers = problem.pools[0], problem.buffers
-    related = problem.exclusive or problem.relative or problem.in_place
-    if len(problem.pools) > 1 or related or pool.reserved or pool.base or pool.alignment != 1:
+def has_columns(problem: SymbolicProblem) -> bool:
+    """Whether buffers have a lifetime each, and pools no more than a capacity."""
+    if not problem.buffers or len(problem.pools) > _MOST_POOLS:
         return False
-    if not buffers or any(set(map(attrgetter(name), buffers)) != {None} for name in _ABSENT):
+    if any(pool.reserved or pool.base or pool.alignment != 1 for pool in problem.pools):
         return False
-    return all(
-        buffer.pool == pool.id for buffer in buffers if buffer.pool is not None or buffer.offset is not None
-    )
+    if any(buffer.lifetimes is not None for buffer in problem.buffers):
+        return False
+    kinds = set(map(type, map(_lifetime_of, problem.buffers)))
+    return kinds <= {tuple, str}
 
 
-def _pins_of(buffers: Sequence[SymbolicBuffer]) -> "array[int]":
-    """By buffer, where it must be, or -1; nothing where none is pinned."""
-    if all(buffer.offset is None for buffer in buffers):
-        return array("q")
-    return array("q", (-1 if buffer.offset is None else buffer.offset for buffer in buffers))
-
-
-def columns_of(problem: SymbolicProblem) -> PlainColumns | None:
-    """The columns, where the problem is plain."""
-    if not is_plain(problem):
-        return None
-    buffers = problem.buffers
-    lifetimes = [buffer.lifetime for buffer in buffers if isinstance(buffer.lifetime, tuple)]
-    try:
-        begins = array("q", map(itemgetter(0), lifetimes))
-        ends = array("q", map(itemgetter(1), lifetimes))
-        pins = _pins_of(buffers)
-    except OverflowError:
-        return None
-    if len(lifetimes) < len(buffers) or not all(map(lt, begins, ends)):
-        return None
-    alignments = {buffer.alignment for buffer in buffers}
-    column = array("q", alignments if len(alignments) == 1 else (buffer.alignment for buffer in buffers))
-    columns = PlainColumns(problem, begins, ends, column, pins)
-    return columns if columns.is_sound else None
-
-
-def plain_fixed(
-    columns: PlainColumns, placements: Sequence[Placement], largest: Sequence[int]
-) -> PlainFixed | None:
-    """The offsets of a plan, where they hold with these sizes, which are never exceeded."""
-    offsets = columns.offsets(placements)
-    peak = None if offsets is None else columns.peak_of_offsets(offsets, largest)
-    return None if offsets is None or peak is None else PlainFixed(columns, offsets, peak)
-
-
-def plain_orders(
-    columns: PlainColumns, orders: Sequence[Order], largest: Sequence[int]
-) -> PlainOrders | None:
-    """The orders of a plan, where all hold with these sizes, which are never exceeded."""
-    peaks, sound = [], []
-    for order in orders:
-        known = columns.order(order)
-        peak = None if known is None else columns.peak(known, largest)
-        if known is None or peak is None or not columns.keeps_apart(known, largest):
+def _allowed(problem: SymbolicProblem) -> "array[int] | None":
+    """By buffer the bits of the pools that it may be in; None where one names what is no pool."""
+    bit = {pool.id: 1 << number for number, pool in enumerate(problem.pools)}
+    everywhere = (1 << len(problem.pools)) - 1
+    kinds = [(buffer.pool, buffer.pools) for buffer in problem.buffers]
+    of_kind: dict[tuple[str | None, tuple[str, ...] | None], int] = {}
+    for kind in set(kinds):
+        pinned, pools = kind
+        named = {*(() if pinned is None else (pinned,)), *(pools or ())}
+        if not named <= bit.keys():
             return None
-        peaks.append(peak)
-        sound.append(known)
-    return PlainOrders(columns, sound, max(peaks)) if peaks else None
+        among = everywhere if pools is None else sum(bit[name] for name in set(pools))
+        of_kind[kind] = among & (everywhere if pinned is None else bit[pinned])
+    return array("q", map(of_kind.__getitem__, kinds))
+
+
+def _numbers(number: dict[str, int], names: Iterable[str]) -> "array[int]":
+    return array("q", map(number.__getitem__, names))
+
+
+def columns_of(problem: SymbolicProblem) -> ProblemColumns | None:
+    """The columns, where the problem has some and is valid; what is not valid is told by other means."""
+    if not has_columns(problem):
+        return None
+    buffers, pools = problem.buffers, problem.pools
+    term = parse_term(problem.objective[0])
+    names = {pool.id for pool in pools}
+    if term is None or term.kind not in _GOALS or (term.pool is not None and term.pool not in names):
+        return None
+    number = {buffer.id: i for i, buffer in enumerate(buffers)}
+    allowed = _allowed(problem)
+    unpinned = any(buffer.offset is not None and buffer.pool is None for buffer in buffers)
+    if len(number) < len(buffers) or len(names) < len(pools) or allowed is None or unpinned:
+        return None
+
+    def sides(ones: Iterable[str], others: Iterable[str]) -> "tuple[array[int], array[int]]":
+        return _numbers(number, ones), _numbers(number, others)
+
+    try:
+        columns = _Buffers(buffers)
+        native = frame(
+            (columns.begins, columns.ends, columns.alignments, columns.pins),
+            allowed,
+            array("q", map(end_of, pools)),
+            sides(*_parted(problem.conflicts)),
+            sides(*_parted(problem.exclusive)),
+            sides(*_parted([(entry.input, entry.output) for entry in problem.in_place])),
+            (
+                *sides(*_parted([(entry.buffer, entry.base) for entry in problem.relative])),
+                array("q", map(_offset_of, problem.relative)),
+            ),
+        )
+    except (KeyError, OverflowError):
+        return None
+    return None if native is None else ProblemColumns(problem, columns, native, number)
+
+
+def _parted(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def laid_offsets(
+    columns: ProblemColumns, placements: Sequence[Placement], largest: Sequence[int]
+) -> LaidOffsets | None:
+    """The offsets of a plan, where all hold with these sizes, which are never exceeded.
+
+    None as well of what may share bytes, or is in several pools.
+    """
+    offsets = columns.offsets(placements) if columns.has_one_layer else None
+    peak = None if offsets is None else columns.peak_of_offsets(offsets, largest)
+    return None if offsets is None or peak is None else LaidOffsets(columns, offsets, peak)
+
+
+def laid_orders(
+    columns: ProblemColumns, orders: Sequence[Order], largest: Sequence[int]
+) -> LaidOrders | None:
+    """The orders of a plan, where all hold with these sizes, which are never exceeded."""
+    column, sound, peaks = array("q", largest), [], []
+    for order in orders:
+        native = columns.order(order, column)
+        reached = None if native is None else native.peaks(column)
+        if native is None or reached is None or not native.keeps_apart():
+            return None
+        sound.append(native)
+        peaks.append(reached)
+    return LaidOrders(columns, sound, [max(pool) for pool in zip(*peaks, strict=True)]) if sound else None

@@ -33,12 +33,12 @@ from memstow.planner.verify.overlaps import check_overlaps
 from memstow.planner.verify.problem_verdict import COUNTED_AGAIN, NO_ORDER, check_explanation
 from memstow.planner.verify.refutation import refute_claims
 from memstow.planner.verify.symbolic_columns import (
-    PlainColumns,
-    PlainFixed,
-    PlainOrders,
+    LaidOffsets,
+    LaidOrders,
+    ProblemColumns,
     columns_of,
-    plain_fixed,
-    plain_orders,
+    laid_offsets,
+    laid_orders,
 )
 from memstow.planner.verify.symbolic_orders import Orders, Stack, check_apart, value_of
 from memstow.planner.verify.symbolic_sizes import LiveBound, Sizes
@@ -588,8 +588,6 @@ def _check_bound(
 
 
 _APART: Final = "of every two buffers that conflict one is above the other, at every value"
-_OF_ONE_POOL: Final = ("peak", "max_peak")
-"""Objectives that are the peak of the pool where there is one."""
 
 
 def judge_symbolic(problem: SymbolicProblem, plan: SymbolicPlan) -> Verdict:
@@ -614,28 +612,28 @@ def judge_everywhere(
     says = "every size is from 0 to 2^62 at every value of the symbols"
     claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
     review = Review(problem, plan, sizes, space, schedules, findings, claims)
-    plain = columns_of(problem) if problem.objective[0] in _OF_ONE_POOL else None
-    laid: PlainFixed | PlainOrders | None = None
-    if plain is not None and plan.status in PLANNED:
+    columns = columns_of(problem)
+    laid: LaidOffsets | LaidOrders | None = None
+    if columns is not None and plan.status in PLANNED:
         if plan.shapes == "fixed":
-            laid = plain_fixed(plain, plan.placements, sizes.largest())
+            laid = laid_offsets(columns, plan.placements, sizes.largest())
         else:
-            laid = plain_orders(plain, plan.orders, sizes.largest())
+            laid = laid_orders(columns, plan.orders, sizes.largest())
     if laid is None:
-        _judge_all(review, plain)
+        _judge_all(review, columns)
     elif _is_whole(review):
         # What holds is judged without objects for each buffer.
-        if isinstance(laid, PlainFixed):
-            _claim_fixed(review, [laid.peak])
+        if isinstance(laid, LaidOffsets):
+            _claim_fixed(review, laid.peaks)
         else:
             claims.counted(Subject.PLACES, None, _APART, True)
             known = len(plan.orders) == 1 and sizes.point_of_all() is not None
-            _say_most(problem.pools, [laid.peak], COUNTED if known else UPPER_BOUNDS, claims)
+            _say_most(problem.pools, laid.peaks, COUNTED if known else UPPER_BOUNDS, claims)
         if not _is_bare(plan):
             _check_points(review, laid.peak_and_least)
 
 
-def _judge_all(review: Review, plain: PlainColumns | None) -> None:
+def _judge_all(review: Review, columns: ProblemColumns | None) -> None:
     """Judge with an ordinary problem, whose sizes are the largest."""
     problem, plan, sizes, findings = review.problem, review.plan, review.sizes, review.findings
     index = ProblemIndex(sizes.problem_with(sizes.largest()), findings)
@@ -650,7 +648,7 @@ def _judge_all(review: Review, plain: PlainColumns | None) -> None:
         return
     laid = (_laid_fixed if plan.shapes == "fixed" else _laid_in_orders)(review, index, term)
     if laid is not None and not _is_bare(plan):
-        value, least = laid.value, (LiveBound(index, term) if plain is None else plain).at
+        value, least = laid.value, (LiveBound(index, term) if columns is None else columns).at
         _check_points(review, lambda at: (value(at), least(at)))
 
 

@@ -293,33 +293,30 @@ TEST(arcs_imply_every_conflict) {
             return true;
         };
         CHECK(implied_all(closure(found.size())));
+        if (in.item_count() < count_of(in.parts)) continue;
+        for (std::size_t i = 0; i < found.size(); ++i) CHECK(!implied_all(closure(i)));
     }
-}
-
-std::vector<std::pair<Index, Index>> pairs_of(const std::vector<PartArc>& arcs) {
-    std::vector<std::pair<Index, Index>> pairs;
-    for (const auto& [upper, lower] : arcs) pairs.emplace_back(upper, lower);
-    return pairs;
 }
 
 TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
     int looked = 0, with_several = 0;
-    tiny::Features plain;
-    plain.most_items = 12;
-    plain.groups = plain.pinned = plain.exclusive = plain.in_place = false;
-    for (std::uint64_t seed = 4000; seed < 5000; ++seed) {
-        const Sample sample = make(seed, plain);
-        if (sample.shaped.lives.empty()) continue;
+    int grouped = 0, sharing = 0, pinned = 0, pinned_fitting = 0;
+    for (std::uint64_t seed = 4000; seed < 6000; ++seed) {
+        tiny::Features free;
+        free.most_items = 12;
+        free.pinned = seed % 4 > 1;
+        free.groups = free.exclusive = free.in_place = seed % 2 == 0;
+        const Sample sample = make(seed, free);
         ++looked;
+        grouped += sample.instance.item_count() < count_of(sample.instance.parts) ? 1 : 0;
+        sharing += sample.shaped.sharing.values.empty() ? 0 : 1;
         Random random(seed);
         const Start start{shuffled(random, sample.instance.item_count()), some_choices(random, sample)};
         Shaped listed = sample.shaped;
-        listed.lives.clear();
-        const auto expected = arcs(listed, start.sequence, start.choices);
-        with_several += expected.size() > 2 ? 1 : 0;
-        CHECK(pairs_of(arcs(sample.shaped, start.sequence, start.choices)) == pairs_of(expected));
+        listed.anywhere = false;
+        with_several += arcs(listed, start.sequence, start.choices).size() > 2 ? 1 : 0;
         Shaped bare = *shape(sample.instance, sample.sizes, sample.points, 0);
-        CHECK(bare.linked == sample.shaped.pairs.empty());
+        CHECK(!bare.linked || sample.shaped.links.values.empty());
         bare.least = sample.shaped.least;
         bare.weight = sample.shaped.weight;
         bare.measure = sample.shaped.measure;
@@ -330,11 +327,18 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         CHECK(by_lives.peaks() == layout.peaks());
         CHECK(by_lives.quality().excess == layout.quality().excess);
         CHECK(by_lives.steps() == layout.steps());
-        CHECK(start_of_bare.peaks == layout.peaks());
         CHECK(start_of_bare.fits == (layout.quality().excess == 0));
+        pinned += sample.shaped.anywhere ? 0 : 1;
+        pinned_fitting += !sample.shaped.anywhere && start_of_bare.fits ? 1 : 0;
+        if (!sample.shaped.anywhere && !start_of_bare.fits) continue;
+        CHECK(start_of_bare.peaks == layout.peaks());
     }
-    CHECK(looked > 200);
-    CHECK(with_several > 50);
+    CHECK(looked > 400);
+    CHECK(with_several > 100);
+    CHECK(grouped > 100);
+    CHECK(pinned_fitting > 100);
+    CHECK(pinned - pinned_fitting > 100);
+    CHECK(sharing > 100);
 }
 
 TEST(a_search_of_orders_stops_when_its_budget_is_spent) {

@@ -20,8 +20,9 @@
 #include <vector>
 
 #include "formulas.hpp"
+#include "frame.hpp"
+#include "order.hpp"
 #include "places.hpp"
-#include "plain_order.hpp"
 #include "replay.hpp"
 #include "sweep.hpp"
 #include "windows.hpp"
@@ -88,64 +89,85 @@ auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const I
     return std::tuple{as_tuple(verdict.finding), verdict.peak, verdict.live, verdict.moment};
 }
 
-using memstow::judge::LeastPeaks;
-
-LeastPeaks least_peaks(const Ints& begins, const Ints& ends, const Ints& alignments) {
-    if (begins.size() != ends.size()) throw nb::value_error("an end for each begin");
-    const Released released(begins);
-    return LeastPeaks({{}, span_of(begins), span_of(ends), span_of(alignments)});
-}
-
-std::int64_t least_peak_at(const LeastPeaks& self, const Ints& sizes) {
-    const Released released(sizes);
-    return self.at(span_of(sizes));
-}
-
 std::int64_t peak_of(const Ints& sizes, const Ints& offsets) {
     if (sizes.size() != offsets.size()) throw nb::value_error("an offset for each size");
     return memstow::judge::peak_of(span_of(sizes), span_of(offsets));
 }
 
-using memstow::judge::PlainOrder;
+using memstow::judge::BufferPair;
+using memstow::judge::Frame;
+using memstow::judge::Goal;
+using memstow::judge::Order;
 
-// Nothing where the columns are not valid, or not as many as the order has buffers.
-std::optional<Columns> columns_for(const PlainOrder& order, const Ints& sizes, const Ints& begins,
-                                   const Ints& ends, const Ints& alignments) {
-    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
-    if (sizes.size() != order.count() || memstow::judge::check_columns(columns).defect != Defect::none)
-        return std::nullopt;
-    return columns;
+// Numbers of buffers; one that is negative is none.
+std::size_t index(std::int64_t number) {
+    return number < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(number);
 }
 
-std::optional<PlainOrder> plain_order(const Ints& start, const Ints& below) {
-    const Released released(start);
-    return PlainOrder::of(span_of(start), span_of(below));
+std::vector<BufferPair> pairs_of(const std::pair<Ints, Ints>& sides) {
+    const auto& [ones, others] = sides;
+    if (ones.size() != others.size()) throw nb::value_error("two buffers for each pair");
+    std::vector<BufferPair> pairs;
+    pairs.reserve(ones.size());
+    for (std::size_t k = 0; k < ones.size(); ++k)
+        pairs.push_back({index(ones.data()[k]), index(others.data()[k])});
+    return pairs;
 }
 
-bool keeps_apart(const PlainOrder& self, const Ints& sizes, const Ints& begins, const Ints& ends,
-                 const Ints& alignments, const Ints& ones, const Ints& others) {
-    if (ones.size() != others.size()) throw nb::value_error("two buffers for each conflict");
+using Sides = std::pair<Ints, Ints>;
+
+std::optional<Frame> frame(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const Ints& allowed,
+                           const Ints& capacities, const Sides& conflicts, const Sides& exclusive,
+                           const Sides& in_place, const std::tuple<Ints, Ints, Ints>& ties) {
+    const auto column = [](const Ints& ints) {
+        return std::vector<std::int64_t>(ints.data(), ints.data() + ints.size());
+    };
+    const auto& [begins, ends, alignments, pins] = buffers;
+    const auto& [tied, bases, distances] = ties;
+    if (bases.size() != tied.size() || distances.size() != tied.size())
+        throw nb::value_error("a base and a distance for each tie");
+    Frame::Parts parts{.begins = column(begins),
+                       .ends = column(ends),
+                       .alignments = column(alignments),
+                       .pins = column(pins),
+                       .allowed = {allowed.data(), allowed.data() + allowed.size()},
+                       .capacities = column(capacities),
+                       .conflicts = pairs_of(conflicts),
+                       .exclusive = pairs_of(exclusive),
+                       .in_place = pairs_of(in_place),
+                       .ties = {}};
+    for (std::size_t k = 0; k < tied.size(); ++k)
+        parts.ties.push_back({index(tied.data()[k]), index(bases.data()[k]), distances.data()[k]});
+    const Released released(begins);
+    return Frame::of(std::move(parts));
+}
+
+std::int64_t least(const Frame& self, const Ints& sizes, Goal goal, std::size_t pool) {
     const Released released(sizes);
-    const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
-    if (!columns) return false;
-    const std::span<const std::int64_t> first = span_of(ones), second = span_of(others);
-    const auto count = static_cast<std::int64_t>(self.count());
-    std::vector<PlainOrder::Pair> conflicts;
-    conflicts.reserve(first.size());
-    for (std::size_t k = 0; k < first.size(); ++k) {
-        if (std::min(first[k], second[k]) < 0 || std::max(first[k], second[k]) >= count) return false;
-        conflicts.push_back({static_cast<std::size_t>(first[k]), static_cast<std::size_t>(second[k])});
-    }
-    return self.keeps_apart(*columns, conflicts);
+    return self.least(span_of(sizes), goal, pool);
 }
 
-std::optional<std::int64_t> peak_of_order(const PlainOrder& self, const Ints& sizes, const Ints& begins,
-                                          const Ints& ends, const Ints& alignments, const Ints& pins,
-                                          std::int64_t capacity) {
-    if (pins.size() != 0 && pins.size() != self.count()) throw nb::value_error("a pin for each buffer");
+std::optional<Order> order(const Frame& self, const Sides& above, const Ints& pools, const Sides& shared,
+                           const Ints& empty, const Ints& largest) {
+    const std::vector<BufferPair> pairs = pairs_of(shared);
+    const Released released(largest);
+    return Order::of(self,
+                     {.start = span_of(above.first),
+                      .below = span_of(above.second),
+                      .pools = span_of(pools),
+                      .shared = pairs,
+                      .empty = span_of(empty)},
+                     span_of(largest));
+}
+
+bool keeps_apart(const Order& self) {
+    nb::gil_scoped_release release;
+    return self.keeps_apart();
+}
+
+std::optional<std::vector<std::int64_t>> peaks_of_order(const Order& self, const Ints& sizes) {
     const Released released(sizes);
-    const std::optional<Columns> columns = columns_for(self, sizes, begins, ends, alignments);
-    return columns ? self.peak(*columns, span_of(pins), capacity) : std::nullopt;
+    return self.peaks(span_of(sizes));
 }
 
 using Values = std::vector<std::int64_t>;
@@ -309,24 +331,29 @@ NB_MODULE(_judge, m) {
     m.def("judge_plan", &judge_plan, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
-    nb::class_<LeastPeaks>(m, "LeastPeaks", "Lives and alignments, for many sizes.")
-        .def(nb::new_(&least_peaks), nb::arg("begins"), nb::arg("ends"), nb::arg("alignments"))
-        .def("at", &least_peak_at, nb::arg("sizes"),
-             "The least peak of any layout; 0 of columns that are not valid.");
     m.def("peak_of", &peak_of, nb::arg("sizes"), nb::arg("offsets"), "The peak of valid offsets.");
-    nb::class_<PlainOrder>(m, "PlainOrder", "Which buffers of a plain problem are above which.")
-        .def(
-            "keeps_apart", &keeps_apart, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
-            nb::arg("alignments"), nb::arg("ones"), nb::arg("others"),
-            "Whether of every two that have bytes and live at one time, or are ones[k] and others[k], one is "
-            "above the other.")
-        .def("peak", &peak_of_order, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
-             nb::arg("alignments"), nb::arg("pins"), nb::arg("capacity"),
-             "The peak with these sizes; None where they do not fit. By buffer an offset that it must have, "
-             "or "
-             "-1; nothing where none is pinned.");
-    m.def("plain_order", &plain_order, nb::arg("start"), nb::arg("below"),
-          "The order in which buffer i is above below[start[i]:start[i + 1]]; None where it is none.");
+    nb::enum_<Goal>(m, "Goal", "What is counted of the peaks of pools.")
+        .value("SUM", Goal::sum)
+        .value("LARGEST", Goal::largest)
+        .value("ONE", Goal::one);
+    nb::class_<Order>(m, "Order", "Which buffers are above which, whatever their sizes are.")
+        .def("keeps_apart", &keeps_apart,
+             "Whether of every two that conflict one ends where the other begins, or below, at every size; "
+             "False as well where that takes too long to see.")
+        .def("peaks", &peaks_of_order, nb::arg("sizes"),
+             "By pool the peak with these sizes; None where they do not fit.");
+    nb::class_<Frame>(m, "Frame", "All of a problem but the sizes.")
+        .def("least", &least, nb::arg("sizes"), nb::arg("goal"), nb::arg("pool"),
+             "No layout with these sizes has less; `pool`: which of them is the one.")
+        .def("order", &order, nb::arg("above"), nb::arg("pools"), nb::arg("shared"), nb::arg("empty"),
+             nb::arg("largest"), nb::keep_alive<0, 1>(),
+             "The order in which buffer i is above below[start[i]:start[i + 1]], the first and second of "
+             "`above`; None where it is not sound. By buffer its pool, and a size that it never exceeds; "
+             "`shared`: buffers that begin where others do; `empty`: those that are said to have no bytes.");
+    m.def("frame", &frame, nb::arg("buffers"), nb::arg("allowed"), nb::arg("capacities"),
+          nb::arg("conflicts"), nb::arg("exclusive"), nb::arg("in_place"), nb::arg("ties"),
+          "All of a problem but the sizes; None where it is not sound. `buffers`: begins, ends, alignments, "
+          "and offsets that they must have or -1, if any; `allowed`: by buffer the bits of its pools.");
     nb::class_<Formulas>(m, "Formulas", "Formulas of symbols, as the judge reads them.")
         .def(nb::new_(&formulas), nb::arg("names"), nb::arg("axes"))
         .def("read", &Formulas::read, nb::arg("text"),

@@ -181,36 +181,6 @@ Verdict judge(const Columns& columns, std::span<const int64_t> offsets, int64_t 
     return verdict;
 }
 
-LeastPeaks::LeastPeaks(const Columns& columns)
-    : begins_(columns.begins.begin(), columns.begins.end()),
-      ends_(columns.ends.begin(), columns.ends.end()),
-      alignments_(columns.alignments.begin(), columns.alignments.end()),
-      beginning_(in_order(begins_)),
-      ending_(in_order(ends_)) {}
-
-int64_t LeastPeaks::at(std::span<const int64_t> sizes) const {
-    const Columns columns{sizes, begins_, ends_, alignments_};
-    if (check_columns(columns).defect != Defect::none) return 0;
-    const int64_t step = common_step(columns);
-    const auto rounded_size = [&](std::size_t i) { return (Wide{sizes[i]} + step - 1) / step * step; };
-    Wide live = 0;
-    Most most;
-    auto ended = ending_.begin();
-    for (const std::size_t i : beginning_) {
-        if (sizes[i] == 0) continue;
-        for (; ends_[*ended] <= begins_[i]; ++ended) live -= rounded_size(*ended);
-        live += rounded_size(i);
-        if (live > most.bytes) most = {live, begins_[i]};
-    }
-    // The topmost need not take a whole multiple.
-    Wide spare = 0;
-    for (const std::size_t i : beginning_) {
-        if (begins_[i] > most.moment) break;
-        if (ends_[i] > most.moment && sizes[i] > 0) spare = std::max(spare, rounded_size(i) - sizes[i]);
-    }
-    return in_64_bits(most.bytes - spare);
-}
-
 int64_t peak_of(std::span<const int64_t> sizes, std::span<const int64_t> offsets) {
     int64_t peak = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -171,20 +171,6 @@ struct Most {
     std::int64_t moment = 0;
 };
 
-// The least peak alone, for the same buffers with many sizes.
-class LeastPeaks {
-  public:
-    // The columns need no sizes.
-    explicit LeastPeaks(const Columns& columns);
-
-    // At most 2^63 - 1; 0 of columns that are not valid with these sizes.
-    std::int64_t at(std::span<const std::int64_t> sizes) const;
-
-  private:
-    std::vector<std::int64_t> begins_, ends_, alignments_;
-    std::vector<std::size_t> beginning_, ending_;  // in the order of their begins, and of their ends
-};
-
 // The end of the last buffer that has bytes, of valid places.
 std::int64_t peak_of(std::span<const std::int64_t> sizes, std::span<const std::int64_t> offsets);
 

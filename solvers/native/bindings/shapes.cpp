@@ -229,9 +229,7 @@ void bind_shapes(nb::module_& m) {
         .def_ro("nodes", &Exact::nodes);
     nb::class_<Shaped>(m, "Shaped", "Items whose sizes differ from point to point.")
         .def_ro("linked", &Shaped::linked, "Whether it can be searched; if not, a search returns a start.")
-        .def_prop_ro(
-            "has_lives", [](const Shaped& self) { return !self.lives.empty(); },
-            "Whether each item is a part that may be anywhere, and conflicts with all that share a row.")
+        .def_ro("anywhere", &Shaped::anywhere, "Whether no item is pinned.")
         .def("set_measure", &set_measure, nb::arg("measure"), nb::arg("pool"), nb::arg("least"),
              nb::arg("weight"))
         .def("search", &search, nb::arg("aim"), nb::arg("sequences"), nb::arg("choices"), nb::arg("seed"),

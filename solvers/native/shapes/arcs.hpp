@@ -17,7 +17,7 @@ struct PartArc {
 std::vector<PartArc> arcs(const Shaped& shaped, const std::vector<Index>& sequence,
                           const std::vector<Index>& choices);
 
-// Of a shape with lives: by part, parts below it of which all that it is above follow, and offsets as well.
+// By part, parts below it of which all that it is above follow; offsets as well where items may be anywhere.
 // `place` and `pool` are by item.
 std::vector<std::vector<Index>> next_below(const Shaped& shaped, const std::vector<Index>& place,
                                            const std::vector<Index>& pool);

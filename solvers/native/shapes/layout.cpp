@@ -33,16 +33,17 @@ SequenceLayout::SequenceLayout(const Shaped& shaped, Aim aim, std::vector<Index>
       peaks_(shaped.points),
       dirty_(sequence_.size(), 1),
       fresh_(shaped.columns()) {
-    if (shaped.lives.empty()) {
-        settle(0);
-    } else {
+    if (shaped.anywhere || !shaped.linked) {
         settle_by_lives();
+    } else {
+        settle(0);
     }
     measure();
 }
 
 // As `settle` does it where nothing is placed, in as many steps, which take less time: of what is below an
-// item, most follows from the rest.
+// item, most follows from the rest. Where something is in the way of a pin, it is in both, but other items
+// may be elsewhere.
 void SequenceLayout::settle_by_lives() {
     const std::vector<Index> pool = pools_of(shaped_, choice_);
     const auto below = next_below(shaped_, place_, pool);
@@ -52,8 +53,14 @@ void SequenceLayout::settle_by_lives() {
         const Choice& choice = chosen(item);
         Bytes* own = offsets(item);
         std::fill_n(own, columns_, choice.low);
-        for (const Index lower : below[item]) raise_above(lower, shaped_.gaps.data() + lower * columns_, own);
+        for (Index part = shaped_.item_parts[item]; part < shaped_.item_parts[item + 1]; ++part) {
+            for (const Index lower : below[part]) {
+                const Bytes distance = shaped_.parts[lower].delta - shaped_.parts[part].delta;
+                raise_above(shaped_.parts[lower].item, shaped_.gaps.data() + lower * columns_, own, distance);
+            }
+        }
         over_[item] = align(choice, own);
+        if (choice.low == choice.high) std::fill_n(own, columns_, choice.low);
         const std::span<const Link> links = shaped_.links[item];
         const auto lower_links = std::ranges::count_if(links, [&](const Link& link) {
             return place_[link.other] <= place_[item] && pool[link.other] == choice.pool;
@@ -145,10 +152,10 @@ void SequenceLayout::settle(Index first) {
     }
 }
 
-// At least as high as an item and this gap above it.
-void SequenceLayout::raise_above(Index lower, const Bytes* gap, Bytes* own) const {
+// At least as high as an item and this gap above it, and the distance.
+void SequenceLayout::raise_above(Index lower, const Bytes* gap, Bytes* own, Bytes distance) const {
     const Bytes* from = offsets(lower);
-    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k]);
+    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k] + distance);
 }
 
 // By how much that is too high then for the choice.

@@ -36,13 +36,30 @@ void sort_pairs(std::vector<PartPair>& pairs, Index parts) {
 }
 
 // How many pairs of spans share a row.
-std::size_t count_pairs(std::span<const PartRows> spans) {
+std::size_t count_sharing(std::span<const PartRows> spans) {
     std::priority_queue<Index, std::vector<Index>, std::greater<>> ends;
     std::size_t count = 0;
     for (const PartRows& span : spans) {
         while (!ends.empty() && ends.top() <= span.rows.begin) ends.pop();
         count += ends.size();
         ends.push(span.rows.end);
+    }
+    return count;
+}
+
+// The same, of two items.
+std::size_t count_pairs(const Instance& instance, std::span<const PartRows> spans) {
+    std::size_t count = count_sharing(spans);
+    if (instance.item_count() == count_of(instance.parts)) return count;
+    std::vector<PartRows> by_item(spans.begin(), spans.end());
+    const auto item_of = [&](const PartRows& span) { return instance.parts[span.part].item; };
+    std::ranges::stable_sort(by_item, {}, item_of);
+    for (auto next = by_item.begin(); next != by_item.end();) {
+        const auto end = std::find_if(next, by_item.end(), [&, item = item_of(*next)](const PartRows& span) {
+            return item_of(span) != item;
+        });
+        count -= count_sharing({next, end});
+        next = end;
     }
     return count;
 }
@@ -91,8 +108,8 @@ struct Arc {
     Index below;
 };
 
-// By part, the parts of other items that it conflicts with, ascending.
-Lists<Index> conflicts_of(const std::vector<PartPair>& pairs, Index parts) {
+// By part, those that it is in a pair with, ascending.
+Lists<Index> partners_of(const std::vector<PartPair>& pairs, Index parts) {
     Lists<Index> lists;
     lists.start.assign(parts + 1, 0);
     for (const auto& [a, b] : pairs) {
@@ -110,10 +127,10 @@ Lists<Index> conflicts_of(const std::vector<PartPair>& pairs, Index parts) {
 
 // Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
 // rows of their own, the largest over their pairs of parts.
-void set_links(Shaped& shaped) {
+void set_links(const std::vector<PartPair>& pairs, Shaped& shaped) {
     const std::int64_t columns = shaped.columns();
     const std::vector<Part>& parts = shaped.parts;
-    const Lists<Index> conflicts = conflicts_of(shaped.pairs, count_of(parts));
+    const Lists<Index> conflicts = partners_of(pairs, count_of(parts));
     shaped.links.values.reserve(conflicts.values.size());
     std::vector<Arc> arcs;
     for (Index item = 0; item < shaped.items(); ++item) {
@@ -166,17 +183,24 @@ void set_cliques(const Instance& instance, Shaped& shaped) {
     }
 }
 
-// Whether each item is a part that may be anywhere, and conflicts with all that share a row with it.
-bool has_lives_alone(const Instance& instance) {
-    const auto& parts = instance.parts;
-    if (!instance.exempt.empty() || instance.item_count() != count_of(parts)) return false;
-    if (std::ranges::any_of(parts, [](const Part& part) { return part.delta != 0; })) return false;
+bool may_be_anywhere(const Instance& instance) {
     for (Index item = 0; item < instance.item_count(); ++item) {
         for (const Choice& choice : instance.choices[item]) {
             if (choice.low == choice.high) return false;
         }
     }
     return true;
+}
+
+Lists<Index> sharing_of(const Instance& instance) {
+    std::vector<PartPair> pairs;
+    for (const ExemptPair& pair : instance.exempt) {
+        if (!pair.in_place && pair.first != pair.second) pairs.push_back(pair_of(pair.first, pair.second));
+    }
+    std::ranges::sort(pairs);
+    const auto rest = std::ranges::unique(pairs);
+    pairs.erase(rest.begin(), rest.end());
+    return partners_of(pairs, count_of(instance.parts));
 }
 
 }  // namespace
@@ -186,14 +210,14 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     if (count_of(instance.parts) > kMostParts) return std::nullopt;
     Shaped shaped;
     std::vector<PartRows> spans = spans_of(instance);
-    const bool has_lives = has_lives_alone(instance);
-    if (has_lives) {
-        const std::size_t count = count_pairs(spans);
-        if (count > kMostPairs) return std::nullopt;
-        shaped.linked = count <= most_linked;
-    }
-    if (shaped.linked && !list_pairs(instance, spans, shaped.pairs)) return std::nullopt;
-    if (has_lives) shaped.lives = std::move(spans);
+    shaped.anywhere = may_be_anywhere(instance);
+    const std::size_t count = count_pairs(instance, spans);
+    if (count > kMostPairs) return std::nullopt;
+    shaped.linked = count <= most_linked;
+    std::vector<PartPair> pairs;  // ascending, without those of one item
+    if (shaped.linked && !list_pairs(instance, spans, pairs)) return std::nullopt;
+    shaped.lives = std::move(spans);
+    shaped.sharing = sharing_of(instance);
     shaped.parts = instance.parts;
     shaped.item_parts = instance.item_parts;
     shaped.points = points;
@@ -207,7 +231,7 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     shaped.gaps.assign(sizes.begin(), sizes.end());
     set_tops(instance, sizes, shaped);
     if (shaped.linked) {
-        set_links(shaped);
+        set_links(pairs, shaped);
     } else {
         for (Index item = 0; item < shaped.items(); ++item) shaped.links.close();
     }

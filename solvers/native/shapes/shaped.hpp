@@ -39,12 +39,12 @@ struct PartRows {
 struct Shaped {
     std::vector<Part> parts;
     std::vector<Index> item_parts;  // as in the instance
-    // By begin, where each item is a part that may be anywhere and all that share a row conflict; else empty.
-    std::vector<PartRows> lives;
-    // Whether pairs and links are listed. Without them, only what is said of a sequence as it is.
+    std::vector<PartRows> lives;    // by begin
+    Lists<Index> sharing;   // by part, ascending: those of other items that may share bytes with it in a row
+    bool anywhere = false;  // whether no item is pinned
+    // Whether links are listed. Without them, only what is said of a sequence as it is.
     bool linked = true;
-    std::vector<PartPair> pairs;  // ascending, without those of one item
-    Index points = 0;             // columns are points + 1
+    Index points = 0;  // columns are points + 1
     Choices choices;
     std::vector<Index> single;  // by item: its only part, or -1
     std::vector<Bytes> tops;    // by item and column: the end of its last byte from its offset; 0: no bytes
@@ -71,7 +71,7 @@ inline constexpr std::size_t kMostPairs = std::size_t{1} << 24;
 inline constexpr Index kMostParts = 20'000;
 
 // `sizes`: by part, a row of columns. Empty where there are too many parts or pairs. Pairs in place that are
-// no item of their own conflict here. Where there are lives, more pairs than `most_linked` are not listed.
+// no item of their own conflict here. More pairs than `most_linked` are not listed.
 std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> sizes, Index points,
                             std::size_t most_linked = kMostPairs);
 

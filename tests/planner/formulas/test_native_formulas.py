@@ -8,7 +8,7 @@ import pytest
 
 from memstow.planner.formulas.formula import FormulaError, Formulas, parse_formula
 from memstow.planner.formulas.sizes import all_values
-from memstow.planner.judge._judge import LeastPeaks
+from memstow.planner.judge._judge import Goal, frame
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicProblem
 from memstow.planner.shapes.point_plans import LiveBytes
@@ -166,7 +166,13 @@ def test_the_most_live_bytes_are_counted_at_each_time(seed: int) -> None:
     had, begins, ends = (
         array("q", (column[i] for i in sound)) for column in (sizes, *zip(*lives, strict=True))
     )
-    assert LeastPeaks(begins, ends, array("q", [1])).at(had) == most
+    ones, none = array("q", [1] * len(sound)), array("q")
+    free = (none, none)
+    native = frame(
+        (begins, ends, ones, none), ones, array("q", [LIMIT]), free, free, free, (none, none, none)
+    )
+    assert native is not None
+    assert native.least(had, Goal.SUM, 0) == most
 
 
 def test_live_bytes_beyond_the_limit_are_told() -> None:

@@ -1,16 +1,17 @@
 """What is known of points, also where there is no time to plan them."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from memstow.planner.check import find_issues
-from memstow.planner.formulas.sizes import problem_at, sizes_at
+from memstow.planner.formulas.sizes import problem_at, sizes_at, with_largest_sizes
 from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
-from memstow.planner.model.symbolic import Shapes, points_of
+from memstow.planner.model.symbolic import SHAPES, Shapes, points_of
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import LiveBytes, without_capacities
 from memstow.planner.solve.engine import plan
@@ -46,3 +47,18 @@ def test_without_time_there_is_a_plan_with_bounds(shapes: Shapes) -> None:
     planned = plan_symbolic(problem, Options(time_limit=0.001), shapes=shapes)
     assert not judge_symbolic(problem, planned).violations
     assert all(0 < point.least <= point.peak for point in planned.points)
+
+
+def test_without_time_nothing_is_in_the_way_of_pins() -> None:
+    problem = symbolic(600, 1)
+    largest, buffers, offset = with_largest_sizes(problem), list(problem.buffers), 0
+    for number in range(0, 600, 60):
+        step = buffers[number].alignment
+        offset = -(-offset // step) * step
+        buffers[number] = replace(buffers[number], pool=problem.pools[0].id, offset=offset)
+        offset += largest.buffers[number].size
+    pinned = without_capacities(replace(problem, buffers=tuple(buffers)))
+    for shapes in SHAPES:
+        planned = plan_symbolic(pinned, Options(time_limit=0.001), shapes=shapes)
+        assert planned.status in PLANNED
+        assert not judge_symbolic(pinned, planned).violations
