@@ -30,6 +30,8 @@ class PlaceProgram {
 
     // Another limit; they are numbered from 0.
     void add(std::vector<Part> parts, Bytes room);
+    // Prices of limits, ascending, that show much; leaves take them where theirs show less.
+    void suggest(Bytes scale, std::vector<std::pair<Index, Bytes>> prices);
     // Let a unit be in these pools alone, from now on.
     void restrict_to(Index unit, std::vector<Index> places);
 
@@ -95,6 +97,7 @@ class PlaceProgram {
     std::vector<Index> base_, first_;          // by unit: its cheapest place, and the column of its first
     std::vector<Index> whole_;  // by unit: the column of the row that its x are at most 1, or -1
     std::vector<Limit> limits_;
+    std::vector<Leaf> suggested_;
     std::vector<Column> columns_;
     std::vector<double> reduced_;  // by column
     std::vector<Row> rows_;
