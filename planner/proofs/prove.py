@@ -219,9 +219,11 @@ _PROOF_SHARE: Final = 0.25
 def limits_before_proof(problem: "Problem | Graph", options: Options) -> Options:
     """Options for a plan whose proof is wanted within the same time limit.
 
-    Other orders are tried until the time is over; then nothing would be left to prove what all of them need.
+    Other orders are tried until the time is over, and so are layouts with less reuse cost; then nothing would
+    be left to prove what all of them need.
     """
-    if isinstance(problem, Problem) or options.deterministic:
+    may_end_early = isinstance(problem, Problem) and Kind.REUSE_COST not in terms_with_proofs(problem)
+    if may_end_early or options.deterministic:
         return options
     return replace(options, time_limit=options.time_limit * (1 - _PROOF_SHARE))
 

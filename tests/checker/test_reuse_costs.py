@@ -13,7 +13,7 @@ from memstow import Options, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model.plan import Model
-from memstow.planner.proofs.prove import prove_within
+from memstow.planner.proofs.prove import limits_before_proof, prove_within
 from memstow.planner.proofs.walk_order import walk_of
 from memstow.records import replace
 from memstow.solvers.core import Budget
@@ -429,6 +429,16 @@ def test_a_proof_shows_what_the_search_knows_from_addresses(
         assert least is not None
         assert max(int(number or 0) for number in least.groups()) >= first.bound
     assert of_addresses
+
+
+def test_time_is_left_for_a_proof_of_a_search_that_uses_all() -> None:
+    problem, options = read_problem(json.dumps(TILES).encode(), "json"), Options(time_limit=4.0)
+    for terms in (("reuse_cost", "peak"), ("peak", "reuse_cost")):
+        left = limits_before_proof(replace(problem, objective=terms), options)
+        assert left == replace(options, time_limit=3.0)
+    assert limits_before_proof(replace(problem, objective=("peak",)), options) == options
+    same = replace(options, deterministic=True)
+    assert limits_before_proof(problem, same) == same
 
 
 @pytest.mark.parametrize("seed", gate_first(range(40), 4))
