@@ -577,7 +577,7 @@ class PlacementProof:
             del self._tree[mark:]
             if self._add_peaks():
                 continue
-            divided = self._program.divided()
+            divided = self._program.divided(self._first_pair)
             if divided is not None:
                 if self._wants_chains and self._add_chains(target):
                     continue

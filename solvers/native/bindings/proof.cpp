@@ -220,8 +220,9 @@ void bind_proof(nb::module_& m) {
              "the limits, and them.")
         .def("divisors", &proof::PlaceProgram::divisors, nb::arg("limits"),
              "Some of the first limits, and what to divide them by so that the solution breaks what is left.")
-        .def("divided", &proof::PlaceProgram::divided,
-             "A unit that is in one of its pools in part; None if each is in one pool.")
+        .def("divided", &proof::PlaceProgram::divided, nb::arg("first"),
+             "A unit that is in one of its pools in part, one of the first so many if there is one; None if "
+             "each is in one pool.")
         .def("places", &proof::PlaceProgram::places, "The pool of each unit.")
         .def("shares", &proof::PlaceProgram::shares, "How much of each unit is in each of its pools.");
     m.def(

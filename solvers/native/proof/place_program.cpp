@@ -532,10 +532,10 @@ std::vector<std::pair<Index, Bytes>> PlaceProgram::divisors(Index limits) const 
     return worst;
 }
 
-std::optional<std::pair<Index, Index>> PlaceProgram::divided() const {
+std::optional<std::pair<Index, Index>> PlaceProgram::divided(Index first) const {
     std::optional<std::pair<Index, Index>> best;
     double most = 0;
-    for (Index u = 0; u < count_of(costs_); ++u) {
+    for (Index u = 0; u < count_of(costs_) && !(u >= first && best); ++u) {
         if (allowed_[u].size() < 2) continue;
         for (const Index place : allowed_[u]) {
             const double there = share(u, place), part = std::min(there, 1 - there);

@@ -45,8 +45,9 @@ class PlaceProgram {
     // The same limits, and by what weights and room can be divided and rounded down so that the solution
     // breaks that; those first that it breaks most.
     std::vector<std::pair<Index, Bytes>> divisors(Index limits) const;
-    // A unit of which a part is in this one of its pools, and another part elsewhere.
-    std::optional<std::pair<Index, Index>> divided() const;
+    // A unit of which a part is in this one of its pools, and another part elsewhere; one of the first so
+    // many, if there is one.
+    std::optional<std::pair<Index, Index>> divided(Index first) const;
     // By unit, how much of it is in each of its pools.
     std::vector<std::vector<double>> shares() const;
     // Where each unit is if none is divided; may be unlike the limits only where there is no solution.
