@@ -437,7 +437,8 @@ class PlacementProof:
                 # Its cells may be larger.
                 cell, _ = _cells_of(self._problem, pool, row.buffers, height)
                 suggested.append((self._rows[row], price * (cell // grid)))
-        if not tree:
+        if not tree or not any(prices):  # Sets alone may show all.
+            self._program.suggest(scale, sorted(suggested))
             return any_new
         both = [(i, price) for i, price in zip(kept, prices, strict=True) if price]
         both += [(pair.number, toll) for pair, toll in zip(pairs, tolls, strict=True) if toll]

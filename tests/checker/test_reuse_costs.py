@@ -469,6 +469,34 @@ def test_what_is_claimed_too_much_is_not_shown(checker: Batch, tmp_path: Path, s
     assert codes[VERIFIED] > 10
 
 
+def test_a_bound_of_addresses_may_need_no_price_of_a_buffer(checker: Batch, tmp_path: Path) -> None:
+    lives: list[list[list[int]]] = [[], [[4, 6], [1, 2], [5, 9]], [[2, 4]], [[4, 5]], [[-1, 0]], [[1, 5]]]
+    sizes, alignments = (1, 3, 1, 4, 1, 2), (1, 2, 1, 2, 1, 4)
+    document = {
+        "version": 1,
+        "pools": [{"id": "fast", "capacity": 7}],
+        "buffers": [
+            {"id": name, "size": size, "alignment": alignment} | ({"lifetimes": mine} if mine else {})
+            for name, size, alignment, mine in zip("abcdef", sizes, alignments, lives, strict=True)
+        ],
+        "conflicts": [["b", "c"], ["d", "e"], ["f", "c"]],
+        "exclusive": [["a", "b"], ["c", "a"], ["b", "f"], ["f", "d"]],
+        "in_place": [{"input": "b", "output": "c"}],
+        "reuse_costs": costs(ba=3, da=3, ea=2, eb=4, ed=3, fa=4, fb=2, fc=1, fd=3, fe=4),
+        "objective": ["reuse_cost", "peak"],
+    }
+    data, path = json.dumps(document).encode(), tmp_path / "plan.proof"
+    problem = read_problem(data, "json")
+    answer = plan(problem, Options(deterministic=True))
+    claimed = replace(answer.objective[0], bound=11, certificate=Model(solver="reuse"))
+    answer = replace(answer, objective=(claimed, *answer.objective[1:]))
+    proof = prove_within(problem, answer, data, str(path), Budget(-1.0, 1_000_000))
+    assert proof is not None
+    assert proof.bounds[0] == 9
+    assert (best(problem)[1] or (0,))[0] == 9
+    assert checker.check((data, write_plan(problem, answer), path.read_bytes())).code == VERIFIED
+
+
 def test_cores_are_walked_through(tmp_path: Path) -> None:
     document = json.dumps(TILES).encode()
     problem, path = read_problem(document, "json"), tmp_path / "plan.proof"
