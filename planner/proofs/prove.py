@@ -16,7 +16,7 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import sha256_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan
+from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Model, Plan
 from memstow.planner.model.problem import (
     LIMIT,
     Buffer,
@@ -65,8 +65,8 @@ _WITHOUT_CORES: Final = 1_000_000
 """Steps in which a height may be refuted before it is tried with costs."""
 _WITHOUT_TIES: Final = 20_000_000
 """Steps in which a height may be refuted where ties do not count, before it is tried where they do."""
-_SHARE_OF_CORES: Final = 0.75
-"""Of the budget for a reuse cost: then it is looked for by where units are."""
+_SHARE_OF_FIRST: Final = 0.8
+"""Of the budget for a reuse cost: for the way by which the search knows it, before the other."""
 _KNOWN: Final = frozenset(
     (
         "version",
@@ -219,9 +219,11 @@ _PROOF_SHARE: Final = 0.25
 def limits_before_proof(problem: "Problem | Graph", options: Options) -> Options:
     """Options for a plan whose proof is wanted within the same time limit.
 
-    Other orders are tried until the time is over; then nothing would be left to prove what all of them need.
+    Other orders are tried until the time is over, and so are layouts with less reuse cost; then nothing would
+    be left to prove what all of them need.
     """
-    if isinstance(problem, Problem) or options.deterministic:
+    may_end_early = isinstance(problem, Problem) and Kind.REUSE_COST not in terms_with_proofs(problem)
+    if may_end_early or options.deterministic:
         return options
     return replace(options, time_limit=options.time_limit * (1 - _PROOF_SHARE))
 
@@ -292,6 +294,13 @@ class _Writer:
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
         self._ties = ties_to_try(problem)
         self._cores: CostProof | None = None
+        index_of = {buffer.id: index for index, buffer in enumerate(problem.buffers)}
+        number_of = {pool.id: number for number, pool in enumerate(problem.pools)}
+        self._places = {
+            index_of[one.buffer]: (number_of[one.pool], one.offset)
+            for one in plan.placements
+            if one.buffer in index_of and one.pool in number_of
+        }
 
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
@@ -388,20 +397,21 @@ class _Writer:
         """Write that layouts cost so much; what that comes to."""
         if wanted.term != Kind.REUSE_COST:
             return self._by_places(draft, wanted, budget)
-        height, shown = max(wanted.heights.peaks), 0
-        if wanted.heights == up_to(self._problem, height):
-            within = budget.share(_SHARE_OF_CORES)
-            shown = self._by_cores(draft, height, wanted.cost, within)
-            budget.count(within.work)
-        if shown < wanted.cost:
-            shown = max(shown, self._by_places(draft, wanted, budget))
-        return wanted.comes_to(shown)
+        if wanted.heights != up_to(self._problem, max(wanted.heights.peaks)):
+            return self._by_places(draft, wanted, budget)
+        first, second = self._by_cores, self._by_places
+        if isinstance(self._plan.objective[wanted.term_number].certificate, Model):
+            first, second = second, first  # The search knows it from what each address holds.
+        within = budget.share(_SHARE_OF_FIRST)
+        bound = first(draft, wanted, within)
+        budget.count(within.work)
+        return bound if bound >= wanted.bound else max(bound, second(draft, wanted, budget))
 
     def _by_places(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
         """Write that layouts cost so much by where units are; what that comes to."""
         height = max(wanted.heights.peaks)
         if wanted.heights == up_to(self._problem, height):
-            proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, budget)
+            proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, budget, self._places)
             shown = proof.raise_bound(wanted.cost)
             if wanted.comes_to(shown):
                 proof.write(draft)
@@ -438,8 +448,9 @@ class _Writer:
                 return file
         return None
 
-    def _by_cores(self, draft: Draft, height: int, wanted: int, budget: Budget) -> int:
-        """Write that layouts up to the height pay so much for pairs, or what of that can be shown."""
+    def _by_cores(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
+        """Write that layouts pay so much for pairs, by sets of pairs that are not all apart."""
+        height = max(wanted.heights.peaks)
         fixed, pairs = costs_of(self._problem)
         at = {index: number for number, index in enumerate(self._sized)}
         open_pairs = [
@@ -448,25 +459,25 @@ class _Writer:
             if pair.cost and pair.first in at and pair.second in at
         ]
         is_small = len(self._sized) <= MOST_BUFFERS and len(open_pairs) <= MOST_COSTS
-        if wanted <= fixed or not open_pairs or not is_small:
-            return fixed
+        if wanted.cost <= fixed or not open_pairs or not is_small:
+            return wanted.comes_to(fixed)
         if self._cores is None:
             self._cores = CostProof(open_pairs, fixed, self._several)
         known = fixed
         for ties_count in self._ties:
             posed = pose(self._problem, up_to(self._problem, height), self._sized, ties_count)
-            if posed is None or known >= wanted:
+            if posed is None or known >= wanted.cost:
                 break
             question, end = posed
             end = end if self._several else min(height, end)
             within = budget if ties_count == self._ties[-1] else budget.share(0.5)
-            known = self._cores.raise_bound(question, end, height, wanted, within)
+            known = self._cores.raise_bound(question, end, height, wanted.cost, within)
             if within is not budget:
                 budget.count(within.work)
         if known > fixed:
-            known = draft.file.reuse_cost(self._cores, height, min(known, wanted))
+            known = draft.file.reuse_cost(self._cores, height, min(known, wanted.cost))
             draft.statements += known > fixed
-        return known
+        return wanted.comes_to(known)
 
 
 def _finished(file: "ProofFile") -> int:

@@ -6,7 +6,7 @@ spent. A tree over the pools of buffers, and over pairs, shows with prices for w
 no layout is cheaper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import gcd, lcm
 from operator import itemgetter
 from typing import Final
@@ -41,6 +41,7 @@ from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps, ch
 PLACEMENT_TERMS: Final = COST_TERMS[:2]
 _DEEPEST: Final = 300
 _MOST_UNITS: Final = 4096
+_MOST_PAIRS: Final = 8192
 _MOST_MEMBERS: Final = 1_000_000
 """Of all sets of buffers that are live at one time: they are not made within a limit."""
 _MOST_ENTRIES: Final = 2_000_000
@@ -52,7 +53,7 @@ _FIRST_EFFORT: Final = 200_000
 _COVER_EFFORT: Final = 10_000
 _ROOT_ROUNDS, _ROUNDS = 6, 2
 """In which covers may gain nothing."""
-_SHARE_OF_CHAINS: Final = 0.25
+_SHARE_OF_CHAINS: Final = 0.8
 _MOST_KEPT: Final = 256 << 20
 _MOST_FITTING: Final = 1_000
 _TOLERANCE: Final = 1e-6
@@ -273,23 +274,34 @@ def spending(problem: Problem, term: str, most: int, pairs: Sequence[OpenPair]) 
 class PlacementProof:
     """What layouts within heights cost at least in a term: a tree, and the limits that it uses.
 
-    The number is what stands for the heights in the file.
+    The number is what stands for the heights in the file; the places, by buffer its pool and offset, are a
+    layout that is known.
     """
 
-    def __init__(self, problem: Problem, term: str, heights: Heights, number: int, budget: Budget) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        term: str,
+        heights: Heights,
+        number: int,
+        budget: Budget,
+        places: Mapping[int, tuple[int, int]] | None = None,
+    ) -> None:
         self._problem, self._term, self._budget = problem, term, budget
+        self._places = places or {}
         self._heights, self._number = heights, number
         self._units = units_of(problem, term)
         self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
         counts = term == Kind.REUSE_COST or heights.costs[COST_TERMS.index(Kind.REUSE_COST)] < LIMIT
         # Of more pairs, which would take long to look at, no limit says anything.
-        counts = counts and len(problem.reuse_costs) <= _MOST_UNITS
+        counts = counts and len(problem.reuse_costs) <= _MOST_PAIRS
         self._pairs = sharing_pairs(problem) if counts else []
         self._first_pair = len(self._units)
         self._unit_of |= {pair.number: len(self._units) + k for k, pair in enumerate(self._pairs)}
         self._units += [pair_unit(pair, term) for pair in self._pairs]
         self._limits = list[Row | Rows | Chains | _Crowd | _Spent]()
-        self._rows = set[Row | Rows]()
+        self._rows = dict[Row | Rows, int]()
+        """With their numbers among the limits."""
         self._row_pairs = 0
         self._first = list[Row]()
         """The first of the limits, from which others follow."""
@@ -312,7 +324,7 @@ class PlacementProof:
 
     def raise_bound(self, wanted: int) -> int:
         """Find why layouts cost so much, or as much as can be shown; what they cost at least."""
-        is_large = len(self._units) > _MOST_UNITS or size_of_moments(self._problem.buffers) > _MOST_MEMBERS
+        is_large = self._first_pair > _MOST_UNITS or size_of_moments(self._problem.buffers) > _MOST_MEMBERS
         has_choice = len(self._problem.pools) > 1 or self._pairs
         if wanted <= self.floor or not has_choice or is_large:
             return min(self.floor, wanted)
@@ -374,42 +386,59 @@ class PlacementProof:
                     if self._add_row(row):
                         self._first.append(row)
 
-    def _add_chains(self) -> bool:
+    def _add_chains(self, target: int) -> bool:
         """Keep what cells of each pool hold, by prices and tolls; whether that is anything new."""
         self._wants_chains, any_new = False, False
-        for pool in range(len(self._problem.pools)):
-            mine = [unit for unit in self._units[: self._first_pair] if unit.pools == (pool,)]
-            kept = sorted(
-                (index for unit in mine for index in unit.members),
-                key=lambda i: (min(lives_of(self._problem.buffers[i]), default=(-LIMIT, 0)), i),
-            )
-            height = self._heights.peaks[pool]
-            if kept and height < LIMIT and not self._budget.spent:
-                any_new = self._add_chains_of(pool, kept, height) or any_new
+        members = [list[int]() for _ in self._problem.pools]
+        for unit in self._units[: self._first_pair]:
+            if len(unit.pools) == 1 and self._heights.peaks[unit.pools[0]] < LIMIT:
+                members[unit.pools[0]] += unit.members
+        paying = [pool for pool, mine in enumerate(members) if _among(self._pairs, mine)]
+        # What each of several pools has to show is not known.
+        wanted = target - self.floor if len(paying) == 1 else None
+        for pool in paying:
+            if not self._budget.spent:
+                any_new = self._add_chains_of(pool, members[pool], wanted) or any_new
         return any_new
 
-    def _add_chains_of(self, pool: int, kept: list[int], height: int) -> bool:
-        """The same of these buffers, in the order in which their lives begin."""
+    def _add_chains_of(self, pool: int, members: list[int], wanted: int | None) -> bool:
+        """The same of these buffers."""
+        height = self._heights.peaks[pool]
+        kept = sorted(
+            members, key=lambda i: (min(lives_of(self._problem.buffers[i]), default=(-LIMIT, 0)), i)
+        )
         grid, room = _cells_of(self._problem, pool, kept, height)
         at = {index: number for number, index in enumerate(kept)}
         together = conflicts_of(self._problem, [self._problem.buffers[i] for i in kept])
         apart = [(a, b) for a, b in together if self._unit_of[kept[a]] != self._unit_of[kept[b]]]
         pairs = _among(self._pairs, kept)
         costs = [(at[pair.first], at[pair.second], pair.cost) for pair in pairs]
+        there = [self._places.get(i, (-1, 0)) for i in kept]
+        spans = [
+            (offset, offset + self._problem.buffers[i].size if where == pool else offset)
+            for i, (where, offset) in zip(kept, there, strict=True)
+        ]
         within = self._budget.share(_SHARE_OF_CHAINS)
-        prices, tolls, worth, tree, crowds = chain_limits(
+        prices, tolls, worth, tree, crowds, scale = chain_limits(
             [(i, -(-self._problem.buffers[i].size // grid)) for i in kept],
             room,
             apart,
             [(min(one, other), max(one, other), cost) for one, other, cost in costs],
+            spans,
+            wanted,
             within,
         )
         self._budget.count(within.work)
-        any_new = False
-        for crowd in crowds:
+        any_new, suggested = False, list[tuple[int, int]]()
+        for crowd, price in crowds:
             row = Row(pool, 1, tuple(sorted(kept[link] for link in crowd)))
             any_new = self._add_row(row) or any_new
-        if not tree:
+            if price and row in self._rows:
+                # Its cells may be larger.
+                cell, _ = _cells_of(self._problem, pool, row.buffers, height)
+                suggested.append((self._rows[row], price * (cell // grid)))
+        if not tree or not any(prices):  # Sets alone may show all.
+            self._program.suggest(scale, sorted(suggested))
             return any_new
         both = [(i, price) for i, price in zip(kept, prices, strict=True) if price]
         both += [(pair.number, toll) for pair, toll in zip(pairs, tolls, strict=True) if toll]
@@ -420,7 +449,9 @@ class PlacementProof:
         parts, room = chained(self._problem, chains, height, self._pairs)
         if max(sum(weight for _, _, weight in parts), room) > LIMIT:
             return any_new
+        suggested.append((len(self._limits), 1))
         self._add_limit(chains, parts, room)
+        self._program.suggest(scale, sorted(suggested))
         return True
 
     def _neighbours(self, kept: Sequence[int]) -> dict[int, set[int]]:
@@ -486,7 +517,7 @@ class PlacementProof:
         if self._row_pairs + len(parts) > _MOST_ROW_PAIRS + len(row.buffers):
             return False
         self._row_pairs += len(parts) - len(row.buffers)
-        self._rows.add(row)
+        self._rows[row] = len(self._limits)
         self._add_limit(row, parts, room)
         return True
 
@@ -521,7 +552,7 @@ class PlacementProof:
         parts, room = filled(self._problem, list(enumerate(buffers)), total, self._pairs, divisor)
         if sum(weight for _, _, weight in parts) > LIMIT:
             return False
-        self._rows.add(rows)
+        self._rows[rows] = len(self._limits)
         self._add_limit(rows, parts, room)
         return True
 
@@ -547,14 +578,14 @@ class PlacementProof:
             del self._tree[mark:]
             if self._add_peaks():
                 continue
-            divided = self._program.divided()
+            divided = self._program.divided(self._first_pair)
             if divided is not None:
+                if self._wants_chains and self._add_chains(target):
+                    continue
                 # What covers gain is worth some more rounds.
                 rounds = rounds - 1 if bound <= before else rounds
                 before = max(before, bound)
                 if rounds and self._add_covers():
-                    continue
-                if self._wants_chains and self._add_chains():
                     continue
                 return self._branch(*divided, target, depth)
             answer = self._find_crowd()

@@ -1,6 +1,7 @@
 """Proofs that a reuse cost is least: what both checkers verify is true, and each rule has its conditions."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -11,8 +12,10 @@ import pytest
 from memstow import Options, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
-from memstow.planner.proofs.prove import prove_within
+from memstow.planner.model.plan import Model
+from memstow.planner.proofs.prove import limits_before_proof, prove_within
 from memstow.planner.proofs.walk_order import walk_of
+from memstow.records import replace
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.checker.checkers import (
@@ -401,6 +404,97 @@ def test_a_core_has_all_pairs_that_its_steps_rest_on(checker: Batch, tmp_path: P
         verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
         assert verdict.code in (VERIFIED, WEAKER), (verdict, document)
         assert proof.bounds[0] <= answer.objective[0].value
+
+
+@pytest.mark.parametrize("seed", gate_first(range(40), 3))
+def test_a_proof_shows_what_the_search_knows_from_addresses(
+    checker: Batch, tmp_path: Path, seed: int
+) -> None:
+    rng, path = Random(seed), tmp_path / "plan.proof"
+    work, of_addresses = 40_000_000, 0
+    for _ in range(3):
+        problem = dense_costs(rng, 22)
+        document = document_of(problem)
+        answer = plan(problem, Options(deterministic=True, work_limit=work))
+        first = answer.objective[0]
+        if not isinstance(first.certificate, Model):
+            continue
+        of_addresses += 1
+        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, work))
+        assert proof is not None
+        assert proof.bounds[0] == first.bound, document
+        verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
+        assert verdict.code in (VERIFIED, WEAKER), (verdict, document)
+        least = re.search(r"none is below (\d+)|reuse cost (\d+) is least", verdict.words)
+        assert least is not None
+        assert max(int(number or 0) for number in least.groups()) >= first.bound
+    assert of_addresses
+
+
+def test_time_is_left_for_a_proof_of_a_search_that_uses_all() -> None:
+    problem, options = read_problem(json.dumps(TILES).encode(), "json"), Options(time_limit=4.0)
+    for terms in (("reuse_cost", "peak"), ("peak", "reuse_cost")):
+        left = limits_before_proof(replace(problem, objective=terms), options)
+        assert left == replace(options, time_limit=3.0)
+    assert limits_before_proof(replace(problem, objective=("peak",)), options) == options
+    same = replace(options, deterministic=True)
+    assert limits_before_proof(problem, same) == same
+
+
+@pytest.mark.parametrize("seed", gate_first(range(40), 4))
+def test_what_is_claimed_too_much_is_not_shown(checker: Batch, tmp_path: Path, seed: int) -> None:
+    rng, codes = Random(seed), Counter[int]()
+    for _ in range(40):
+        problem = tiny_costs(rng)
+        answer = plan(problem, Options(deterministic=True))
+        _, vector = best(problem)
+        if vector is None or problem.terms()[0] != "reuse_cost":
+            continue
+        claimed = replace(
+            answer.objective[0],
+            bound=vector[0] + rng.randint(0, 3),
+            certificate=Model(solver="reuse"),
+        )
+        answer = replace(answer, objective=(claimed, *answer.objective[1:]))
+        document, path = document_of(problem), tmp_path / "plan.proof"
+        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 3_000_000))
+        if proof is None:
+            continue
+        assert proof.bounds[0] <= vector[0], document
+        files = (document, write_plan(problem, answer), path.read_bytes())
+        verdict = checker.check(files)
+        codes[verdict.code] += 1
+        assert second(files, tmp_path) == verdict
+        assert verdict.code in (VERIFIED, WEAKER), files
+    assert codes[VERIFIED] > 10
+
+
+def test_a_bound_of_addresses_may_need_no_price_of_a_buffer(checker: Batch, tmp_path: Path) -> None:
+    lives: list[list[list[int]]] = [[], [[4, 6], [1, 2], [5, 9]], [[2, 4]], [[4, 5]], [[-1, 0]], [[1, 5]]]
+    sizes, alignments = (1, 3, 1, 4, 1, 2), (1, 2, 1, 2, 1, 4)
+    document = {
+        "version": 1,
+        "pools": [{"id": "fast", "capacity": 7}],
+        "buffers": [
+            {"id": name, "size": size, "alignment": alignment} | ({"lifetimes": mine} if mine else {})
+            for name, size, alignment, mine in zip("abcdef", sizes, alignments, lives, strict=True)
+        ],
+        "conflicts": [["b", "c"], ["d", "e"], ["f", "c"]],
+        "exclusive": [["a", "b"], ["c", "a"], ["b", "f"], ["f", "d"]],
+        "in_place": [{"input": "b", "output": "c"}],
+        "reuse_costs": costs(ba=3, da=3, ea=2, eb=4, ed=3, fa=4, fb=2, fc=1, fd=3, fe=4),
+        "objective": ["reuse_cost", "peak"],
+    }
+    data, path = json.dumps(document).encode(), tmp_path / "plan.proof"
+    problem = read_problem(data, "json")
+    answer = plan(problem, Options(deterministic=True))
+    claimed = replace(answer.objective[0], bound=11, certificate=Model(solver="reuse"))
+    answer = replace(answer, objective=(claimed, *answer.objective[1:]))
+    proof = prove_within(problem, answer, data, str(path), Budget(-1.0, 1_000_000))
+    assert proof is not None
+    assert proof.bounds[0] == 9
+    assert (best(problem)[1] or (0,))[0] == 9
+    assert checker.check((data, write_plan(problem, answer), path.read_bytes())).code == VERIFIED
 
 
 def test_cores_are_walked_through(tmp_path: Path) -> None:

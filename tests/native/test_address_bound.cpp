@@ -97,7 +97,7 @@ TEST(no_chain_is_worth_more_than_what_is_claimed) {
 }
 
 TEST(the_bound_of_the_addresses_is_below_the_cost_of_every_layout) {
-    int raised = 0, met = 0;
+    int raised = 0, met = 0, resumed = 0;
     for (std::uint64_t seed = 0; seed < 1500; ++seed) {
         const Instance in = costly::random_instance(seed);
         const costly::Best best = costly::brute_force(in);
@@ -110,10 +110,18 @@ TEST(the_bound_of_the_addresses_is_below_the_cost_of_every_layout) {
             addresses.run(work, budget);
             CHECK(addresses.bound() + costs.fixed <= best.cost);
         }
+        for (int more = 0; more < 3 && addresses.resume(); ++more) {
+            ++resumed;
+            const Bytes before = addresses.bound();
+            Budget again(-1, 300'000);
+            while (!addresses.done() && !again.spent()) addresses.run(10'000, again);
+            CHECK(addresses.bound() >= before && addresses.bound() + costs.fixed <= best.cost);
+        }
         raised += addresses.bound() > 0;
         met += best.cost > costs.fixed && addresses.bound() + costs.fixed == best.cost;
     }
     CHECK(raised > 15);
+    CHECK(resumed > 15);
     CHECK(met > 8);
 }
 

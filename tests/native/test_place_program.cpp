@@ -4,6 +4,8 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "check.hpp"
 #include "core/budget.hpp"
@@ -61,7 +63,7 @@ struct TinyPlaces {
 TEST(what_prices_of_limits_show_is_true) {
     std::mt19937_64 random(11);
     const auto below = [&](std::uint64_t limit) { return static_cast<Bytes>(random() % limit); };
-    int gained = 0, whole = 0;
+    int gained = 0, whole = 0, suggested = 0, late = 0;
     for (int k = 0; k < check::rounds(1'000); ++k) {
         TinyPlaces tiny;
         const auto count = static_cast<std::size_t>(2 + below(5));
@@ -83,6 +85,9 @@ TEST(what_prices_of_limits_show_is_true) {
             program.add(limit.parts, limit.room);
             tiny.limits.push_back(std::move(limit));
         }
+        const std::vector<std::pair<Index, Bytes>> prices{{0, 1 + below(5)}};
+        const Bytes scale = 1 + below(4);
+        program.suggest(scale, prices);
         for (int change = 0; change < 8; ++change) {
             Budget budget;
             const auto least = tiny.least();
@@ -96,6 +101,20 @@ TEST(what_prices_of_limits_show_is_true) {
             program.solve(target, budget);
             const auto leaf = program.leaf(target);
             if (least) CHECK(leaf.bound <= *least);
+            suggested += leaf.scale == scale && leaf.prices == prices ? 1 : 0;
+            const Index first = count_of(tiny.costs) / 2;
+            if (const auto divided = program.divided(first)) {
+                const auto shares = program.shares();
+                const auto is_divided = [&](Index u) {
+                    return tiny.allowed[u].size() > 1 &&
+                           std::ranges::any_of(tiny.allowed[u], [&](Index place) {
+                               return shares[u][place] > 0.01 && shares[u][place] < 0.99;
+                           });
+                };
+                for (Index u = 0; u < first; ++u) CHECK(divided->first < first || !is_divided(u));
+                CHECK(tiny.allowed[divided->first].size() > 1);
+                late += divided->first >= first ? 1 : 0;
+            }
             gained += leaf.bound > floor ? 1 : 0;
             // What has no choice and breaks a limit is shown to cost whatever is wanted.
             const bool has_choice = std::any_of(tiny.allowed.begin(), tiny.allowed.end(),
@@ -126,4 +145,6 @@ TEST(what_prices_of_limits_show_is_true) {
     }
     CHECK(gained > 500);
     CHECK(whole > 50);
+    CHECK(suggested > 50);
+    CHECK(late > 50);
 }

@@ -127,13 +127,14 @@ std::pair<std::optional<proof::ProofFile>, bool> kept_steps(const proof::Questio
     return {std::move(steps), false};
 }
 
-// Prices, tolls, the worth and the nodes of a tree; and sets that are too much together.
+// Prices, tolls, the worth and the nodes of a tree; sets that are too much together, with what a unit of that
+// costs; and what a cost of 1 is in these prices.
 using ChainAnswer = std::tuple<std::vector<Bytes>, std::vector<Bytes>, Bytes, std::vector<Index>,
-                               std::vector<std::vector<Index>>>;
+                               std::vector<std::pair<std::vector<Index>, Bytes>>, Bytes>;
 
 ChainAnswer chain_limits(const std::vector<std::pair<std::uint64_t, Bytes>>& buffers, Bytes room,
                          const Pairs& apart, const std::vector<std::tuple<Index, Index, Bytes>>& costs,
-                         Budget& budget) {
+                         const Ranges& spans, std::optional<Bytes> wanted, Budget& budget) {
     std::vector<std::uint64_t> names;
     std::vector<Bytes> units;
     for (const auto& [name, cells] : buffers) {
@@ -143,10 +144,13 @@ ChainAnswer chain_limits(const std::vector<std::pair<std::uint64_t, Bytes>>& buf
     reuse::LinkPairs pairs(count_of(buffers));
     for (const auto& [a, b] : apart) pairs.set_apart(a, b);
     for (const auto& [a, b, cost] : costs) pairs.add({a, b, std::min(units[a], units[b]), cost});
-    proof::ChainLimits limits = proof::chain_limits(units, room, pairs, names, budget);
+    proof::ChainLimits limits =
+        proof::chain_limits(units, room, pairs, names, converted(spans), wanted, budget);
+    std::vector<std::pair<std::vector<Index>, Bytes>> crowds;
+    for (proof::Crowd& crowd : limits.crowds) crowds.emplace_back(std::move(crowd.links), crowd.price);
     proof::ChainTree& tree = limits.tree;
-    return {std::move(tree.prices), std::move(tree.tolls), tree.worth, std::move(tree.nodes),
-            std::move(limits.crowds)};
+    return {std::move(tree.prices), std::move(tree.tolls), tree.worth,
+            std::move(tree.nodes),  std::move(crowds),     limits.scale};
 }
 
 using Parts = std::vector<std::tuple<Index, std::vector<Index>, Bytes>>;
@@ -203,6 +207,8 @@ void bind_proof(nb::module_& m) {
         .def(
             "add", &add_limit, nb::arg("parts"), nb::arg("room"),
             "Another limit, numbered from 0. Its parts: a unit, some of its pools, and what it weighs there.")
+        .def("suggest", &proof::PlaceProgram::suggest, nb::arg("scale"), nb::arg("prices"),
+             "Prices of limits, ascending, that leaves take where those of the solution show less.")
         .def("restrict_to", &proof::PlaceProgram::restrict_to, nb::arg("unit"), nb::arg("places"),
              "Let a unit be in these of its pools alone, from now on.")
         .def("solve", &proof::PlaceProgram::solve, nb::arg("target"), nb::arg("budget"),
@@ -214,20 +220,28 @@ void bind_proof(nb::module_& m) {
              "the limits, and them.")
         .def("divisors", &proof::PlaceProgram::divisors, nb::arg("limits"),
              "Some of the first limits, and what to divide them by so that the solution breaks what is left.")
-        .def("divided", &proof::PlaceProgram::divided,
-             "A unit that is in one of its pools in part; None if each is in one pool.")
+        .def("divided", &proof::PlaceProgram::divided, nb::arg("first"),
+             "A unit that is in one of its pools in part, one of the first so many if there is one; None if "
+             "each is in one pool.")
         .def("places", &proof::PlaceProgram::places, "The pool of each unit.")
         .def("shares", &proof::PlaceProgram::shares, "How much of each unit is in each of its pools.");
-    m.def("chain_limits", &chain_limits, nb::arg("buffers"), nb::arg("room"), nb::arg("apart"),
-          nb::arg("costs"), nb::arg("budget"), nb::call_guard<nb::gil_scoped_release>(),
-          "Prices of buffers and tolls of pairs that show much of what layouts pay by what each cell of a "
-          "pool holds;\n"
-          "what no chain is worth more than, a tree that shows that, of buffers or -1 for a leaf, empty "
-          "where there is\n"
-          "none; and sets of buffers that are too much together. Buffers have a number elsewhere and take "
-          "cells; all\n"
-          "else names them by their place, in the order in which lives begin. Pairs of `costs` have the "
-          "first earlier.");
+    m.def(
+        "chain_limits", &chain_limits, nb::arg("buffers"), nb::arg("room"), nb::arg("apart"),
+        nb::arg("costs"), nb::arg("spans"), nb::arg("wanted").none(), nb::arg("budget"),
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Prices of buffers and tolls of pairs that show what layouts pay by what each cell of a pool holds, "
+        "as "
+        "much as is\n"
+        "wanted, if the budget allows, or else what soon comes of it; what no chain is worth more than, a "
+        "tree "
+        "that shows\n"
+        "that, of buffers or -1 for a leaf, empty where there is none; sets of buffers that are too much "
+        "together, with the\n"
+        "price of what is; and what a cost of 1 is in these prices. Buffers have a number elsewhere and take "
+        "cells; all\n"
+        "else names them by their place, in the order in which lives begin. Pairs of `costs` have the first "
+        "earlier;\n"
+        "`spans` are where they are in a layout to begin with, empty where it has none.");
     nb::class_<proof::CostProof>(
         m, "CostProof",
         "What layouts pay for pairs of items that share memory: both items, the cost, and "

@@ -8,7 +8,8 @@
 namespace memstow::proof {
 namespace {
 
-constexpr Bytes kMostPrice = 1 << 12;
+constexpr reuse::Wide kMostWeight = reuse::Wide{1} << 61;  // of all links: checkers read twice as much
+constexpr double kShareOfPrices = 0.875;                   // of the budget; a tree takes less
 constexpr std::int64_t kTurn = 1'000'000;
 constexpr std::size_t kMostNodes = 1 << 18;
 constexpr std::size_t kMostLinks = 800;  // checkers read no deeper trees
@@ -23,13 +24,14 @@ class TreeSearch {
         }
     }
 
-    // Whether a tree shows what the best chain is worth.
-    bool build() {
-        look(all_, 0);
-        if (is_late_) return false;
-        tree_.worth = best_;
-        writes_ = true;
-        look(all_, 0);
+    // Whether a tree shows that no chain is worth more than `enough`, or than the best one.
+    bool build(Bytes enough) {
+        best_ = enough;
+        do {
+            tree_.worth = best_;
+            tree_.nodes.clear();
+            look(all_, 0);
+        } while (!is_late_ && best_ > tree_.worth);
         return !is_late_;
     }
 
@@ -42,7 +44,7 @@ class TreeSearch {
     // What having both takes away; nothing is worth as much as two that are apart.
     Bytes toll(Index a, Index b) const {
         const Index pair = pairs_(a, b);
-        if (pair == reuse::LinkPairs::kApart) return kMostPrice + 1;
+        if (pair == reuse::LinkPairs::kApart) return kLimit;
         return pair < 0 ? 0 : tree_.tolls[pair];
     }
 
@@ -77,7 +79,7 @@ class TreeSearch {
             if (is_late_) return;
             if (worth + gain(open) <= best_) break;
             const Possible first = open[0];
-            if (writes_) tree_.nodes.push_back(first.link);
+            tree_.nodes.push_back(first.link);
             std::vector<Possible> rest;
             for (const Possible& one : open) {
                 const Bytes left = one.rest - toll(first.link, one.link);
@@ -85,7 +87,7 @@ class TreeSearch {
             }
             look(std::move(rest), worth + first.rest);
         }
-        if (writes_) tree_.nodes.push_back(ChainTree::kLeaf);
+        tree_.nodes.push_back(ChainTree::kLeaf);
     }
 
     ChainTree& tree_;
@@ -95,34 +97,45 @@ class TreeSearch {
     std::vector<Possible> all_;
     std::vector<std::vector<Index>> classes_;
     Bytes best_ = 0;
-    bool writes_ = false, is_late_ = false;
+    bool is_late_ = false;
 };
 
 }  // namespace
 
 ChainLimits chain_limits(const std::vector<Bytes>& units, Bytes room, const reuse::LinkPairs& pairs,
-                         const std::vector<std::uint64_t>& names, Budget& budget) {
+                         const std::vector<std::uint64_t>& names, const std::vector<Range>& spans,
+                         std::optional<Bytes> wanted, Budget& budget) {
     ChainLimits limits;
     if (units.empty() || units.size() > kMostLinks || pairs.all().empty()) return limits;
     reuse::AddressBound addresses(units, room, pairs);
+    addresses.offer(spans);
     {
-        Budget half(-1, (budget.work_limit() - budget.work()) / 2, &budget);
-        while (!addresses.done() && !half.spent()) addresses.run(kTurn, half);
-        budget.count(half.work());
+        const double seconds = budget.seconds_left();
+        const std::int64_t work = budget.work_limit() - budget.work();
+        Budget most(seconds < 0 ? -1 : seconds * kShareOfPrices,
+                    static_cast<std::int64_t>(static_cast<double>(work) * kShareOfPrices), &budget);
+        while (addresses.bound() < wanted.value_or(kLimit) && !most.spent()) {
+            if (addresses.done() && !(wanted && addresses.resume())) break;
+            addresses.run(kTurn, most);
+        }
+        budget.count(most.work());
     }
     const reuse::AddressBound::Prices& best = addresses.best();
     if (best.links.empty()) return limits;
     for (std::size_t set = 0; set < best.sets.size(); ++set) {
-        if (best.sets[set] > 0) limits.crowds.push_back(addresses.sets()[set].links);
+        if (best.sets[set] > 0) limits.crowds.push_back({addresses.sets()[set].links, best.sets[set]});
     }
-    // In small numbers, which lose little.
-    const Bytes most = *std::max_element(best.links.begin(), best.links.end());
-    const Bytes unit = most / kMostPrice + 1;
-    const auto rounded = [&](Bytes amount) { return std::min((amount + unit / 2) / unit, kMostPrice); };
+    reuse::Wide weight = 0;
+    for (Index link = 0; link < count_of(units); ++link)
+        weight += reuse::Wide{best.links[link]} * units[link];
+    const auto unit = static_cast<Bytes>(weight / kMostWeight + 1);
+    const auto rounded = [&](Bytes amount) { return (amount + unit / 2) / unit; };
     std::ranges::transform(best.links, std::back_inserter(limits.tree.prices), rounded);
     std::ranges::transform(best.tolls, std::back_inserter(limits.tree.tolls), rounded);
+    for (Crowd& crowd : limits.crowds) crowd.price = rounded(crowd.price);
+    limits.scale = std::max<Bytes>(addresses.scale() / unit, 1);
     TreeSearch search(limits.tree, pairs, names, budget);
-    if (!search.build()) limits.tree = {};
+    if (!search.build(addresses.most_worth() / unit)) limits.tree = {};
     return limits;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/budget.hpp"
@@ -21,15 +22,23 @@ struct ChainTree {
     std::vector<Index> nodes;   // a link that is in the chain first, and then not; or a leaf
 };
 
-struct ChainLimits {
-    ChainTree tree;  // without nodes where there is none
-    // Sets of links that are too much together, of which no two share memory unless their pair pays.
-    std::vector<std::vector<Index>> crowds;
+// Links that are too much together, of which no two share memory unless their pair pays.
+struct Crowd {
+    std::vector<Index> links;
+    Bytes price;  // of a unit that is too much
 };
 
-// Prices and tolls that show most of what layouts pay where there is so much room. Links are in the order in
-// which lives begin; the names are how they are numbered elsewhere.
+struct ChainLimits {
+    ChainTree tree;  // without nodes where there is none
+    std::vector<Crowd> crowds;
+    Bytes scale = 1;  // a cost of 1, in these prices
+};
+
+// Prices and tolls that show what layouts pay where there is so much room: as much as is wanted, if the
+// budget allows, or else what soon comes of it. Links are in the order in which lives begin; the names are
+// how they are numbered elsewhere; the spans are a layout, empty where it has none.
 ChainLimits chain_limits(const std::vector<Bytes>& units, Bytes room, const reuse::LinkPairs& pairs,
-                         const std::vector<std::uint64_t>& names, Budget& budget);
+                         const std::vector<std::uint64_t>& names, const std::vector<Range>& spans,
+                         std::optional<Bytes> wanted, Budget& budget);
 
 }  // namespace memstow::proof

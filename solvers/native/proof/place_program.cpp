@@ -48,6 +48,10 @@ PlaceProgram::PlaceProgram(std::vector<std::vector<Bytes>> costs) : costs_(std::
 
 void PlaceProgram::add(std::vector<Part> parts, Bytes room) { limits_.push_back({std::move(parts), room}); }
 
+void PlaceProgram::suggest(Bytes scale, std::vector<std::pair<Index, Bytes>> prices) {
+    suggested_.push_back({0, scale, std::move(prices)});
+}
+
 double PlaceProgram::value(const Column& column) const {
     return column.row >= 0 ? rows_[column.row].value : column.at_high ? column.high : column.low;
 }
@@ -388,6 +392,10 @@ PlaceProgram::Leaf PlaceProgram::leaf(Bytes target) const {
     Bytes all = 1;
     for (const auto& mine : costs_) all = plus(all, most(mine));
     Leaf best{shown(1, {}), 1, {}};
+    for (const Leaf& leaf : suggested_) {
+        const Bytes bound = shown(leaf.scale, leaf.prices);
+        if (bound > best.bound) best = {bound, leaf.scale, leaf.prices};
+    }
     // Where there is no solution, any bound can be had: by as much as the broken row is added.
     double extra = 0;
     if (end_ == End::impossible) {
@@ -524,10 +532,10 @@ std::vector<std::pair<Index, Bytes>> PlaceProgram::divisors(Index limits) const 
     return worst;
 }
 
-std::optional<std::pair<Index, Index>> PlaceProgram::divided() const {
+std::optional<std::pair<Index, Index>> PlaceProgram::divided(Index first) const {
     std::optional<std::pair<Index, Index>> best;
     double most = 0;
-    for (Index u = 0; u < count_of(costs_); ++u) {
+    for (Index u = 0; u < count_of(costs_) && !(u >= first && best); ++u) {
         if (allowed_[u].size() < 2) continue;
         for (const Index place : allowed_[u]) {
             const double there = share(u, place), part = std::min(there, 1 - there);

@@ -30,6 +30,8 @@ class PlaceProgram {
 
     // Another limit; they are numbered from 0.
     void add(std::vector<Part> parts, Bytes room);
+    // Prices of limits, ascending, that show much; leaves take them where theirs show less.
+    void suggest(Bytes scale, std::vector<std::pair<Index, Bytes>> prices);
     // Let a unit be in these pools alone, from now on.
     void restrict_to(Index unit, std::vector<Index> places);
 
@@ -43,8 +45,9 @@ class PlaceProgram {
     // The same limits, and by what weights and room can be divided and rounded down so that the solution
     // breaks that; those first that it breaks most.
     std::vector<std::pair<Index, Bytes>> divisors(Index limits) const;
-    // A unit of which a part is in this one of its pools, and another part elsewhere.
-    std::optional<std::pair<Index, Index>> divided() const;
+    // A unit of which a part is in this one of its pools, and another part elsewhere; one of the first so
+    // many, if there is one.
+    std::optional<std::pair<Index, Index>> divided(Index first) const;
     // By unit, how much of it is in each of its pools.
     std::vector<std::vector<double>> shares() const;
     // Where each unit is if none is divided; may be unlike the limits only where there is no solution.
@@ -95,6 +98,7 @@ class PlaceProgram {
     std::vector<Index> base_, first_;          // by unit: its cheapest place, and the column of its first
     std::vector<Index> whole_;  // by unit: the column of the row that its x are at most 1, or -1
     std::vector<Limit> limits_;
+    std::vector<Leaf> suggested_;
     std::vector<Column> columns_;
     std::vector<double> reduced_;  // by column
     std::vector<Row> rows_;

@@ -16,7 +16,6 @@ constexpr Bytes kFinest = 1 << 16;  // of the smallest toll of an average cost
 constexpr double kLeastGain = 1e-5;
 constexpr Index kRoundsBetweenProofs = 2;
 constexpr Bytes kOldShare = 3;  // of four
-constexpr Index kNarrow = 3, kWide = 16;
 constexpr std::size_t kMostAdded = 100;
 constexpr std::int64_t kStepsAtOnce = 50;
 // What is proven first, as a share of what the program says.
@@ -98,7 +97,7 @@ void AddressBound::list_tolls() {
         const LinkPair& link = pairs_->all()[pair];
         graph_.tolls[graph_.at(link.earlier, link.later)] = full_toll(pair);
     }
-    sets_of_.resize(pairs_->all().size());
+    sets_of_.assign(pairs_->all().size(), {});
 }
 
 // What each address pays, if so much of the cost is left for all that share it.
@@ -113,6 +112,7 @@ Bytes AddressBound::full_toll(Index pair) const {
 }
 
 void AddressBound::start_program() {
+    caps_.clear();
     std::vector<double> worth(units_.size(), 0);
     double dearest = 0;
     for (const LinkPair& pair : pairs_->all()) {
@@ -128,24 +128,30 @@ void AddressBound::start_program() {
         needs.push_back(units_[link]);
         caps.push_back(caps_.back());
     }
-    program_.emplace(std::move(needs), std::move(caps), rows_ / unit_);
+    program_.emplace(std::move(needs), std::move(caps), rows_ / unit_, seed_);
 }
 
 void AddressBound::offer(const Instance& instance, const std::vector<Bytes>& offsets) {
     if (done_) return;
-    std::vector<Bytes> begins, cuts;
+    std::vector<Range> spans;
     for (const Index part : order_) {
         const Part& other = instance.parts[part];
-        begins.push_back(offsets[other.item] + other.delta);
-        cuts.push_back(begins.back());
+        const Bytes begin = offsets[other.item] + other.delta;
+        spans.push_back({begin, begin + other.size});
     }
+    offer(spans);
+}
+
+void AddressBound::offer(const std::vector<Range>& spans) {
+    if (done_) return;
+    std::vector<Bytes> cuts;
+    for (const Range& span : spans) cuts.push_back(span.begin);
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
     for (const Bytes address : cuts) {
         std::vector<Index> links;
         for (Index link = 0; link < graph_.count; ++link) {
-            const Bytes end = begins[link] + units_[link] * unit_;
-            if (begins[link] <= address && address < end) links.push_back(link);
+            if (spans[link].begin <= address && address < spans[link].end) links.push_back(link);
         }
         add(links);
     }
@@ -184,7 +190,8 @@ AddressBound::Prices AddressBound::take_prices() {
 Bytes AddressBound::proven_by(const Prices& prices, Bytes most) const {
     Wide sum = 0;
     for (Index link = 0; link < graph_.count; ++link) sum += Wide{prices.links[link]} * units_[link];
-    for (std::size_t set = 0; set < sets_.size(); ++set) sum += Wide{prices.sets[set]} * sets_[set].excess;
+    for (std::size_t set = 0; set < prices.sets.size(); ++set)
+        sum += Wide{prices.sets[set]} * sets_[set].excess;
     const Wide least = sum - Wide{rows_ / unit_} * most;
     return least <= 0 ? 0 : static_cast<Bytes>(up(least, scale_));
 }

@@ -32,11 +32,15 @@ class AddressBound {
 
     // A layout below the height: its addresses are where the search for chains begins.
     void offer(const Instance& instance, const std::vector<Bytes>& offsets);
+    // By link, the addresses that it has there; those of links that are apart do not overlap.
+    void offer(const std::vector<Range>& spans);
     // Goes on for about so much work.
     void run(std::int64_t work, Budget& budget);
 
     Bytes bound() const { return bound_; }  // on the costs of pairs
     bool done() const { return done_; }
+    // Once it is done: whether it can go on, with another search for sets that add to the bound.
+    bool resume();
 
     // What the program proposes, in whole numbers from which a bound follows.
     struct Prices {
@@ -46,10 +50,14 @@ class AddressBound {
     };
     // What the bound follows from; without links while there is none.
     const Prices& best() const { return best_; }
+    // The bound follows where no chain is worth more than this.
+    Bytes most_worth() const { return enough_for(best_, bound_); }
+    Bytes scale() const { return scale_; }  // of these prices
     const std::vector<OverfullSet>& sets() const { return sets_; }
 
   private:
     static constexpr Bytes kMostToll = Bytes{1} << 40;
+    static constexpr Index kNarrow = 3, kWide = 16;
     void order_parts(const Instance& instance);
     void start();
     void list_tolls();
@@ -87,11 +95,12 @@ class AddressBound {
     std::vector<Bytes> smooth_;  // prices, averaged over the last programs
     Index width_;
     Index rounds_ = 0;
+    std::uint32_t seed_ = 12345;
     std::int64_t proved_at_ = -1;  // steps of the program at the last attempt to prove
     Bytes bound_ = 0;
     Prices best_;
     Bytes aim_ = 0;  // the bound that is to be proven next
-    bool done_ = false;
+    bool done_ = false, lacks_sets_ = false;
 };
 
 }  // namespace memstow::reuse

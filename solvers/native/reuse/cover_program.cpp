@@ -16,13 +16,14 @@ constexpr double kPerturbation = 1e-5;
 
 }  // namespace
 
-CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, double most)
+CoverProgram::CoverProgram(std::vector<double> needs, std::vector<double> caps, double most,
+                           std::uint32_t seed)
     : tolerance_(kTolerance * *std::max_element(caps.begin(), caps.end())),
       chains_(count_of(needs)),
       rows_(chains_ + 1),
       needs_(std::move(needs)),
       caps_(std::move(caps)) {
-    std::uint32_t noise = 12345;
+    std::uint32_t noise = seed;
     for (double& need : needs_) {
         noise = noise * 1664525U + 1013904223U;
         need *= 1 + kPerturbation * (noise >> 8) / (1U << 24);

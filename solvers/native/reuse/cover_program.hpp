@@ -21,7 +21,7 @@ class CoverProgram {
     };
     // Each link needs so many chains; what is missing costs so much each. There are `most` chains at most:
     // the row after those of links counts them.
-    CoverProgram(std::vector<double> needs, std::vector<double> caps, double most);
+    CoverProgram(std::vector<double> needs, std::vector<double> caps, double most, std::uint32_t seed);
 
     // A column with a mark of 0 or more is never forgotten.
     void add(const std::vector<Entry>& entries, double cost, Index mark = kForgettable);

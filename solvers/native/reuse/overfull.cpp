@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace memstow::reuse {
 namespace {
 
-// Pairs that take away a larger part of what is too much are left alone.
-constexpr double kMet = 0.97;
 constexpr std::size_t kMostFound = 60;
 constexpr double kNone = 1e30;
 // Tries after which it gives up when none of them finds anything; one more for each link.
 constexpr Index kIdle = 100;
 // How much what links have paid with others counts against them, while a set grows.
 constexpr double kPaidWeight = 5;
+// Of tries, once it looks near sets that it has found.
+constexpr double kNear = 0.8;
 
 }  // namespace
 
@@ -39,12 +40,35 @@ double OverfullSearch::met(const Links& links, const Shares& paid) {
     return sum / excess;
 }
 
-// Adds links to the first, large ones that have paid little first, until none is left that may be added.
-OverfullSearch::Links OverfullSearch::grown(Index first, const Shares& paid) {
-    Links links{first};
+void OverfullSearch::look_closer() {
+    looks_near_ = true;
+    least_missing_ /= 2;
+}
+
+// A link, or some of a set that was found before.
+OverfullSearch::Links OverfullSearch::begun() {
+    Links links;
+    if (looks_near_ && !known_.empty() && random_.unit() < kNear) {
+        const double part = random_.unit();
+        const auto near =
+            std::next(known_.begin(), static_cast<std::ptrdiff_t>(random_.below(known_.size())));
+        std::ranges::copy_if(*near, std::back_inserter(links), [&](Index) { return random_.unit() < part; });
+    }
+    if (links.empty()) links.push_back(static_cast<Index>(random_.below(static_cast<std::size_t>(count_))));
+    return links;
+}
+
+// Adds links to some, large ones that have paid little first, until none is left that may be added.
+OverfullSearch::Links OverfullSearch::grown(Links links, const Shares& paid) {
     std::vector<std::pair<Index, double>> rest;  // with what they have paid with the links so far
     for (Index link = 0; link < count_; ++link) {
-        if (link != first && pairs_(first, link) != LinkPairs::kFree) rest.emplace_back(link, 0);
+        double before = 0;
+        const auto may_join = [&](Index other) {
+            const Index pair = pairs_(other, link);
+            if (pair >= 0 && other != links.back()) before += paid[pair];
+            return link != other && pair != LinkPairs::kFree;
+        };
+        if (std::ranges::all_of(links, may_join)) rest.emplace_back(link, before);
     }
     while (!rest.empty()) {
         const Index last = links.back();
@@ -107,13 +131,13 @@ std::vector<OverfullSet> OverfullSearch::find(const Shares& paid, std::int64_t m
     for (Index idle = 0; idle < kIdle + count_ && steps_ < most_work && !budget.spent(); ++idle) {
         const std::int64_t before = steps_;
         steps_ += count_;
-        Links links = grown(static_cast<Index>(random_.below(static_cast<std::size_t>(count_))), paid);
+        Links links = grown(begun(), paid);
         double share = met(links, paid);
         if (share < kNone) {
             while (better(links, share, paid)) {
             }
             std::sort(links.begin(), links.end());
-            if (share < kMet && known_.insert(links).second) {
+            if (share < 1 - least_missing_ && known_.insert(links).second) {
                 all.emplace_back(share, std::move(links));
                 idle = 0;
             }

@@ -34,13 +34,19 @@ class OverfullSearch {
     // Sets that were not found before and whose pairs take away clearly too little, worst first. `paid`: by
     // pair, the share that is paid.
     std::vector<OverfullSet> find(const std::vector<double>& paid, std::int64_t most_work, Budget& budget);
+    // From now on it looks near the sets that it has found as well, and for those that miss less.
+    void look_closer();
 
   private:
+    // Pairs that take away all but a smaller part of what is too much are left alone.
+    static constexpr double kMissing = 0.03;
+
     using Links = std::vector<Index>;
     using Shares = std::vector<double>;  // by pair
     Bytes excess_of(const Links& links) const;
     double met(const Links& links, const Shares& paid);
-    Links grown(Index first, const Shares& paid);
+    Links begun();
+    Links grown(Links links, const Shares& paid);
     bool better(Links& links, double& share, const Shares& paid);
 
     const std::vector<Bytes>& units_;
@@ -48,6 +54,8 @@ class OverfullSearch {
     Bytes room_;
     Index count_;
     std::set<Links> known_;
+    double least_missing_ = kMissing;
+    bool looks_near_ = false;
     std::int64_t steps_ = 0;
     Random random_{1};
 };

@@ -49,16 +49,35 @@ std::vector<double> AddressBound::paid_shares() const {
     return paid;
 }
 
+// From the start, with all sets and a random choice of its own: it comes to other solutions, which lack
+// others.
+bool AddressBound::resume() {
+    if (!done_ || !lacks_sets_) return false;
+    done_ = lacks_sets_ = false;
+    overfull_->look_closer();
+    width_ = kNarrow;
+    aim_ = 0;
+    proved_at_ = -1;
+    smooth_.clear();
+    list_tolls();
+    ++seed_;
+    start_program();
+    std::vector<OverfullSet> known;
+    known.swap(sets_);
+    add_sets(known);
+    return true;
+}
+
 // Sets for which the solution pays too little become rows of the program. If there are none, it can show no
 // more.
 void AddressBound::strengthen(Budget& budget) {
     std::vector<OverfullSet> sets;
     const bool has_room = sets_.size() < kMostSets && units_.size() + sets_.size() < kMostRows;
-    if (has_room && !program_->stuck()) {
-        sets = overfull_->find(paid_shares(), kSearchForSets, budget);
-    }
+    const bool looks = has_room && !program_->stuck();
+    if (looks) sets = overfull_->find(paid_shares(), kSearchForSets, budget);
     if (sets.empty()) {
         done_ = !budget.spent();
+        lacks_sets_ = looks;
     } else {
         add_sets(sets);
     }
