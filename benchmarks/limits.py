@@ -86,8 +86,10 @@ def pools(document: Document, odd: Random) -> None:
 def symbols(document: Document, odd: Random) -> None:
     """Sizes that depend on a number which is known only at run time."""
     document["symbols"] = [{"id": "s", "min": 1, "max": _SYMBOL_MOST}]
+    # What lies behind another, or was pinned behind it, does so at any size.
+    fixed = {name for pair in document.get("relative", ()) for name in (pair["buffer"], pair["base"])}
     for buffer in document["buffers"]:
-        if odd.random() < 0.5:
+        if odd.random() < 0.5 and buffer["id"] not in fixed and "offset" not in buffer:
             buffer["size"] = f"{buffer['size']}*s"
 
 
@@ -103,6 +105,10 @@ KINDS: Final[dict[str, tuple[Constrain, ...]]] = {
     "conflicts, pins": (conflicts, pins),
     "conflicts, rigid groups": (conflicts, groups),
     "conflicts, pools": (conflicts, pools),
+    "pins, symbols": (pins, symbols),
+    "in place, symbols": (in_place, symbols),
+    "rigid groups, symbols": (groups, symbols),
+    "pools, symbols": (pools, symbols),
 }
 SOLVERS: Final = ("first-fit", "greedy")
 """Some that take less memory; `exact` declines so many."""
@@ -129,13 +135,13 @@ def _file(inputs: Inputs, kind: str, n: int) -> Path:
 
 def _shapes(kind: str, n: int) -> tuple[str, ...]:
     """Plans of orders, the default, are only for fewer buffers."""
-    return ("--shapes", "fixed") if kind == "symbols" and n > MOST_ORDERED else ()
+    return ("--shapes", "fixed") if symbols in KINDS[kind] and n > MOST_ORDERED else ()
 
 
 def late(kind: str, n: int, solver: str, checkout: Checkout, inputs: Inputs, _: int) -> Figures:
     """Seconds beyond each limit, and the most bytes that a buffer took beyond those of hardly any."""
     path = _file(inputs, kind, n)
-    read = _READ.format("read_symbolic" if kind == "symbols" else "read_problem")
+    read = _READ.format("read_symbolic" if symbols in KINDS[kind] else "read_problem")
     reading = checkout.run(checkout.python, "-P", "-c", read, path).usage.seconds
     bare = checkout.solve(inputs.network(10), "--quiet").peak_memory
     figures, most = {}, 0
