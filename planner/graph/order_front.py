@@ -35,9 +35,11 @@ from memstow.planner.model.graph import GIVEN, Alternative, Graph, index_of
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST, stripe_front
 
-# Choices that wait at most, and what describing one counts as, for each of its operators.
-_MOST_WAITING: Final = 100_000
-_WORK_OF_AN_OPERATOR: Final = 5_000
+# Choices that are looked into: where alternatives have no bounds, and where all of them have.
+_MOST_CHOICES: Final = 64
+_MOST_BOUNDED: Final = 1_000
+# What describing one counts as, for each of its operators.
+_WORK_OF_AN_OPERATOR: Final = 300
 
 
 def order_front(
@@ -109,22 +111,27 @@ class _Choices:
         left: list[Corner] = []
         self._take_those_beside()
         root = self._settled(_Node((), frozenset(), 0, (Corner(0, 0),)))
-        heap = [(0, 0, root)]
-        serial = 0
+        heap = [(0, 0, 0, 0, root)]
+        serial = looks = 0
+        most = _MOST_CHOICES if self._first_known else _MOST_BOUNDED
         while heap:
             *_, node = heappop(heap)
             corners = [entry for entry in node.corners if not self._archive.beats(entry.bytes, entry.cost)]
             if not corners:
                 continue
-            if self._budget.spent or len(heap) > _MOST_WAITING:
+            if self._budget.spent or looks >= most:
                 left += corners
                 continue
             for child in self._children(replace(node, corners=corners)):
-                if child.next == len(self._groups):
+                is_whole = child.next == len(self._groups)
+                looks += is_whole or child.next >= self._first_known
+                if is_whole:
                     left += self._looked_at(child)
                 elif child.corners:
                     serial += 1
-                    heappush(heap, (child.corners[0].bytes, serial, child))
+                    # Of those that may need as little, the fewest alternatives come first, and few are kept.
+                    turn = child.corners[0].bytes, len(child.chosen), -child.next, serial
+                    heappush(heap, (*turn, child))
         for point in self._beside if left else ():
             self._archive.offer(point)
         points = tuple(self._archive.items)
