@@ -192,7 +192,7 @@ def main(arguments: list[str]) -> None:
     if not problem.buffers:
         offsets: Offsets = []
     elif program:
-        offsets = numbered(problem, program[0])
+        offsets = numbered(problem, program[0], Path(target).with_name("numbered.csv"))
     else:
         offsets = MODELS[name](problem, float(limit))
     plan: dict[str, object] = {"status": "unknown", "seconds": round(time.monotonic() - _BEGAN, 6)}
@@ -344,17 +344,17 @@ def best_fit(problem: Problem, _seconds: float) -> Offsets:
     return [places[one] for one in problem.buffers]
 
 
-def numbered(problem: Problem, program: str) -> Offsets:
-    """The offsets that a program prints, `id,offset`, of a file in which ids are numbers."""
+def numbered(problem: Problem, program: str, path: Path) -> Offsets:
+    """The offsets that a program prints, `id,offset`, of a file in which ids are numbers: this one."""
     if any(one.alignment > 1 for one in problem.buffers) or problem.capacity is not None:
         decline("it has alignments or a capacity")
-    path = os.path.abspath("numbered.csv")
     kept = [i for i, one in enumerate(problem.buffers) if one.size]
     first = min(one.begin for one in problem.buffers)
     named = ((i, problem.buffers[i]) for i in kept)
     rows = [f"{i},{one.begin - first},{one.end - first},{one.size}" for i, one in named]
-    Path(path).write_text("\n".join(["id,lower,upper,size", *rows, ""]), encoding="utf-8")
-    ran = subprocess.run([program, path], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    path.write_text("\n".join(["id,lower,upper,size", *rows, ""]), encoding="utf-8")
+    command = [program, os.path.abspath(path)]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     if ran.returncode:
         sys.exit(f"{os.path.basename(program)} ended with status {ran.returncode}")
     words = [line.strip().split(",") for line in ran.stdout.splitlines()]

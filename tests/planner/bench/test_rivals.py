@@ -186,6 +186,7 @@ def test_a_program_of_a_user_is_called_as_it_wants_and_its_plan_judged(
     assert (record.status, record.peak, record.solver.name) == (Ending.FEASIBLE, 15, name), record.error
     assert record.solver.version.startswith("sha256:")
     assert reported is ... or record.reported_seconds == reported
+    assert not Path("numbered.csv").exists(), "nothing stays where the command is called"
 
 
 def test_a_program_that_says_it_found_nothing_in_time_has_not_failed(cli: Cli, tmp_path: Path) -> None:
