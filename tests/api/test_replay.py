@@ -142,6 +142,8 @@ def test_a_step_that_repeats_needs_the_peak_of_the_plan(
 ) -> None:
     problem, plan = planned
     with memstow.torch.replay(plan, problem, on_processor=True) as replay:
+        # What went elsewhere is counted for the process: other tests may have been here before.
+        before = replay.statistics().other_peak
         for _ in range(3):
             with replay.step():
                 program.run(events_of(problem))
@@ -150,7 +152,7 @@ def test_a_step_that_repeats_needs_the_peak_of_the_plan(
     (pool,) = plan.pools
     assert counts.high_water == counts.arena == pool.peak
     assert (counts.planned, counts.unplanned, counts.taken) == (3 * len(problem.buffers), 0, 0)
-    assert (counts.steps, counts.live, counts.other_bytes, counts.other_peak) == (3, 0, 0, 0)
+    assert (counts.steps, counts.live, counts.other_bytes, counts.other_peak) == (3, 0, 0, before)
 
 
 @pytest.mark.parametrize("seed", range(5))
