@@ -20,12 +20,12 @@ from memstow.planner.front.front_request import ANY
 from memstow.planner.front.graph_candidates import Reruns
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
-from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
-from memstow.planner.graph.order_front import least_cost_of_choices, order_front
+from memstow.planner.graph.operators import kinds_if_unbound, operator_costs, whole_in_stripes
+from memstow.planner.graph.order_front import countable_choice, least_cost_of_choices, order_front
 from memstow.planner.graph.recompute import peak_of
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
-from memstow.planner.graph.stripe_front import Candidate, Corner, is_countable
+from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, names_in_views
 from memstow.planner.model.plan import Schedule
@@ -220,14 +220,10 @@ class _Search:
         return [entry.chosen for entry in choices]
 
     def _chosen(self, names: tuple[str, ...]) -> Graph | None:
-        """The graph with these alternatives; None where it contradicts itself, or cannot be counted."""
-        try:
-            graph = with_chosen(self._graph, names)
-        except InputError:
-            return None
-        if self._graph.order == GIVEN:
-            graph = replace(graph, order=GIVEN)
-        return graph if is_countable(graph, self._stripes) else None
+        graph = countable_choice(self._graph, names, self._stripes)
+        if graph is None or self._graph.order != GIVEN:
+            return graph
+        return replace(graph, order=GIVEN)
 
     def _counts(self) -> bool:
         """Whether the cost of each alternative is known, and the judge takes each by itself."""
@@ -379,7 +375,7 @@ def _corners_of(base: int, bounds: Sequence[tuple[int, int]]) -> Iterator[Corner
 
 def has_stripes(graph: Graph) -> bool:
     """Whether a part of a graph without alternatives may run in stripes."""
-    return any(kinds(replace(graph, before=())))
+    return any(kinds_if_unbound(graph))
 
 
 def _without(graph: Graph, undecided: set[str]) -> Graph:
@@ -427,7 +423,7 @@ def _in_stripes(graph: Graph, *, runs_again: bool = False) -> Graph:
     No operator of it needs more than in a stripe, in which all that it reads and leaves is there as a whole.
     What runs again leaves other versions than the last, so that also those of outputs may be rows.
     """
-    cut = kinds(replace(graph, before=()))
+    cut = kinds_if_unbound(graph)
     names = {operator.outputs[0] for operator, kind in zip(graph.operators, cut, strict=True) if kind}
     small = names if runs_again else names - set(graph.outputs)
 

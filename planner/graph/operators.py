@@ -162,12 +162,17 @@ def _kind(graph: Graph, operator: Operator, viewed: frozenset[str], made_here: s
     return None if uses is None else Kind(uses, index[output.id], image.rows, image.columns, False, 0, 1)
 
 
+def kinds_if_unbound(graph: Graph) -> tuple[Kind | None, ...]:
+    """The kinds that operators would have if they were not bound to run before others."""
+    return kinds(replace(graph, before=()) if graph.before else graph)
+
+
 def whole_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> list[bool]:
     """By operator of a valid graph, whether all that it makes is made in any stripes; not of undecided ones.
 
     All is made of what is read all of by somebody of whom all is made, or who is in no stripe.
     """
-    cut, links = kinds(replace(graph, before=())), links_of(graph)
+    cut, links = kinds_if_unbound(graph), links_of(graph)
     kept = {links.tensor_index[name] for name in graph.outputs}
     whole = [False] * len(graph.operators)
     for operator in reversed(listed_order(graph)):

@@ -9,7 +9,7 @@ run later have with them all that the others still read. So a choice is looked i
 better than what is known can come of it, and where time is over there are bounds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Final
@@ -56,6 +56,15 @@ def order_front(
     return beside
 
 
+def countable_choice(graph: Graph, names: tuple[str, ...], stripes: bool) -> Graph | None:
+    """The graph with these alternatives; None where it contradicts itself, or cannot be counted."""
+    try:
+        chosen = with_chosen(graph, names)
+    except InputError:
+        return None
+    return chosen if is_countable(chosen, stripes) else None
+
+
 def _cuts_alternatives(graph: Graph) -> bool:
     """Whether an operator of an alternative may be in a stripe."""
     tensors = index_of(graph).tensors
@@ -96,12 +105,8 @@ class _Choices:
         groups: dict[tuple[str, ...], list[Alternative]] = {}
         for alternative in graph.alternatives:
             groups.setdefault(tuple(alternative.replaces), []).append(alternative)
-        known = in_parts(graph, budget)
-        self._cost_in_parts: dict[str, int] = {}
-        """By operator, what its parts cost together at least, in the alternatives that are in parts."""
-        for costs in known.values():
-            for name, cost in costs.items():
-                self._cost_in_parts[name] = min(cost, self._cost_in_parts.get(name, cost))
+        self._parts = _in_parts(graph, budget)
+        known = self._parts.alternatives
         # Those of which there are no bounds come first.
         self._groups = sorted(groups.values(), key=lambda group: all(entry.id in known for entry in group))
         self._first_known = sum(any(entry.id not in known for entry in group) for group in self._groups)
@@ -123,9 +128,8 @@ class _Choices:
                 left += corners
                 continue
             for child in self._children(replace(node, corners=corners)):
-                is_whole = child.next == len(self._groups)
-                looks += is_whole or child.next >= self._first_known
-                if is_whole:
+                looks += child.next >= self._first_known
+                if child.next == len(self._groups):
                     left += self._looked_at(child)
                 elif child.corners:
                     serial += 1
@@ -160,13 +164,10 @@ class _Choices:
         return replace(node, next=at)
 
     def _chosen(self, names: tuple[str, ...]) -> Graph | None:
-        """The graph with these; None where the judge may not take it, or it cannot be counted."""
-        try:
-            chosen = with_chosen(self._graph, names)
-        except InputError:
-            return None
-        self._budget.count(_WORK_OF_AN_OPERATOR * len(chosen.operators))
-        return chosen if is_countable(chosen, stripes=True) else None
+        chosen = countable_choice(self._graph, names, stripes=True)
+        if chosen is not None:
+            self._budget.count(_WORK_OF_AN_OPERATOR * len(chosen.operators))
+        return chosen
 
     def _take_those_beside(self) -> None:
         """Take what has no stripes in alternatives. Without these, all may begin at larger multiples."""
@@ -201,25 +202,37 @@ class _Choices:
             name for group in groups if node.gone.isdisjoint(group[0].replaces) for name in group[0].replaces
         }
         free = {at for at, operator in enumerate(chosen.operators) if operator.id in is_open}
-        order, costs, whole = listed_order(chosen), operator_costs(chosen), whole_in_stripes(chosen)
-        least = sum(min(costs[at], self._cost_in_parts[chosen.operators[at].id]) for at in free if whole[at])
+        order, least = listed_order(chosen), self._parts.least_cost(chosen, free)
         program = stripe_program(chosen, order, self._unit, free=free)
         front = stripe_front(program, self._most_cost - least, longest_stripe(len(order)), self._budget)
         return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
 
 
-def in_parts(graph: Graph, budget: Budget) -> dict[str, dict[str, int]]:
-    """The alternatives that run next to each other, in parts of channels, what they replace.
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Alternatives that run next to each other, in parts of channels, what they replace."""
 
-    Of each what parts of an operator cost together, by operator; as many as the budget allows.
-    """
+    alternatives: frozenset[str]
+    cost: Mapping[str, int]
+    """By operator, what its parts cost together at least."""
+
+    def least_cost(self, graph: Graph, among: Iterable[int]) -> int:
+        """What these operators of a graph cost at least, in parts or not, in whatever stripes."""
+        costs, whole = operator_costs(graph), whole_in_stripes(graph)
+        names = [operator.id for operator in graph.operators]
+        return sum(min(costs[at], self.cost.get(names[at], costs[at])) for at in among if whole[at])
+
+
+def _in_parts(graph: Graph, budget: Budget) -> _Parts:
+    """As many of those of a graph as the budget allows."""
     place = {operator.id: at for at, operator in enumerate(graph.operators)}
     try:
         known = channel_alternatives(replace(graph, alternatives=()))
     except InputError:
-        return {}
+        known = []
     listed = {alternative.id: alternative for alternative in graph.alternatives}
-    costs: dict[str, dict[str, int]] = {}
+    alternatives: set[str] = set()
+    least: dict[str, int] = {}
     for entry in known:
         if budget.spent:
             break
@@ -238,23 +251,17 @@ def in_parts(graph: Graph, budget: Budget) -> dict[str, dict[str, int]]:
         for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
             if operator.id in entry.steps:
                 total[entry.steps[operator.id].operator] += cost
-        costs[alternative.id] = total
-    return costs
+        alternatives.add(alternative.id)
+        least |= {name: min(cost, least.get(name, cost)) for name, cost in total.items()}
+    return _Parts(frozenset(alternatives), least)
 
 
 def least_cost_of_choices(graph: Graph, budget: Budget) -> int | None:
     """What operators cost at least, in whatever stripes; None where not all alternatives are in parts."""
-    parts = in_parts(graph, budget)
-    if len(parts) < len(graph.alternatives):
+    parts = _in_parts(graph, budget)
+    if len(parts.alternatives) < len(graph.alternatives):
         return None
-    plain = with_chosen(graph, ())
-    names = [operator.id for operator in plain.operators]
-    least = dict(zip(names, operator_costs(plain), strict=True))
-    for total in parts.values():
-        for name, cost in total.items():
-            least[name] = min(least[name], cost)
-    made = whole_in_stripes(plain)
-    return sum(least[name] for name, is_whole in zip(names, made, strict=True) if is_whole)
+    return parts.least_cost(with_chosen(graph, ()), range(len(graph.operators)))
 
 
 def _without_costs(alternative: Alternative) -> Alternative:
