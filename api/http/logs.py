@@ -4,6 +4,7 @@ No contents of problems and no keys are logged. The audit log has a line for eve
 for, and for every key that was refused, whatever the setting `log_level` says; it names keys by id.
 """
 
+import json
 import logging
 import os
 import sys
@@ -30,7 +31,7 @@ def set_up(level: str, form: str) -> None:
         structlog.processors.add_log_level,
         *(_text_steps() if text else _json_steps()),
     ]
-    renderer = _for_people(sys.stderr) if text else structlog.processors.JSONRenderer()
+    renderer = _for_people(sys.stderr) if text else _as_json
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
@@ -38,6 +39,14 @@ def set_up(level: str, form: str) -> None:
         cache_logger_on_first_use=True,
     )
     _take_in_libraries(level, shared, renderer)
+
+
+# Making an encoder takes longer than a line.
+_encode: Final = json.JSONEncoder(default=repr).encode
+
+
+def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> str:
+    return _encode(event)
 
 
 def _json_steps() -> list[Processor]:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
@@ -198,28 +199,38 @@ async def read_problem_body(
 ) -> tuple[bytes, BodyForm]:
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
+    members = members if name is None else ()
+    if front:
+        form = BodyForm(format=name, members=members, front={})
+    else:
+        to = output_format(request, request.query_params.get("output_format"), own_page=True)
+        form = BodyForm(format=name, members=members, plan_form=to, shapes={})
+    if request.query_params:
+        form = _with_query(form, request)
+    return await read_body(request, service.settings), form
+
+
+def _with_query(form: BodyForm, request: Request) -> BodyForm:
+    """The form with what the query adds."""
     name_in(request)
     query = request.query_params
     rewrites = query.get("output_format") == plan_forms.MODEL
-    if rewrites and name != plan_forms.MODEL:
+    if rewrites and form.format != plan_forms.MODEL:
         message = "a TensorFlow Lite model is written from the body that is one, and this is something else"
         raise InputError.single("not_a_model", "query.output_format", message)
-    options = {name: _query_value(query[name]) for name in query if name in OPTION_NAMES}
-    form = BodyForm(
-        format=name,
-        options=options,
+    front = form.front is not None
+    return replace(
+        form,
+        options={name: _query_value(query[name]) for name in query if name in OPTION_NAMES},
         changes=changes_in(request),
-        dims=dims_in(request, name),
-        device=device_in(request, name),
+        dims=dims_in(request, form.format),
+        device=device_in(request, form.format),
         front=_front_in(request) if front else None,
         targets=listed_in(request, TARGETS) if front else None,
         shapes=None if front else _shapes_in(request),
-        plan_form="json" if front else output_format(request, query.get("output_format"), own_page=True),
-        members=members if name is None else (),
         rewrites_model=rewrites,
         model_flags=plan_forms.flags_of(output_format(request, plan_forms.MODEL)) if rewrites else (),
     )
-    return await read_body(request, service.settings), form
 
 
 def name_in(request: Request) -> str | None:

@@ -13,7 +13,6 @@ from memstow.api.http.requests import (
     OPTION_PARAMETERS,
     SHAPES_PARAMETERS,
     SOURCE_PARAMETERS,
-    output_format,
     read_problem_body,
     wants_fresh,
 )
@@ -92,7 +91,7 @@ async def plan(call: Call) -> Response:
     request, service, caller, share = call.request, call.service, call.caller, call.share
     query = request.query_params
     body, form = await read_problem_body(request, service, query.get("format"))
-    to = output_format(request, query.get("output_format"), own_page=True)
+    to = form.plan_form
     limits = service.limits_of(caller)
     preferences = preferences_of(request)
     as_job = JobPlan(call, to, preferences, body if form.rewrites_model else None)
