@@ -132,7 +132,7 @@ def _packages(name: str, extra: str | None) -> Iterator[Package]:
         owner, of = waiting.pop(0)
         for requirement in _requirements(owner):
             match = _REQUIREMENT.fullmatch(requirement)
-            if match is None or not _is_asked(match["marker"], of):
+            if match is None or not _belongs(match["marker"], of):
                 continue
             inner = [
                 (match["name"], word.strip()) for word in (match["extras"] or "").split(",") if word.strip()
@@ -160,7 +160,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _is_asked(marker: str | None, extra: str | None) -> bool:
+def _belongs(marker: str | None, extra: str | None) -> bool:
     """Whether a requirement belongs to this extra, or to none, and is for this Python and machine."""
     terms = _TERM.findall(marker or "")
     if not any(variable == "extra" for variable, _, _ in terms):

@@ -108,7 +108,7 @@ def slow_readers(port: int) -> str:
         served = answers(port)
         statuses = Counter(map(status, strangers))
         return (
-            f"{len(problem) / 1e6:.0f} MB each; answers {told(statuses)}; another client meanwhile: {served}"
+            f"{len(problem) / 1e6:.0f} MB each; answers {tally(statuses)}; another client meanwhile: {served}"
         )
 
 
@@ -128,7 +128,7 @@ def packed_bodies(port: int) -> str:
         time.sleep(SECONDS)
         served = answers(port)
         statuses = Counter(status(stranger) for stranger in strangers)
-        return f"{PACKED_BODIES} bodies; answers {told(statuses)}; another client meanwhile: {served}"
+        return f"{PACKED_BODIES} bodies; answers {tally(statuses)}; another client meanwhile: {served}"
 
 
 def large_problem() -> bytes:
@@ -182,7 +182,7 @@ def answers(port: int) -> str:
     return f"{answer} in {1e3 * (time.monotonic() - begin):.0f} ms"
 
 
-def told(statuses: Counter[str]) -> str:
+def tally(statuses: Counter[str]) -> str:
     """Statuses and how often."""
     return ", ".join(f"{status} x {count}" for status, count in sorted(statuses.items()))
 

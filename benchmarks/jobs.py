@@ -483,7 +483,7 @@ def throughput(count: int) -> list[str]:
         before = place.spent()
         seconds = place.run(problems(CLUSTER_JOBS, 1), {"deterministic": True, "work_limit": CLUSTER_WORK})
         each = _each(before, place.spent(), idle, seconds, CLUSTER_JOBS)
-    return [f"{count}", f"{CLUSTER_JOBS / seconds:.2f}", *_told(each)]
+    return [f"{count}", f"{CLUSTER_JOBS / seconds:.2f}", *_in_ms(each)]
 
 
 def lasting() -> tuple[list[str], list[str]]:
@@ -493,7 +493,7 @@ def lasting() -> tuple[list[str], list[str]]:
         before = place.spent()
         seconds = place.run(problems(2, 1), {"time_limit": LONG_SECONDS, "workers": 1})
         each = _each(before, place.spent(), idle, seconds, 2 * LONG_SECONDS)
-    return _told(each), _told(idle)
+    return _in_ms(each), _in_ms(idle)
 
 
 def _still(place: Place) -> Spent:
@@ -512,7 +512,7 @@ def _each(before: Spent, after: Spent, idle: Spent, seconds: float, count: float
     )
 
 
-def _told(each: Spent) -> list[str]:
+def _in_ms(each: Spent) -> list[str]:
     return [f"{1000 * seconds:.1f}" for seconds in (each.server, each.scheduler, each.workers, each.children)]
 
 

@@ -42,7 +42,7 @@ LOOPS_HEADER: Final = LOOPS[2]
 LOOPS_SUFFIXES: Final = dict(zip((".loops.json", ".loops.txt", ".loops.h", ".loops.svg"), LOOPS, strict=True))
 
 
-def loops_told_by(path: str | None) -> str | None:
+def loops_by_suffix(path: str | None) -> str | None:
     """The format that the end of the name tells, if it is one of loops."""
     return next((form for end, form in LOOPS_SUFFIXES.items() if (path or "").lower().endswith(end)), None)
 
@@ -100,11 +100,11 @@ def check_results(args: argparse.Namespace) -> None:
     if (
         args.output_format is not None
         and len(outputs) > 1
-        and all(_told_by(output.path) for output in outputs)
+        and all(_format_by_suffix(output.path) for output in outputs)
     ):
         message = "the name of each output tells its format; leave it out"
         raise InputError.single("unused_option", "--output-format", message)
-    forms = {output.form for output in _asked(args, outputs)}
+    forms = {output.form for output in _with_printed(args, outputs)}
     if (args.prefix and forms.isdisjoint(_WITH_NAMES)) or (args.section and forms.isdisjoint(EXPORTS)):
         option = "--prefix" if args.prefix and forms.isdisjoint(_WITH_NAMES) else "--section"
         message = "it is for source code, and no output is: name one such as --output net.h, or leave it out"
@@ -113,7 +113,7 @@ def check_results(args: argparse.Namespace) -> None:
 
 def check_names(args: argparse.Namespace, document: "Problem | Graph") -> None:
     """Report prefixes, sections and outputs that are impossible for this document, before the search."""
-    outputs = _asked(args, _outputs(args))
+    outputs = _with_printed(args, _outputs(args))
     if any(output.form in LOOPS for output in outputs):
         graph_with_loops(document)
     if any(output.form in _WITH_NAMES for output in outputs):
@@ -124,7 +124,7 @@ def check_names(args: argparse.Namespace, document: "Problem | Graph") -> None:
 
 def wants_model(args: argparse.Namespace) -> bool:
     """Whether an output is a model."""
-    return any(output.form == MODEL for output in _asked(args, _outputs(args)))
+    return any(output.form == MODEL for output in _with_printed(args, _outputs(args)))
 
 
 def wants_json(args: argparse.Namespace) -> bool:
@@ -171,7 +171,7 @@ def write_results(
 
 def wants_columns_only(args: argparse.Namespace) -> bool:
     """Whether every output can be written from columns: the plan as JSON or CSV, and the report."""
-    outputs = _asked(args, _outputs(args))
+    outputs = _with_printed(args, _outputs(args))
     return (
         args.picture is None and not args.open and all(output.form in ("json", "csv") for output in outputs)
     )
@@ -200,18 +200,18 @@ def _outputs(args: argparse.Namespace) -> list[Output]:
     chosen: str | None = args.output_format
     if len(paths) == 1 and chosen is not None:
         return [Output(paths[0], chosen)]
-    return [Output(path, _told_by(path) or _format_otherwise(path, chosen)) for path in paths]
+    return [Output(path, _format_by_suffix(path) or _format_otherwise(path, chosen)) for path in paths]
 
 
-def _asked(args: argparse.Namespace, outputs: Sequence[Output]) -> list[Output]:
+def _with_printed(args: argparse.Namespace, outputs: Sequence[Output]) -> list[Output]:
     """These, and what is printed although no output was named."""
     printed = not outputs and args.output_format is not None
     return [*outputs, *([Output(STDOUT, args.output_format)] if printed else [])]
 
 
-def _told_by(path: str) -> str | None:
+def _format_by_suffix(path: str) -> str | None:
     """The format that the suffix of the name tells."""
-    if (form := loops_told_by(path)) is not None:
+    if (form := loops_by_suffix(path)) is not None:
         return form
     if path.lower().endswith(f".{PROGRAMS}.json"):
         return PROGRAMS
@@ -244,7 +244,7 @@ def _naming(args: argparse.Namespace, outputs: Sequence[Output]) -> "Naming":
 def _printed_forms(args: argparse.Namespace, outputs: Sequence[Output]) -> set[str]:
     """The formats to print to standard output instead of the table."""
     forms = {"json"} if args.json else set()
-    forms |= {output.form for output in _asked(args, outputs) if output.is_printed}
+    forms |= {output.form for output in _with_printed(args, outputs) if output.is_printed}
     if args.picture == STDOUT:
         forms.add(PICTURE)
     return forms

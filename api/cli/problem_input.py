@@ -103,7 +103,7 @@ def read_symbolic_model(path: str, args: argparse.Namespace) -> "SymbolicGraph":
         ranges[name] = symbol_for(name, Symbol(id="x", min=least, max=most, step=step))
     data = read_bytes_of(path)
     with naming_file(path):
-        by_content = "json" if formats.looks_like_json(data) else formats.told_by_content(data)
+        by_content = "json" if formats.looks_like_json(data) else formats.format_by_content(data)
         if (args.format or by_content) != "onnx":
             message = (
                 "only ONNX models have dimensions that are open, and this is something else; leave it out"

@@ -212,9 +212,9 @@ def _refuse_unused(args: argparse.Namespace) -> None:
 
 def _refuse_impossible(args: argparse.Namespace, document: "Problem | Graph", model: bytes) -> None:
     from memstow.planner.model.problem import Problem
-    from memstow.planner.tflm.planned_model import Asked, OptionNames, require_writable
+    from memstow.planner.tflm.planned_model import OptionNames, WriteOptions, require_writable
 
-    wanted = Asked(
+    wanted = WriteOptions(
         order="given" if isinstance(document, Problem) else document.order,
         in_place=bool(args.in_place),
         order_only=args.order_only,

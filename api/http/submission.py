@@ -306,14 +306,14 @@ class JobPlan:
         seconds = self._preferences.seconds_to_wait(options["time_limit"], most)
         if seconds is None:
             if self._may_be_job:
-                return self._accepted(await self._found(job))
+                return self._accepted(await self._record(job))
             seconds = most
         if not await self._wait(job, seconds) and await request.is_disconnected():
             if is_new and key is None:
                 # Nobody else knows of the job.
                 await service.in_thread(service.queue.stop, job, True, 0.0)
             raise ApiError(400, "client_gone", "the client went away")
-        record = await self._found(job)
+        record = await self._record(job)
         return await self._final(record) if record.over else await self._unfinished(record, options)
 
     async def _wait(self, job: str, seconds: float) -> bool:
@@ -329,7 +329,7 @@ class JobPlan:
         finally:
             over.cancel()
 
-    async def _found(self, job: str) -> Job:
+    async def _record(self, job: str) -> Job:
         record = await self._service.in_thread(self._service.queue.get, job)
         if record is None:
             # Removed in the meantime.

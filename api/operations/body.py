@@ -30,7 +30,7 @@ from memstow.api.operations.encoding import (
     PROOF,
     SHAPES_MEMBERS,
     TARGETS,
-    ShapesAsked,
+    RequestedShapes,
     cache_key,
     cache_key_of_parts,
     cache_key_with_hint,
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFront:
+class RequestedFront:
     """The front that a body asks for, or those of several targets."""
 
     options: "FrontOptions"
@@ -124,7 +124,7 @@ def read_front_members(
 
 def front_of(
     document: "Problem | Graph", members: FrontMembers, options: Options, place: str, subject: str
-) -> AskedFront:
+) -> RequestedFront:
     """The front with its defaults; InputError where there is no such front.
 
     `place` and `subject`: where the body says what is asked for, and where its document is.
@@ -135,7 +135,9 @@ def front_of(
     assert front_options is not None and targets is not None  # noqa: S101, PT018  (all issues were raised before)
     with changing_issues(lambda issue: _placed(issue, place, subject)):
         parts = parts_of(document, front_options, options, targets)
-        return AskedFront(front_options, targets, tuple((entry.document, entry.request) for entry in parts))
+        return RequestedFront(
+            front_options, targets, tuple((entry.document, entry.request) for entry in parts)
+        )
 
 
 def _targets(issues: list[Issue], place: str, named: object) -> "tuple[Target, ...] | None":
@@ -187,7 +189,7 @@ class ParsedRequest:
     digest: str
     cache_key: str
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
-    front: AskedFront | None = None  # the front that is asked for, in the place of a plan
+    front: RequestedFront | None = None  # the front that is asked for, in the place of a plan
     proof: bool = False  # of the plan, asked for as well
 
     def validated(self) -> ValidatedRequest:
@@ -223,7 +225,7 @@ class SymbolicRequest:
 
     document: "SymbolicDocument"
     options: Options
-    shapes: ShapesAsked
+    shapes: RequestedShapes
     members: Mapping[str, object] = field(default_factory=dict)  # further members of the envelope
 
     def validated(self) -> ValidatedRequest:

@@ -231,14 +231,14 @@ SHAPES_MEMBERS: Final = ("shapes", "pieces")
 
 
 @dataclass(frozen=True, slots=True)
-class ShapesAsked:
+class RequestedShapes:
     """The kind of plan, and how many orders it may have."""
 
     shapes: "Shapes" = "order"
     pieces: int | None = None
 
 
-def parse_shapes(members: Mapping[str, object]) -> ShapesAsked:
+def parse_shapes(members: Mapping[str, object]) -> RequestedShapes:
     """What these members ask for; InputError with everything that is wrong."""
     # Requests about other problems do not wait for this import.
     from memstow.planner.model.symbolic import DEFAULT_ORDERS, MOST_ORDERS, SHAPES, unused_pieces
@@ -256,24 +256,24 @@ def parse_shapes(members: Mapping[str, object]) -> ShapesAsked:
     elif "pieces" in members and shapes is not None and shapes != "pieces":
         issues.append(Issue("unused_option", "$.pieces", unused_pieces(shapes)))
     elif shapes == "pieces":
-        return ShapesAsked("pieces", pieces)
+        return RequestedShapes("pieces", pieces)
     if issues or shapes is None:
         raise InputError(issues)
-    return ShapesAsked(shapes)
+    return RequestedShapes(shapes)
 
 
-def with_shapes(options: str, shapes: ShapesAsked) -> str:
+def with_shapes(options: str, shapes: RequestedShapes) -> str:
     """The options of a job for such a plan."""
     return json.dumps({**json.loads(options), **shapes_members(shapes)})
 
 
-def shapes_members(shapes: ShapesAsked) -> dict[str, str | int]:
+def shapes_members(shapes: RequestedShapes) -> dict[str, str | int]:
     """The members that ask for it."""
     pieces: dict[str, str | int] = {} if shapes.pieces is None else {"pieces": shapes.pieces}
     return {"shapes": shapes.shapes, **pieces}
 
 
-def shapes_in(options: str) -> ShapesAsked:
+def shapes_in(options: str) -> RequestedShapes:
     """What the options of a job ask for."""
     kept = json.loads(options)
     return parse_shapes({name: kept[name] for name in SHAPES_MEMBERS if name in kept})

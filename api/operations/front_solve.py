@@ -44,7 +44,7 @@ class FrontTeller:
         self._on_update = on_update
         self._timed = timed
         self._begin = self._next_at = time.monotonic()
-        self._sent = {} if known is None else dict(_told(known))
+        self._sent = {} if known is None else dict(_points_by_key(known))
         self._news: list[PointUpdate] = []
         self._so_far: Front | None = None
         self._change = threading.Condition()
@@ -131,7 +131,7 @@ def _status(front: Front) -> Status:
     return Status.INFEASIBLE if nowhere else Status.UNKNOWN
 
 
-def _told(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
+def _points_by_key(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
     """What was told of the front."""
     for point in front.points:
         yield (None, tuple(point.values.items())), point

@@ -32,7 +32,7 @@ def require_writable(model: bytes, document: "Problem | Graph", form: BodyForm) 
     """Refuse a model that cannot be written again as the request asks, before anything is searched."""
     from memstow.planner.tflm import planned_model
 
-    wanted = planned_model.Asked(
+    wanted = planned_model.WriteOptions(
         order="given" if isinstance(document, Problem) else document.order,
         in_place=form.changes.get("in_place") is True,
         order_only="order_only" in form.model_flags,

@@ -26,7 +26,7 @@ from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Kind, Problem, choice_count, counts
 from memstow.planner.processes.machine import start_thread
 from memstow.planner.solve import engine
-from memstow.planner.solve.column_plans import found_at_once, plan_columns
+from memstow.planner.solve.column_plans import plan_at_once, plan_columns
 from memstow.planner.solve.one_run import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.problem_plans import with_bound_of
@@ -202,7 +202,7 @@ def solve_plain_briefly(
 
 def solve_plain_at_once(columns: "Columns", digest: str, options: Options) -> "PlainPlan | None":
     """The best plan of a plain problem where that takes less time than a thread; None elsewhere."""
-    return found_at_once(columns, digest, options, _SECONDS_AT_ONCE)
+    return plan_at_once(columns, digest, options, _SECONDS_AT_ONCE)
 
 
 # Most requests have the same options.

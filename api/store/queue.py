@@ -360,10 +360,10 @@ def _callback_row(job: str, url: str | None) -> dict[str, str | int] | None:
     return {"job_id": job, "url": url, "origin": origin, "state": Delivery.WAITING, "attempts": 0}
 
 
-def _with_callbacks(connection: Connection, jobs_found: list[Job]) -> list[Job]:
-    callback_of = callbacks_of(connection, [job.id for job in jobs_found])
+def _with_callbacks(connection: Connection, jobs_listed: list[Job]) -> list[Job]:
+    callback_of = callbacks_of(connection, [job.id for job in jobs_listed])
     return [
-        replace(job, callback=callback_of[job.id]) if job.id in callback_of else job for job in jobs_found
+        replace(job, callback=callback_of[job.id]) if job.id in callback_of else job for job in jobs_listed
     ]
 
 

@@ -170,7 +170,7 @@ def perform(name: str, inbox: str, data: bytes) -> None:
     """A task of Dask: carry out a request, and send all messages of the run to the inbox of the server."""
     (message,) = Reader().feed(data)
     worker, key = get_worker(), str(get_worker().get_current_task())
-    asked_to_stop = _stops[name] = threading.Event()
+    stop_event = _stops[name] = threading.Event()
     outbox = Outbox(get_client(), inbox, name, message["heartbeat"])
     operation = OPERATIONS[message["operation"]]
     request = decode(operation.request, message["request"])
@@ -178,7 +178,7 @@ def perform(name: str, inbox: str, data: bytes) -> None:
         memory=message["memory"],
         seconds=message["seconds"],
         on_update=lambda update: outbox.send(encode_update(update)),
-        stop_requested=asked_to_stop.is_set,
+        stop_requested=stop_event.is_set,
         kill_requested=lambda: outbox.lost or not _wanted(worker, key),
     )
     try:
@@ -195,9 +195,9 @@ def perform(name: str, inbox: str, data: bytes) -> None:
 
 def stop(name: str) -> None:
     """Ask the run of this name to end with its best plan."""
-    asked_to_stop = _stops.get(name)
-    if asked_to_stop is not None:
-        asked_to_stop.set()
+    stop_event = _stops.get(name)
+    if stop_event is not None:
+        stop_event.set()
 
 
 def _wanted(worker: Worker, key: str) -> bool:

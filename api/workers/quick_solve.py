@@ -39,7 +39,7 @@ from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import PlainPlan, is_in_order, plan_as_json
 
 
-class Asked:
+class QuickRequest:
     """What a request asks for. A plain problem stays columns for as long as nothing needs its objects."""
 
     def __init__(
@@ -134,7 +134,7 @@ class FastPath:
         read = self._read_plain(body, form, limits, to, fresh)
         if read is None:
             return None
-        request = Asked(read, owner, lambda: read_whole(body, form, limits))
+        request = QuickRequest(read, owner, lambda: read_whole(body, form, limits))
         if request.cache_key in self._in_progress:
             return None
         known = self._cache.proven_answer(request.cache_key)
@@ -143,11 +143,11 @@ class FastPath:
                 return None
             self._metrics.cache.labels("hit").inc()
             return Answer(known, to, cached=True, repeatable=True)
-        plan_found = solve_plain_at_once(read.columns, read.digest, read.options)
-        if plan_found is None:
+        quick_plan = solve_plain_at_once(read.columns, read.digest, read.options)
+        if quick_plan is None:
             return None
-        plan = plan_as_json(read.columns, plan_found)
-        self._keep(request, plan_found.frame, plan)
+        plan = plan_as_json(read.columns, quick_plan)
+        self._keep(request, quick_plan.frame, plan)
         self._metrics.cache.labels("miss").inc()
         return Answer(plan, to, cached=False, repeatable=True)
 
@@ -167,7 +167,7 @@ class FastPath:
             if choice_count(problem) > self._most_choices or plan_forms.takes_long(problem, to):
                 # Preparing and judging it takes longer than the attempt, whatever its time limit.
                 return read.validated()
-        request = Asked(read, owner, lambda: read_whole(body, form, limits))
+        request = QuickRequest(read, owner, lambda: read_whole(body, form, limits))
         attempt = self._solve(request) if fresh else self._solve_once(request)
         self._metrics.cache.labels("hit" if attempt.cached else "miss").inc()
         if attempt.plan is None or not attempt.final:
@@ -185,7 +185,7 @@ class FastPath:
         read = plain_body(body, form, limits)
         return read if read is not None and len(read.columns) <= self._most_choices else None
 
-    def _solve_once(self, request: Asked) -> _Attempt:
+    def _solve_once(self, request: QuickRequest) -> _Attempt:
         """Of equal requests at one time the first is solved, and the others share its result."""
         with self._lock:
             future = self._in_progress.get(request.cache_key)
@@ -207,7 +207,7 @@ class FastPath:
                 del self._in_progress[request.cache_key]
         return attempt
 
-    def _from_cache_or_solved(self, request: Asked) -> _Attempt:
+    def _from_cache_or_solved(self, request: QuickRequest) -> _Attempt:
         """Most small problems are solved in less time than a query of the store takes."""
         remembered = self._cache.proven_answer(request.cache_key)
         if remembered is not None:
@@ -223,7 +223,7 @@ class FastPath:
         plan = request.ordered(cached.plan)
         return _Attempt(plan, final=True, cached=True, proven=cached.status in _PROVEN)
 
-    def _first_attempt(self, request: Asked) -> _Attempt | None:
+    def _first_attempt(self, request: QuickRequest) -> _Attempt | None:
         """A proven plan, if one is found almost at once."""
         seconds = min(_FIRST_SECONDS, self._seconds)
         if request.columns is not None:
@@ -241,18 +241,18 @@ class FastPath:
             return None
         return self._proven(request, plan, result_of(request.request.problem, plan).plan)
 
-    def _proven(self, request: Asked, plan: Plan, body: bytes) -> _Attempt:
+    def _proven(self, request: QuickRequest, plan: Plan, body: bytes) -> _Attempt:
         """The attempt with this proven plan, which is kept."""
         self._keep(request, plan, body)
         return _Attempt(body, final=True, proven=True)
 
-    def _keep(self, request: Asked, plan: Plan, body: bytes) -> None:
+    def _keep(self, request: QuickRequest, plan: Plan, body: bytes) -> None:
         """Count and keep a proven plan, in memory only."""
         self._count(plan)
         is_plan = plan.status is Status.OPTIMAL
         self._cache.remember_proven(request.cache_key, request.digest, body, is_plan, request.owner)
 
-    def _solve(self, request: Asked) -> _Attempt:
+    def _solve(self, request: QuickRequest) -> _Attempt:
         problem, options = request.request.problem, request.options
         plan, final = _solve_briefly(request, self._seconds)
         best = True
@@ -268,7 +268,7 @@ class FastPath:
         self._writer.write(CachedPlan(request.digest, result, key, best, request.owner))
         return _Attempt(result.plan, final, proven=plan.status in _PROVEN)
 
-    def _not_worse(self, request: Asked, plan: Plan) -> tuple[Plan, bool]:
+    def _not_worse(self, request: QuickRequest, plan: Plan) -> tuple[Plan, bool]:
         """The best plan known for the problem, and whether it is this one."""
         stored = self._cache.best_of(request.digest)
         if stored is None:
@@ -283,7 +283,7 @@ class FastPath:
         self._metrics.solve_ended(solver, plan.status.value, plan.seconds, gap)
 
 
-def _solve_briefly(request: Asked, seconds: float) -> tuple[Plan | None, bool]:
+def _solve_briefly(request: QuickRequest, seconds: float) -> tuple[Plan | None, bool]:
     with tracing.solve() as listener:
         return solve_briefly(request.request.problem, request.options, seconds, listener)
 

@@ -81,7 +81,7 @@ def write_bundle(
     """
     results = read(folder)
     wanted = {run.instance.content: run.instance.name for run in results.runs}
-    problems = _found(sources, set(wanted))
+    problems = _sources_of(sources, set(wanted))
     missing = sorted(name for content, name in wanted.items() if content not in problems)
     if missing and not allow_missing:
         some = ", ".join(plain(name, most=80) for name in missing[:5])
@@ -108,7 +108,7 @@ def write_bundle(
     return _packed({MANIFEST: manifest, **files}), missing
 
 
-def _found(sources: Iterable[Instances], contents: set[str]) -> dict[str, InstanceSource]:
+def _sources_of(sources: Iterable[Instances], contents: set[str]) -> dict[str, InstanceSource]:
     """The sources with these contents."""
     problems: dict[str, InstanceSource] = {}
     for source in chain.from_iterable(sources):

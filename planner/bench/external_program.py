@@ -47,10 +47,8 @@ _WITHOUT_PLAN: Final = {
 
 def attempt(problem: Problem, task: Task, command: Sequence[str], tell: Tell) -> Message:
     """Run the program and judge its plan."""
-    told_capacity = any("{capacity}" in part for part in command)
-    files = _RunFiles(
-        problem, _without(problem, told_capacity), task.solver.options["time_limit"], Path.cwd()
-    )
+    has_capacity = any("{capacity}" in part for part in command)
+    files = _RunFiles(problem, _without(problem, has_capacity), task.solver.options["time_limit"], Path.cwd())
     try:
         arguments = [files.fill(part) for part in command]
     except InputError as error:

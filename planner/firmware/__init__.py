@@ -172,9 +172,9 @@ def _in_parts(source: _Source) -> _Source:
 
 
 def _read(model: bytes, order: Order, external: Collection[External], dims: Mapping[str, int]) -> _Source:
-    from memstow.planner.formats import told_by_content
+    from memstow.planner.formats import format_by_content
 
-    if told_by_content(model) == "onnx":
+    if format_by_content(model) == "onnx":
         return _read_onnx(model, order, external, dims)
     if dims:
         from memstow.planner.formats.format import no_open_dimensions

@@ -143,7 +143,7 @@ def reading_of(
             raise no_open_dimensions()
         return Reading(recording.problem, False)
     if name is None and not looks_like_json(data):
-        name = told_by_content(data)
+        name = format_by_content(data)
     if name in _OF_GRAPHS and not _graph_format(name).is_json:
         model = _graph_format(name)
         graph = (
@@ -417,7 +417,7 @@ def problem_format(raw: Any) -> str:
     return "json"
 
 
-def told_by_content(data: bytes) -> str:
+def format_by_content(data: bytes) -> str:
     """The format of bytes that are no JSON: a TensorFlow Lite model says so, ONNX begins with its version."""
     if data[4:8] == b"TFL3":
         return "tflite"

@@ -29,7 +29,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.operator_order import OrderedGraph, order_symbolic
 from memstow.planner.shapes.point_plans import Scale, Score, better
-from memstow.planner.shapes.symbolic_run import Asked, OnBetterPlan, accepted, plan_problem
+from memstow.planner.shapes.symbolic_run import OnBetterPlan, SymbolicRequest, accepted, plan_problem
 from memstow.planner.solve.portfolio import Allowance
 from memstow.planner.solve.schedules import OrderBound, no_order
 
@@ -63,20 +63,20 @@ def plan_symbolic(
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
     if pieces is not None and shapes != "pieces":
         raise InputError.single("unused_option", "pieces", unused_pieces(shapes))
-    asked = Asked(shapes, pieces, on_event, on_better, cancel)
+    request = SymbolicRequest(shapes, pieces, on_event, on_better, cancel)
     if isinstance(problem, SymbolicGraph):
-        return _GraphRun(problem, options or Options(), asked).plan()
+        return _GraphRun(problem, options or Options(), request).plan()
     require_kind(problem, SymbolicProblem, "plan_symbolic takes a SymbolicProblem or a SymbolicGraph")
-    return plan_problem(problem, options or Options(), asked)
+    return plan_problem(problem, options or Options(), request)
 
 
 class _GraphRun:
     """One call for a graph."""
 
-    def __init__(self, graph: SymbolicGraph, options: Options, asked: Asked) -> None:
+    def __init__(self, graph: SymbolicGraph, options: Options, request: SymbolicRequest) -> None:
         self._graph = graph
         self._allowance = Allowance(options)
-        self._asked = asked
+        self._request = request
         self._best: SymbolicPlan | None = None
 
     def plan(self) -> SymbolicPlan:
@@ -85,7 +85,7 @@ class _GraphRun:
             return self._planned(listed, None, _WHOLE)
         self._phase("order")
         part = self._allowance.share(_ORDER_SHARE)
-        ordered = order_symbolic(self._graph, part, shapes=self._asked.shapes, cancel=self._asked.cancel)
+        ordered = order_symbolic(self._graph, part, shapes=self._request.shapes, cancel=self._request.cancel)
         self._allowance.spend(ordered.work)
         chosen = tuple(operator.id for operator in ordered.graph.operators)
         both = listed != chosen and self._are_close(ordered)
@@ -104,10 +104,10 @@ class _GraphRun:
             plan = replace(plan, schedule=schedule, seconds=self._allowance.seconds, work=work)
             return accepted(self._graph, plan if ordered is None else self._of_all_orders(plan, ordered))
 
-        asked = replace(self._asked, on_better=None if self._asked.on_better is None else self._tell)
+        request = replace(self._request, on_better=None if self._request.on_better is None else self._tell)
         least = None if ordered is None else ordered.least
         problem = lower_symbolic(self._graph, order)
-        plan = plan_problem(problem, self._allowance.share(share), asked, accept, least)
+        plan = plan_problem(problem, self._allowance.share(share), request, accept, least)
         self._allowance.spend(plan.work - before)
         if self._best is None or better(self._graph, plan, self._best):
             self._best = plan
@@ -115,11 +115,11 @@ class _GraphRun:
 
     def _tell(self, plan: SymbolicPlan) -> None:
         """Tell of a plan on the way, unless one in another order was better."""
-        if self._asked.on_better is not None and (
+        if self._request.on_better is not None and (
             self._best is None or better(self._graph, plan, self._best)
         ):
             self._best = plan
-            self._asked.on_better(plan)
+            self._request.on_better(plan)
 
     def _of_all_orders(self, plan: SymbolicPlan, ordered: OrderedGraph) -> SymbolicPlan:
         """The plan of one order, with what holds for all: what was proven of this one alone is no proof."""
@@ -158,7 +158,7 @@ class _GraphRun:
 
     def _are_close(self, ordered: OrderedGraph) -> bool:
         """Whether the order of the list is worth a part of the time, which it may take to do without gaps."""
-        if self._asked.shapes == "fixed":
+        if self._request.shapes == "fixed":
             return False
         limited = any(pool.capacity is not None for pool in self._graph.pools)
         mine, others = (self._score(ordered, live) for live in (ordered.live, ordered.live_as_listed))
@@ -166,7 +166,7 @@ class _GraphRun:
 
     def _may_be_better(self, plan: SymbolicPlan, ordered: OrderedGraph) -> bool:
         """Whether a plan in the order of the list may be better than this one."""
-        if plan.status not in PLANNED or self._asked.shapes == "fixed":
+        if plan.status not in PLANNED or self._request.shapes == "fixed":
             return plan.status is Status.UNKNOWN
         peaks = [point.peak for point in plan.points]
         return self._score(ordered, ordered.live_as_listed) < self._score(ordered, peaks)
@@ -177,9 +177,9 @@ class _GraphRun:
 
     @property
     def _over(self) -> bool:
-        cancel = self._asked.cancel
+        cancel = self._request.cancel
         return self._allowance.over or (cancel is not None and cancel.is_set())
 
     def _phase(self, name: str) -> None:
-        if self._asked.on_event is not None:
-            self._asked.on_event(Phase(name, self._allowance.seconds))
+        if self._request.on_event is not None:
+            self._request.on_event(Phase(name, self._allowance.seconds))

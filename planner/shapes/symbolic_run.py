@@ -426,7 +426,7 @@ _TELLING_PART: Final = 5
 
 
 @record
-class Asked:
+class SymbolicRequest:
     """What a plan consists of, and who hears of the run."""
 
     shapes: Shapes = "order"
@@ -451,7 +451,7 @@ def accepted(problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan) -> Sy
 def plan_problem(
     problem: SymbolicProblem,
     options: Options,
-    asked: Asked,
+    request: SymbolicRequest,
     accept: Callable[[SymbolicPlan], SymbolicPlan] | None = None,
     least: Sequence[int] | None = None,
 ) -> SymbolicPlan:
@@ -461,14 +461,14 @@ def plan_problem(
     plan is below at each point, as far as that is known. Raises InputError for a problem that contradicts
     itself, DeclinedError for what an order cannot honour.
     """
-    if asked.shapes != "fixed":
+    if request.shapes != "fixed":
         require_few(problem)
     require_valid(problem)
-    return _Run(problem, options, asked, accept or partial(accepted, problem), least).plan()
+    return _Run(problem, options, request, accept or partial(accepted, problem), least).plan()
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Draft:
     """A plan without its values."""
 
     plan: SymbolicPlan
@@ -484,23 +484,23 @@ class _Run:
         self,
         problem: SymbolicProblem,
         options: Options,
-        asked: Asked,
+        request: SymbolicRequest,
         accept: Callable[[SymbolicPlan], SymbolicPlan],
         least: Sequence[int] | None,
     ) -> None:
         self._problem = problem
         self._least = least
         self._options = options
-        self._shapes = asked.shapes
-        self._pieces = DEFAULT_ORDERS if asked.pieces is None else asked.pieces
-        self._on_event = asked.on_event
-        self._on_better = asked.on_better
-        self._cancel = asked.cancel
+        self._shapes = request.shapes
+        self._pieces = DEFAULT_ORDERS if request.pieces is None else request.pieces
+        self._on_event = request.on_event
+        self._on_better = request.on_better
+        self._cancel = request.cancel
         self._accept = accept
-        self._told_at = -inf
+        self._reported_at = -inf
         self._telling = 0.0
         by_buffer = _SECONDS_OF_COLUMNS if has_columns(problem) else _SECONDS_OF_OTHERS
-        self._seconds_after = by_buffer[asked.shapes == "fixed"] * len(problem.buffers)
+        self._seconds_after = by_buffer[request.shapes == "fixed"] * len(problem.buffers)
         reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
         self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
@@ -516,13 +516,13 @@ class _Run:
         )
         self._phase("search")
         if self._shapes == "fixed":
-            made_plan = self._fixed(largest, points)
+            draft = self._fixed(largest, points)
         else:
-            made_plan = self._ordered(largest, points, scale, exact=largest_are_reached(self._problem))
-        if made_plan.plan.status not in PLANNED:
-            return self._accept(self._stamped(made_plan.plan))
+            draft = self._ordered(largest, points, scale, exact=largest_are_reached(self._problem))
+        if draft.plan.status not in PLANNED:
+            return self._accept(self._stamped(draft.plan))
         self._phase("judge")
-        return self._accept(self._stamped(self._with_values(made_plan, points, scale)))
+        return self._accept(self._stamped(self._with_values(draft, points, scale)))
 
     def _points(self) -> Sequence[PointPlan]:
         points = plans_at_points(self._problem, self._allowance, self._cancel)
@@ -531,12 +531,12 @@ class _Run:
         pairs = zip(points, self._least, strict=True)
         return tuple(replace(point, least=max(point.least, known)) for point, known in pairs)
 
-    def _fixed(self, largest: Problem, points: Sequence[PointPlan]) -> _Made:
+    def _fixed(self, largest: Problem, points: Sequence[PointPlan]) -> _Draft:
         """Offsets at which every buffer has room for its largest size."""
         solved = plan_ordinary(largest, self._allowance.share(_WHOLE), cancel=self._cancel)
         self._allowance.spend(solved.work)
         if solved.status in PLANNED:
-            return _Made(
+            return _Draft(
                 SymbolicPlan(
                     status=Status.FEASIBLE, shapes="fixed", placements=solved.placements, solver=solved.solver
                 )
@@ -544,13 +544,13 @@ class _Run:
         explanation = solved.explanation
         sizes = tuple(buffer.size for buffer in largest.buffers)
         if sizes_of(self._problem).at(largest_values(self._problem)) == sizes or explanation is None:
-            return _Made(SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation))
+            return _Draft(SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation))
         message = f"with each buffer at its largest size, which may not occur together, {explanation.message}"
         status = Status.INFEASIBLE if any(point.nothing for point in points) else Status.UNKNOWN
         explained = replace(explanation, message=message)
-        return _Made(SymbolicPlan(status=status, shapes="fixed", explanation=explained))
+        return _Draft(SymbolicPlan(status=status, shapes="fixed", explanation=explained))
 
-    def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale, *, exact: bool) -> _Made:
+    def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale, *, exact: bool) -> _Draft:
         sizes = [sizes_of(self._problem).at(point.at) for point in points]
         sizes.append(tuple(buffer.size for buffer in largest.buffers))
         sets = self._sets(largest, points, sizes)
@@ -560,7 +560,7 @@ class _Run:
             sets = self._sets(without_capacities(largest), points, sizes)
         if isinstance(sets, Explanation):
             status = Status.INFEASIBLE if exact else Status.UNKNOWN
-            return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=sets))
+            return _Draft(SymbolicPlan(status=status, shapes=self._shapes, explanation=sets))
         self._relaxed = no_place is not None
         refuted = any(point.nothing for point in points) or (self._relaxed and exact)
         dealer = PieceSearch(
@@ -608,9 +608,9 @@ class _Run:
         misfit = None if fits else why_not(self._problem, plan, points, no_place)
         if misfit is None:
             proven = prove and whole.proven and pieces[0].peaks == best.peaks
-            return _Made(plan, proven, self._final_peaks(pieces))
+            return _Draft(plan, proven, self._final_peaks(pieces))
         status = Status.INFEASIBLE if refuted else Status.UNKNOWN
-        return _Made(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
+        return _Draft(SymbolicPlan(status=status, shapes=self._shapes, explanation=misfit))
 
     def _tell(self, points: Sequence[PointPlan], scale: Scale, pieces: Sequence[Piece]) -> None:
         """Tell of the plan of these orders, where somebody listens, it can be used, and there is time."""
@@ -618,14 +618,16 @@ class _Run:
             return
         begin = time.monotonic()
         took = max(self._telling, self._seconds_after)
-        if begin < self._told_at + took * _TELLING_PART or not self._allowance.affords(took * _TELLING_PART):
+        if begin < self._reported_at + took * _TELLING_PART or not self._allowance.affords(
+            took * _TELLING_PART
+        ):
             return
         orders = tuple(piece.order for piece in pieces)
         plan = SymbolicPlan(status=Status.FEASIBLE, shapes=self._shapes, orders=orders, solver=SOLVER)
-        made_plan = _Made(plan, peaks=self._final_peaks(pieces))
-        self._on_better(self._accept(self._stamped(self._with_values(made_plan, points, scale))))
-        self._told_at = time.monotonic()
-        self._telling = self._told_at - begin
+        draft = _Draft(plan, peaks=self._final_peaks(pieces))
+        self._on_better(self._accept(self._stamped(self._with_values(draft, points, scale))))
+        self._reported_at = time.monotonic()
+        self._telling = self._reported_at - begin
 
     def _peaks(self, points: Sequence[PointPlan], order: Order) -> Sequence[int]:
         """What an order needs at each point, whatever the capacities."""
@@ -675,20 +677,20 @@ class _Run:
         results = [known.get(tie) or make_arrays(largest, tie, sizes) for tie in ties]
         return [entry for entry in results if isinstance(entry, ShapedArrays)]
 
-    def _with_values(self, plan_made: _Made, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
+    def _with_values(self, draft: _Draft, points: Sequence[PointPlan], scale: Scale) -> SymbolicPlan:
         """The plan with what it needs at the points."""
         try:
             with collector_at_rest():
-                peaks = plan_made.peaks or self._objectives(self._problem, plan_made.plan, points)
+                peaks = draft.peaks or self._objectives(self._problem, draft.plan, points)
         except InputError as error:
             # What was found is wrong, and not what was given.
             raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
         # Nothing is below what was found, whatever a bound says.
         worst = scale.worst(peaks)
-        proven = plan_made.proven or (worst is not None and scale.is_least(peaks))
+        proven = draft.proven or (worst is not None and scale.is_least(peaks))
         bound = None if worst is None else worst if proven else 1.0
         return replace(
-            plan_made.plan,
+            draft.plan,
             status=Status.OPTIMAL if proven and worst is not None else Status.FEASIBLE,
             points=tuple(
                 PointPeak(at=point.at, peak=peak, least=point.least)

@@ -302,7 +302,7 @@ _MOST_BUFFERS: Final = 100
 _MOST_STEPS: Final = 1_000
 
 
-def found_at_once(columns: Columns, name: str, options: Options, seconds: float) -> PlainPlan | None:
+def plan_at_once(columns: Columns, name: str, options: Options, seconds: float) -> PlainPlan | None:
     """The plan of a run with these options, where its first steps prove it within `seconds`.
 
     None where they do not, or where the run may begin with something else. `name` is the digest of the

@@ -186,7 +186,7 @@ def measure_scratch(model: bytes, seconds: float = _SECONDS) -> Scratch:
 
     Raises InputError where that package is missing, or cannot run the model.
     """
-    answer = _asked({"kind": "scratch", "model": model}, seconds)
+    answer = _answer_of_child({"kind": "scratch", "model": model}, seconds)
     scratch: dict[tuple[int, int], list[int]] = {}
     for subgraph, operator, size in answer["scratch"]:
         scratch[int(subgraph), int(operator)] = [int(size)]
@@ -198,7 +198,7 @@ def measure_arena(model: bytes, seconds: float = _SECONDS) -> Arena:
 
     Raises InputError where that package is missing, or cannot run the model.
     """
-    answer = _asked({"kind": "arena", "model": model}, seconds)
+    answer = _answer_of_child({"kind": "arena", "model": model}, seconds)
     head, tail, least = int(answer["head"]), int(answer["tail"]), int(answer["least"])
     # Where planning needs less than the head, nobody sees how much less.
     return arena(head, least - tail if least - tail > head else None, tail)
@@ -209,7 +209,9 @@ def run_model(model: bytes, runs: Sequence[Sequence[bytes]], seconds: float = _S
 
     Raises InputError where that package is missing, or cannot run the model.
     """
-    answer = _asked({"kind": "outputs", "model": model, "runs": [list(run) for run in runs]}, seconds)
+    answer = _answer_of_child(
+        {"kind": "outputs", "model": model, "runs": [list(run) for run in runs]}, seconds
+    )
     return [list(run) for run in answer["outputs"]]
 
 
@@ -229,7 +231,7 @@ def _why_not(model: bytes, failure: str) -> str:
     return f"{message}; leave out --scratch, and {ELSEWHERE}; or, if a device of yours runs it, give its log"
 
 
-def _asked(request: Message, seconds: float) -> Message:
+def _answer_of_child(request: Message, seconds: float) -> Message:
     if find_spec("tflite_micro") is None:
         message = "the package tflite-micro is not installed: pip install --pre tflite-micro, or give a log"
         raise InputError.single("missing_extra", "tflite_micro", message)

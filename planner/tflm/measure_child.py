@@ -168,12 +168,16 @@ def _scratch(runtime: Runtime, model: bytes) -> list[tuple[int, int, int]]:
     for number, subgraph in enumerate(subgraphs):
         for index, operator in enumerate(subgraph.operators):
             # Control flow asks for nothing itself, and its subgraphs would be missing.
-            if operator.name not in CALLING and (size := _asked(runtime, model, subgraphs, number, index)):
+            if operator.name not in CALLING and (
+                size := _scratch_bytes(runtime, model, subgraphs, number, index)
+            ):
                 sizes.append((number, index, size))
     return sizes
 
 
-def _asked(runtime: Runtime, model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: int) -> int:
+def _scratch_bytes(
+    runtime: Runtime, model: bytes, subgraphs: list[Subgraph], subgraph: int, operator: int
+) -> int:
     cut, tensors = cut_model(model, subgraphs, subgraph, operator)
     name = subgraphs[subgraph].operators[operator].name
     try:

@@ -250,7 +250,7 @@ def _impossible(why: str) -> InputError:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WriteOptions:
     """How the model is to be written."""
 
     order: Order = GIVEN
@@ -273,7 +273,7 @@ class OptionNames:
     """Where the issue is, of these options."""
 
 
-def require_writable(model: bytes, request: Asked, names: OptionNames) -> None:
+def require_writable(model: bytes, request: WriteOptions, names: OptionNames) -> None:
     """Raise an InputError where the model cannot be written as asked."""
     if request.order_only:
         if request.order == GIVEN:

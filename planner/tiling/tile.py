@@ -475,7 +475,7 @@ def _tiling(
             f"more than {MOST_TENSORS} of its tensors may lie in {tiling.home!r}, and not all of them fit"
         )
         return replace(tiling, why_not=too_many)
-    return _found(tiling, Space(layer, options, tiling.unit, homes), memories, most)
+    return _best_tiling(tiling, Space(layer, options, tiling.unit, homes), memories, most)
 
 
 def _empty(graph: Graph, operator: Operator, options: TilingOptions, memories: Memories) -> Tiling:
@@ -497,7 +497,7 @@ def _tensors(graph: Graph, operator: Operator) -> list[Tensor]:
     return [tensors[name] for name in dict.fromkeys((*operator.inputs, *operator.outputs))]
 
 
-def _found(tiling: Tiling, space: Space, memories: Memories, most: int) -> Tiling:
+def _best_tiling(tiling: Tiling, space: Space, memories: Memories, most: int) -> Tiling:
     options, capacity = tiling.options, tiling.capacity
     least = least_bytes(space.layer)
     works = [Work(most)]

@@ -281,7 +281,7 @@ def run(args: argparse.Namespace) -> int:
         tally = call.run(progress)
         if watch is not None:
             watch.interrupted = call.interrupted
-    code = _told(tally, folders, journals, call.interrupted)
+    code = _report_end(tally, folders, journals, call.interrupted)
     return _compare_both(*folders) if interleaved and code == Exit.DONE else code
 
 
@@ -321,10 +321,12 @@ def repeat(args: argparse.Namespace, tasks: "Sequence[Task]", folder: Path) -> i
         hear = progress.hear if progress else lambda _tally: None
         call = Interruptible(lambda cancel: run_tasks(tasks, executor, journal, cancel, hear))
         tally = call.run(progress)
-    return _told(tally, [folder], [journal], call.interrupted)
+    return _report_end(tally, [folder], [journal], call.interrupted)
 
 
-def _told(tally: "Tally", folders: "Sequence[Path]", journals: "Sequence[Journal]", interrupted: bool) -> int:
+def _report_end(
+    tally: "Tally", folders: "Sequence[Path]", journals: "Sequence[Journal]", interrupted: bool
+) -> int:
     """Print how the runs ended; the exit code."""
     from memstow.planner.show.formatting import plain
 

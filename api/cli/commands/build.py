@@ -145,9 +145,9 @@ def _name(args: argparse.Namespace) -> str:
 
 
 def _require_model(data: bytes, path: str) -> None:
-    from memstow.planner.formats import told_by_content
+    from memstow.planner.formats import format_by_content
 
-    if told_by_content(data) not in ("tflite", "onnx"):
+    if format_by_content(data) not in ("tflite", "onnx"):
         message = "a program is built from a model (.tflite, .onnx), and this is none"
         raise InputError.single("not_a_model", "MODEL" if path == STDIN else plain(path), message)
 

@@ -125,7 +125,7 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
     """The outputs of a sweep, or of the points of the problem, by suffix."""
     from memstow.planner.shapes.sweep import as_csv, as_data, sweep, sweep_points
 
-    def found(points: int) -> "Sweep":
+    def swept(points: int) -> "Sweep":
         if args.sweep is None:
             return sweep_points(layout)
         with naming_option("sweep", "--sweep"), naming_values():
@@ -134,12 +134,12 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
     def text() -> bytes:
         from memstow.planner.show.symbolic_report import sweep_table
 
-        return _encoded(sweep_table(found(POINTS_OF_TABLE)))
+        return _encoded(sweep_table(swept(POINTS_OF_TABLE)))
 
     def as_json() -> bytes:
         import json
 
-        return (json.dumps(as_data(found(POINTS_OF_TABLE)), indent=2) + "\n").encode()
+        return (json.dumps(as_data(swept(POINTS_OF_TABLE)), indent=2) + "\n").encode()
 
     def picture() -> bytes:
         if args.sweep is None:
@@ -147,12 +147,12 @@ def _at_many(args: argparse.Namespace, layout: "Layout", values: Mapping[str, in
             raise InputError.single("no_picture", "--output", message)
         from memstow.planner.show.symbolic_report import sweep_svg
 
-        return sweep_svg(found(POINTS_OF_PICTURE)).encode()
+        return sweep_svg(swept(POINTS_OF_PICTURE)).encode()
 
     return {
         "": text,
         ".json": as_json,
-        ".csv": lambda: as_csv(found(POINTS_OF_TABLE)),
+        ".csv": lambda: as_csv(swept(POINTS_OF_TABLE)),
         ".svg": picture,
     }
 

@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
     targets = [read_target(name) for name in names]
     with changing_issues(lambda issue: replace(issue, path=_OPTIONS.get(issue.path, issue.path))):
         options = less_reading(args, options_of(args, document), size, began)
-        front, interrupted = _found(args, document, options, _Targets(names, targets))
+        front, interrupted = _find(args, document, options, _Targets(names, targets))
     _write(args, front, outputs)
     if interrupted:
         print_error("interrupted: these are the points found so far")
@@ -165,7 +165,7 @@ class _Progress(Line):
         return f"{self.points:,} points  {elapsed:.1f} s"
 
 
-def _found(
+def _find(
     args: argparse.Namespace, document: "Problem | Graph", options: "Options", targets: _Targets
 ) -> "tuple[Front, bool]":
     from memstow.planner.model.front import FrontOptions

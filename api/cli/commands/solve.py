@@ -174,7 +174,7 @@ def _why_stale(lock: "Lock | None", problem: "Problem | Graph", options: "Option
     return f"the plan in the lock is not valid: {plain(violations[0].message)}" if violations else None
 
 
-_Found = TypeVar("_Found")
+_Answer = TypeVar("_Answer")
 
 
 def _shapes(text: str) -> "tuple[Shapes, int | None]":
@@ -321,7 +321,7 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data:
     if proven.interrupted:
         print_error("interrupted while a proof was written: the plan is whole")
         return Exit.INTERRUPTED
-    return _told(plan.status, interrupted)
+    return _exit_code(plan.status, interrupted)
 
 
 def _planned(
@@ -370,7 +370,7 @@ def _solve_document(
         print(_of_source(source, document, plan))
     if shows:
         _tell_of_fronts(document, plan)
-    return _told(plan.status, interrupted)
+    return _exit_code(plan.status, interrupted)
 
 
 def _of_source(source: "Recording | Programs", document: "Problem | Graph", plan: "Plan") -> str:
@@ -413,7 +413,7 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns", size: int, bega
 
         plan = solved
         write_results(args, objects_of(columns), plan)
-    return _told(plan.status, interrupted)
+    return _exit_code(plan.status, interrupted)
 
 
 def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: int, began: float) -> int:
@@ -442,7 +442,7 @@ def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: in
         from memstow.api.cli.pages import symbolic_page
 
         show_page(symbolic_page(document, plan, args.file, {}), None)
-    return _told(plan.status, call.interrupted)
+    return _exit_code(plan.status, call.interrupted)
 
 
 def _check_symbolic(args: argparse.Namespace) -> None:
@@ -490,7 +490,7 @@ def _write_symbolic(args: argparse.Namespace, document: "SymbolicDocument", plan
         to_stdout(f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
 
 
-def _told(status: "Status", interrupted: bool) -> int:
+def _exit_code(status: "Status", interrupted: bool) -> int:
     """The exit code, after a word on Ctrl-C."""
     if interrupted:
         print_error(
@@ -549,8 +549,8 @@ def _plan(
 
 
 def _searched(
-    work: "Callable[[Listener, threading.Event], _Found]", term: str, events: "list[Event] | None" = None
-) -> "tuple[_Found, bool]":
+    work: "Callable[[Listener, threading.Event], _Answer]", term: str, events: "list[Event] | None" = None
+) -> "tuple[_Answer, bool]":
     """What the work finds, and whether Ctrl-C ended it; on a terminal it is told how `term` falls.
 
     What the run tells is added to the events.

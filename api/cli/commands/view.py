@@ -10,7 +10,7 @@ from memstow.api.cli.output_files import refuse_one_file_twice, refuse_unwritabl
 from memstow.api.cli.pages import comparison_of, page_of, show_page, symbolic_page_of
 from memstow.api.cli.parser import Commands, add_command, add_options, first_named
 from memstow.api.cli.plan_input import read_chosen_plan, refuse_plan_format_of_front
-from memstow.api.cli.plan_output import LOOPS_HEADER, LOOPS_SUFFIXES, loops_content, loops_told_by
+from memstow.api.cli.plan_output import LOOPS_HEADER, LOOPS_SUFFIXES, loops_by_suffix, loops_content
 from memstow.api.cli.problem_input import (
     STDIN,
     add_graph_changes,
@@ -206,7 +206,7 @@ def _is_plan(path: str) -> bool | None:
 
 def _form(args: argparse.Namespace) -> str:
     """What is written; an InputError for options that are not about that."""
-    form: str = args.output_format or loops_told_by(args.output) or _page_told_by(args.output)
+    form: str = args.output_format or loops_by_suffix(args.output) or _page_format(args.output)
     if args.prefix is not None and form != LOOPS_HEADER:
         _refuse("unused_option", "--prefix", "it is for loops in C: name an output such as net.loops.h")
     if form in LOOPS and args.output is None:
@@ -218,7 +218,7 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _page_told_by(path: str | None) -> str:
+def _page_format(path: str | None) -> str:
     """The format of a page; an InputError for a name that ends as that of something else."""
     if suffix_of(path) not in ("", ".html", ".htm"):
         message = (

@@ -137,9 +137,9 @@ async def inspect(
     return await _searched(call, INSPECT, inspect, "needs_seconds", time_limit if needs else None)
 
 
-def _refuse_unused_limit(call: Call, action: str, is_asked: bool) -> None:
+def _refuse_unused_limit(call: Call, action: str, is_wanted: bool) -> None:
     """Refuse a time limit without that which it limits."""
-    if not is_asked and "time_limit" in call.request.query_params:
+    if not is_wanted and "time_limit" in call.request.query_params:
         message = f"it limits `{action}`: ask for that as well, or leave it out"
         raise InputError.single("unused_option", "query.time_limit", message)
 

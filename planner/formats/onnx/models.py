@@ -298,8 +298,8 @@ def refuse_differences(
         (at, {**values, **{name: formula.value(at) for name, formula in names.items()}})
         for at, values in points
     ]
-    found_at = shapes_at(without_weights(model, infos), [entry for _, entry in points])
-    for (at, values), shapes in zip(points, found_at, strict=True):
+    shapes_of = shapes_at(without_weights(model, infos), [entry for _, entry in points])
+    for (at, values), shapes in zip(points, shapes_of, strict=True):
         if isinstance(shapes, InputError):
             raise what_is_wrong(without_weights(model, infos), [(at, values)], shapes)
         for name, numbers in shapes.items():

@@ -19,7 +19,7 @@ from memstow.planner.plain.column_documents import (
     plan_of,
     problem_of,
 )
-from memstow.planner.solve.column_plans import found_at_once, plan_columns
+from memstow.planner.solve.column_plans import plan_at_once, plan_columns
 from memstow.planner.verify import verify
 from tests.planner.plain.samples import random_sample
 
@@ -27,7 +27,7 @@ RUN = Options(workers=1, time_limit=20.0)
 
 
 def at_once(columns: Columns, options: Options = RUN) -> PlainPlan | None:
-    return found_at_once(columns, digest(columns), options, min(5.0, options.time_limit))
+    return plan_at_once(columns, digest(columns), options, min(5.0, options.time_limit))
 
 
 def text(columns: Columns, plan: PlainPlan) -> bytes:
