@@ -80,9 +80,12 @@ void OnePoolStages::add_rest() {
     const bool large = instance_.item_count() > kLarge;
     const search::Reach reach = search::reach_of(instance_, {}, 0);
     const auto add = [&](std::initializer_list<Stage> more) { stages_.insert(stages_.end(), more); };
-    if (reach.largest < kSmall || (reach.nearly_full && !large)) {
+    if (reach.largest < kSmall) {
         if (large) add({first_passes(instance_)});
         add({{Solver::exact, 0.5}, {Solver::improve, 0.3}, kWindows, {Solver::exact}});
+    } else if (reach.nearly_full && !large) {
+        // What sweeps over time miss in one turn they would miss in the next.
+        add({{Solver::exact, 0.75}, kWindows, {Solver::improve}});
     } else if (!large) {
         add({{Solver::improve, 0.15}, kWindows, {Solver::exact}});
     } else if (reach.nearly_full) {

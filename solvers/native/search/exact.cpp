@@ -85,7 +85,7 @@ void Engine::try_tilings() {
     const int workers = options_.deterministic ? 1 : options_.workers;
     const std::int64_t work_left = budget_.work_limit() - budget_.work();
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
-    Budget most(seconds_left < 0 ? -1 : seconds_left * 2 / 3, work_left / 3 * 2, &budget_);
+    Budget most(seconds_left < 0 ? -1 : seconds_left * 5 / 6, work_left / 6 * 5, &budget_);
     for (Index c = 0; c < components_.count() && !progress_.over(); ++c) {
         if (progress_.settled(c) || !components_.nearly_full(c)) continue;
         const bool searched = small_enough(components_, c);

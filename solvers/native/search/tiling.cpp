@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -28,14 +29,9 @@ constexpr std::int64_t kMostLoss = std::int64_t{1} << (kShareBits - 2);
 // many each time that it gets no further.
 constexpr Sweep::Breadth kBreadths[] = {{4, 8}, {16, 16}, {64, 32}, {256, 64}, {1024, 64}};
 constexpr Index kWidened = 64;
-// How much sweeps doubt, and how many breadths they have. Where tiles may have lost something, those that
-// come to their end begin anew: what one of them misses at any breadth, another one has at once.
-struct Round {
-    int doubt;
-    std::size_t breadths;
-};
-constexpr Round kRounds[] = {{8, std::size(kBreadths)}};
-constexpr Round kRoundsWithLoss[] = {{6, 1}, {4, 1}, {6, std::size(kBreadths)}, {4, std::size(kBreadths)}};
+// How much sweeps doubt. There are some of each: what one misses at any breadth, another one has at once.
+constexpr int kDoubts[] = {8, 5};
+constexpr int kDoubtsWithLoss[] = {6, 4, 5};
 constexpr std::size_t kMostLayouts = 16;  // of one sweep
 
 // The least offset of all items, if that is one: -1 where some could not be there, or not as far above it as
@@ -124,12 +120,11 @@ void estimate_losses(FullRows& full, const std::vector<Bytes>& empty, WideBytes 
 // Sweeps in one direction, each with more breadth where the one before got stuck.
 class Direction {
   public:
-    Direction(const std::vector<Tile>& tiles, const FullRows& full, const Round& round, Index phase,
+    Direction(const std::vector<Tile>& tiles, const FullRows& full, int doubt, Index phase,
               std::size_t memory)
         : rows_(tiles, full.rows),
           full_(full),
-          sweep_(rows_, full.loss, round.doubt, phase, memory),
-          most_(round.breadths),
+          sweep_(rows_, full.loss, doubt, phase, memory),
           breadths_(full.rows, kBreadths[0]),
           levels_(full.rows, 0) {}
 
@@ -175,7 +170,7 @@ class Direction {
         changed_ = begin;
         bool widened = false;
         for (Index row = begin; row < std::min(end, full_.rows); ++row) {
-            if (levels_[row] + 1 == most_) continue;
+            if (levels_[row] + 1 == std::size(kBreadths)) continue;
             widened = true;
             breadths_[row] = kBreadths[++levels_[row]];
         }
@@ -185,7 +180,6 @@ class Direction {
     const TileRows rows_;
     const FullRows& full_;
     Sweep sweep_;
-    std::size_t most_;
     std::vector<Sweep::Breadth> breadths_;  // by row
     std::vector<std::size_t> levels_;       // by row: which breadth
     Index furthest_ = 0, far_ = kWidened;
@@ -253,13 +247,23 @@ std::optional<FullRows> full_rows(const Instance& in) {
 
 std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory, int workers,
                                        const Decision::Stop& stop) {
+    const std::span<const int> doubts = full.loss == 0 ? std::span<const int>(kDoubts) : kDoubtsWithLoss;
     const std::vector<Tile> backwards = mirrored(full.tiles, full.rows);
-    const std::size_t threads = workers > 1 ? 2 : 1;
-    // Both have their milestones at the same times.
+    // Both directions have their milestones at the same times.
     const Index phase = (full.rows + 1) % Sweep::kBetweenMilestones;
-    std::mutex mutex;  // guards the best layout, and what was reached
+    const std::size_t each = memory / (2 * doubts.size());
+    // Two after the other are those of one doubt, and may meet.
+    std::deque<Direction> directions;
+    for (const int doubt : doubts) {
+        directions.emplace_back(full.tiles, full, doubt, 0, each);
+        directions.emplace_back(backwards, full, doubt, phase, each);
+    }
+    std::mutex mutex;  // guards all below
+    std::vector<std::shared_ptr<const Sweep::Reached>> reached(directions.size());
+    std::vector<bool> busy(directions.size(), false);
     std::optional<std::vector<Bytes>> best;
     Bytes least = kLimit;
+    std::exception_ptr failure;
     std::atomic<bool> over{false};
     const Decision::Stop should_stop = [&](std::int64_t steps) {
         if (stop(steps)) over = true;
@@ -274,51 +278,53 @@ std::optional<std::vector<Bytes>> tile(const FullRows& full, std::size_t memory,
         }
         if (least == full.height) over = true;
     };
-    const auto sweep_both = [&](const Round& round) {
-        Direction directions[] = {{full.tiles, full, round, 0, memory / threads},
-                                  {backwards, full, round, phase, memory / threads}};
-        std::shared_ptr<const Sweep::Reached> reached[2];
-        const auto sweep = [&](std::size_t which) {
-            keep(directions[which].sweep(should_stop));
-            if (over) return;
-            std::shared_ptr<const Sweep::Reached> there[2];
-            {
-                const std::lock_guard lock(mutex);
-                reached[which] = std::make_shared<Sweep::Reached>(directions[which].reached());
-                there[0] = reached[0];
-                there[1] = reached[1];
-            }
-            if (!there[0] || !there[1]) return;
-            keep(meet(directions[0].rows(), *there[0], directions[1].rows(), *there[1], memory / threads,
-                      should_stop));
-        };
-        if (threads == 1) {
-            while (!over && !(directions[0].exhausted() && directions[1].exhausted())) {
-                const bool second =
-                    directions[0].exhausted() ||
-                    (!directions[1].exhausted() && directions[1].steps() < directions[0].steps());
-                sweep(second ? 1 : 0);
-            }
-            return;
+    // The one that has worked least; none where all are at work or at their end.
+    const auto next = [&]() -> std::optional<std::size_t> {
+        const std::lock_guard lock(mutex);
+        std::optional<std::size_t> first;
+        for (std::size_t k = 0; k < directions.size(); ++k) {
+            if (busy[k] || directions[k].exhausted()) continue;
+            if (!first || directions[k].steps() < directions[*first].steps()) first = k;
         }
-        std::exception_ptr failure;
-        const auto all = [&](std::size_t which) {
-            try {
-                while (!over && !directions[which].exhausted()) sweep(which);
-            } catch (...) {
-                const std::lock_guard lock(mutex);
-                failure = std::current_exception();
-                over = true;
-            }
-        };
-        std::thread other(all, 1);
-        all(0);
-        other.join();
-        if (failure) std::rethrow_exception(failure);
+        if (first) busy[*first] = true;
+        return first;
     };
-    for (const Round& round : full.loss == 0 ? std::span<const Round>(kRounds) : kRoundsWithLoss) {
-        if (!over) sweep_both(round);
+    const auto sweep = [&](std::size_t k) {
+        keep(directions[k].sweep(should_stop));
+        const std::size_t forwards = k & ~std::size_t{1}, back = forwards + 1;
+        std::shared_ptr<const Sweep::Reached> from, to;
+        {
+            const std::lock_guard lock(mutex);
+            busy[k] = false;
+            if (over) return;
+            reached[k] = std::make_shared<Sweep::Reached>(directions[k].reached());
+            from = reached[forwards];
+            to = reached[back];
+        }
+        if (!from || !to) return;
+        keep(meet(directions[forwards].rows(), *from, directions[back].rows(), *to, each, should_stop));
+    };
+    const auto work = [&] {
+        try {
+            while (!over) {
+                const std::optional<std::size_t> k = next();
+                if (!k) return;
+                sweep(*k);
+            }
+        } catch (...) {
+            const std::lock_guard lock(mutex);
+            failure = std::current_exception();
+            over = true;
+        }
+    };
+    if (workers > 1) {
+        std::thread other(work);
+        work();
+        other.join();
+    } else {
+        work();
     }
+    if (failure) std::rethrow_exception(failure);
     if (best) {
         for (Bytes& offset : *best) offset += full.base;
     }
