@@ -465,10 +465,12 @@ NEED_OBJECTS: Final = (
 
 # Bytes of an input whose columns are large blocks.
 _LARGE: Final = 8 << 20
+# A document of some thousand buffers.
+_MANY: Final = 1 << 17
 
 
 def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
-    """The columns of a plain problem; None where the ordinary way has to be gone."""
+    """The columns of a plain problem, or of a large related one; None for the ordinary way."""
     if os.environ.get("MEMSTOW_SERVER"):
         return None
     if first_named(args, NEED_OBJECTS) is not None:
@@ -480,7 +482,8 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
 
         # Else what one step has freed leaves holes, and takes memory beside that of the next.
         return_large_blocks()
-    columns = columns_in(data, args.format)
+    # Of few buffers the ordinary way is as quick, and words what is wrong.
+    columns = columns_in(data, args.format, related=len(data) > _MANY)
     if columns is None:
         return None
     columns.fit_only = columns.fit_only or args.fit_only
@@ -488,7 +491,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
         if not 0 <= args.capacity <= 1 << 62:
             return None
         columns.set_memory(columns.pool, args.capacity)
-    return columns
+    return columns if columns.are_plainly_sound() else None
 
 
 # Options of documents that symbolic problems do not have.

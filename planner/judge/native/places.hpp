@@ -138,8 +138,7 @@ struct Places {
     std::size_t pool(std::size_t buffer) const { return pools.empty() ? 0 : pools[buffer]; }
 };
 
-// The first thing that is wrong with these places by the rules: buffers are compared two by two, so that
-// this takes longer than `judge` does.
+// The first thing that is wrong with these places by the rules.
 Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places);
 
 // What is paid for.

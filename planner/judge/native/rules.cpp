@@ -3,6 +3,7 @@
 #include <set>
 
 #include "places.hpp"
+#include "sweep.hpp"
 
 namespace memstow::judge {
 namespace {
@@ -173,20 +174,14 @@ class Judge {
         return {};
     }
 
-    // By pool and address: what shares a byte with a buffer begins before its end.
+    // Those that may never share a byte, and then by pool those that live at one moment.
     Finding of_overlaps() const {
-        std::vector<int64_t> order;
-        for (int64_t i = 0; i < count(); ++i) {
-            if (size(i) > 0) order.push_back(i);
+        for (const auto& [one, other] : conflicts_) {
+            if (share_bytes(one, other) && must_be_apart(one, other)) return {Defect::overlap, one, other};
         }
-        std::ranges::sort(order, {}, [&](int64_t i) { return std::pair(pool(i), offset(i)); });
-        for (std::size_t a = 0; a < order.size(); ++a) {
-            for (std::size_t b = a + 1; b < order.size(); ++b) {
-                if (pool(order[b]) != pool(order[a])) break;
-                if (offset(order[b]) - offset(order[a]) >= size(order[a])) break;
-                const auto [one, other] = std::minmax(order[a], order[b]);
-                if (must_be_apart(one, other)) return {Defect::overlap, one, other};
-            }
+        for (std::size_t home = 0; home < rules_.pools.size(); ++home) {
+            const Finding finding = of_overlaps_in(home);
+            if (finding.defect != Defect::none) return finding;
         }
         return {};
     }
@@ -194,10 +189,60 @@ class Judge {
     Finding of_banks() const { return touched_.of_conflicts(); }
 
   private:
+    using Range = std::pair<int64_t, int64_t>;
+
     struct Tied {
         int64_t group = -1;
         Wide at = 0;  // from the first buffer of the group
     };
+
+    // Each life of each buffer with bytes in one pool.
+    struct LivesIn {
+        std::vector<int64_t> buffers, begins, ends, offsets, sizes, groups;
+
+        LivesIn(const Judge& judge, std::size_t home) {
+            for (int64_t i = 0; i < judge.count(); ++i) {
+                if (judge.size(i) == 0 || judge.pool(i) != home) continue;
+                if (judge.lives_.empty()) {
+                    add(judge, i, judge.life(i));
+                } else {
+                    for (const Range& life : judge.lives_[static_cast<std::size_t>(i)]) add(judge, i, life);
+                }
+            }
+        }
+
+        void add(const Judge& judge, int64_t i, const Range& life) {
+            buffers.push_back(i);
+            begins.push_back(life.first);
+            ends.push_back(life.second);
+            offsets.push_back(judge.offset(i));
+            sizes.push_back(judge.size(i));
+            groups.push_back(judge.tied_.empty() ? kAlone : judge.tied(i).group);
+        }
+
+        Lives columns() const { return {begins, ends, offsets, sizes, groups}; }
+    };
+
+    // Two that live at one moment in this pool and share a byte, unless they may.
+    Finding of_overlaps_in(std::size_t home) const {
+        const LivesIn lives(*this, home);
+        Sweep sweep(lives.columns());
+        while (true) {
+            const std::vector<Sweep::Pair> pairs = sweep.next(kPairsAtOnce);
+            if (pairs.empty()) return {};
+            for (const auto& [life, before] : pairs) {
+                const auto [one, other] = std::minmax(lives.buffers[life], lives.buffers[before]);
+                if (one != other && must_be_apart(one, other)) return {Defect::overlap, one, other};
+            }
+        }
+    }
+
+    bool share_bytes(int64_t one, int64_t other) const {
+        const auto bytes = [&](int64_t i) { return Range{offset(i), offset(i) + size(i)}; };
+        return pool(one) == pool(other) && overlap(bytes(one), bytes(other));
+    }
+
+    static constexpr std::size_t kPairsAtOnce = 1024;
 
     const Tied& tied(int64_t i) const { return tied_[static_cast<std::size_t>(i)]; }
 
@@ -266,8 +311,6 @@ class Judge {
         if (!tied_.empty() && tied(one).group == tied(other).group) return false;
         return !exclusive_.contains(pair) && meet(one, other);
     }
-
-    using Range = std::pair<int64_t, int64_t>;
 
     bool meet(int64_t one, int64_t other) const {
         if (lives_.empty()) return overlap(life(one), life(other));
