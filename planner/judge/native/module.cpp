@@ -128,13 +128,12 @@ auto judge_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const Ints
     rules.in_place = in_place;
     rules.ties = tied;
     const memstow::judge::Places places{span_of(offsets), {}};
-    const Finding finding = memstow::judge::judge_by_rules(columns, rules, places);
-    if (finding.defect != Defect::none) {
-        return std::tuple{as_tuple(finding), std::int64_t{0}, std::int64_t{0}, std::int64_t{0}};
-    }
-    const memstow::judge::Most most = memstow::judge::most_occupied(columns, span_of(offsets));
-    return std::tuple{as_tuple(finding), memstow::judge::peak_of(span_of(sizes), span_of(offsets)),
-                      static_cast<std::int64_t>(most.bytes), most.moment};
+    std::vector<memstow::judge::Most> most;
+    const Finding finding = memstow::judge::judge_by_rules(columns, rules, places, &most);
+    const bool is_right = finding.defect == Defect::none;
+    return std::tuple{as_tuple(finding),
+                      is_right ? memstow::judge::peak_of(span_of(sizes), span_of(offsets)) : 0,
+                      is_right ? static_cast<std::int64_t>(most[0].bytes) : 0, is_right ? most[0].moment : 0};
 }
 
 std::int64_t peak_of(const Ints& sizes, const Ints& offsets) {

@@ -234,17 +234,4 @@ Most most_occupied(const Lives& lives) {
     return most;
 }
 
-Most most_occupied(const Columns& columns, std::span<const int64_t> offsets) {
-    std::vector<int64_t> begins, ends, places, sizes;
-    for (auto* column : {&begins, &ends, &places, &sizes}) column->reserve(offsets.size());
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        if (columns.sizes[i] == 0) continue;
-        begins.push_back(columns.begins[i]);
-        ends.push_back(columns.ends[i]);
-        places.push_back(offsets[i]);
-        sizes.push_back(columns.sizes[i]);
-    }
-    return most_occupied({begins, ends, places, sizes, {}});
-}
-
 }  // namespace memstow::judge

@@ -93,7 +93,5 @@ class Sweep {
 
 // The same with each byte counted once, groups or not.
 Most most_occupied(const Lives& lives);
-// Of valid buffers that are all in one pool.
-Most most_occupied(const Columns& columns, std::span<const std::int64_t> offsets);
 
 }  // namespace memstow::judge
