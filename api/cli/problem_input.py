@@ -469,8 +469,8 @@ _LARGE: Final = 1 << 20
 _MANY: Final = 1 << 17
 
 
-def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
-    """The columns of a plain problem, or of a large related one; None for the ordinary way."""
+def columns_in(args: argparse.Namespace, data: bytes, *, related: bool = False) -> "Columns | None":
+    """The columns of a plain problem, or where wanted of a large related one; None for the ordinary way."""
     if len(data) > _LARGE:
         from memstow.api.process_memory import return_large_blocks
 
@@ -481,7 +481,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
     from memstow.planner.plain.column_documents import columns_in
 
     # Of few buffers the ordinary way is as quick, and words what is wrong.
-    columns = columns_in(data, args.format, related=len(data) > _MANY)
+    columns = columns_in(data, args.format, related=related and len(data) > _MANY)
     if columns is None:
         return None
     columns.fit_only = columns.fit_only or args.fit_only

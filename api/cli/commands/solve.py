@@ -254,7 +254,7 @@ def run(args: argparse.Namespace) -> int:
     data = read_bytes_of(args.file)
     began = time.monotonic()
     size = len(data)
-    columns = columns_in(args, data) if wants_columns_only(args) else None
+    columns = columns_in(args, data, related=True) if wants_columns_only(args) else None
     if columns is not None:
         del data
         return _solve_columns(args, columns, size, began)
