@@ -350,7 +350,11 @@ def _judged(
 
 def _against(columns: Columns, certificate: LiveBytes, bound: int, members: "array[int]") -> str | None:
     """Why these buffers do not prove the bound, as the judge of objects says; None where they do."""
-    # Imported late: plain problems do without.
+    if certificate.time is not None and _are_apart(columns, members):
+        least = proven(*ints_of(columns), members, certificate.time)
+        if least is not None and least >= bound:
+            return None
+    # Imported late: most problems do without.
     from memstow.planner.verify.layout import ProblemIndex
     from memstow.planner.verify.peak_bounds import reason_against
     from memstow.planner.verify.verdict import Findings
@@ -358,6 +362,17 @@ def _against(columns: Columns, certificate: LiveBytes, bound: int, members: "arr
     index = ProblemIndex(problem_of(columns, with_tied(columns, members)), Findings())
     named = replace(certificate, buffers=tuple(map(columns.name, members)))
     return reason_against(index, PEAK, bound, named, cheapest_only=False)
+
+
+def _are_apart(columns: Columns, members: "array[int]") -> bool:
+    """Whether no relation lets some of these buffers share bytes where they live together."""
+    chosen = set(members)
+    shares = any(
+        chosen.issuperset(pair)
+        for pairs in (columns.exclusive, columns.in_place)
+        for pair in zip(pairs[::2], pairs[1::2], strict=True)
+    )
+    return not shares and chosen.isdisjoint(columns.ties[::3]) and chosen.isdisjoint(columns.ties[1::3])
 
 
 # A few passes over so many buffers, or fewer over more of them, take about as long as handing over to another

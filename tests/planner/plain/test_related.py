@@ -9,13 +9,13 @@ import pytest
 
 from memstow.planner import formats
 from memstow.planner.check import find_issues
-from memstow.planner.judge._judge import Defect, judge_related
+from memstow.planner.judge._judge import Defect, judge_related, proven
 from memstow.planner.model import Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.options import Callbacks, Options
-from memstow.planner.model.plan import Placement, Plan
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.plan import LiveBytes, Placement, Plan
+from memstow.planner.model.problem import PEAK, Problem
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import (
     PlainPlan,
@@ -26,12 +26,16 @@ from memstow.planner.plain.column_documents import (
     plan_as_json,
     plan_of,
     problem_of,
+    with_tied,
 )
 from memstow.planner.plain.column_documents import digest as digest_of_columns
 from memstow.planner.solve import problem_plans
-from memstow.planner.solve.column_plans import plan_columns
+from memstow.planner.solve.column_plans import _are_apart, plan_columns
 from memstow.planner.solve.one_run import Progress
 from memstow.planner.verify import verify
+from memstow.planner.verify.layout import ProblemIndex
+from memstow.planner.verify.peak_bounds import reason_against
+from memstow.planner.verify.verdict import Findings
 
 SOLVERS: Final = ("auto", "auto", "exact", "improve", "greedy", "first-fit", "tflm")
 
@@ -166,6 +170,32 @@ def test_the_judge_sees_what_the_judge_of_objects_sees() -> None:
         assert live <= peak
     assert right > 300
     assert {Defect.OVERLAP, Defect.PIN, Defect.TIE, Defect.UNALIGNED, Defect.PLACE} <= wrong
+
+
+def test_what_native_code_takes_for_proven_is_proven() -> None:
+    odd, proven_bounds, shared = Random(2), 0, 0
+    for seed in range(2000):
+        columns = columns_in(document(seed), related=True)
+        if columns is None or not columns.are_plainly_sound():
+            continue
+        moment = odd.choice(columns.begins.tolist())
+        lives = zip(columns.begins, columns.ends, columns.sizes, strict=True)
+        live = [number for number, (begin, end, size) in enumerate(lives) if begin <= moment < end and size]
+        members = array("q", [number for number in live if odd.random() < 0.8])
+        if not _are_apart(columns, members):
+            shared += 1
+            continue
+        bound = proven(*ints_of(columns), members, moment)
+        if bound is None:
+            continue
+        proven_bounds += 1
+        certificate = LiveBytes(
+            pool=columns.pool, time=moment, buffers=tuple(map(columns.name, with_tied(columns, members)))
+        )
+        index = ProblemIndex(problem_of(columns), Findings())
+        assert reason_against(index, PEAK, bound, certificate, cheapest_only=False) is None
+    assert proven_bounds > 500
+    assert shared > 100
 
 
 def test_ties_pins_and_pairs_that_need_the_ordinary_checks() -> None:
