@@ -85,14 +85,21 @@ class LruCache(Generic[K, V]):
 
 
 _M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
 _LARGE: Final = 4 << 20
+# Of a run of many buffers an array of each column is as large.
+_LARGE_IN_RUN: Final = 1 << 18
 
 
-def return_large_blocks() -> None:
+def return_large_blocks(*, one_run: bool = False) -> None:
     """Have the C library map each large block by itself.
 
     As such blocks are freed glibc raises the size from which it does so, up to 32 MiB: bodies would then
     leave holes in the heap of every thread, which are not given back. Other C libraries have no such setting.
+    A process of one run, whose threads take turns, gives back smaller blocks, and all threads have one heap.
     """
     with suppress(AttributeError):
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_MMAP_THRESHOLD, _LARGE_IN_RUN if one_run else _LARGE)
+        if one_run:
+            mallopt(_M_ARENA_MAX, 1)

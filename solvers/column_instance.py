@@ -16,7 +16,7 @@ PEAK_OF_ALL = (Term(TermKind.PEAK),)
 
 @record
 class ColumnInstance(Instance):
-    """Buffers in one pool, each an item of one part."""
+    """Buffers in one pool, each an item of one part unless ties hold it to others."""
 
     columns: _native.ColumnInstance = field(kw_only=True)
     by_begin: bool = field(kw_only=True)
@@ -30,7 +30,7 @@ class ColumnInstance(Instance):
     @property
     def part_count(self) -> int:
         """How many parts there are."""
-        return self.columns.item_count
+        return self.columns.part_count
 
     @cached_property
     def stacked(self) -> int:
@@ -63,29 +63,14 @@ class ColumnInstance(Instance):
         """The buffers of these parts."""
         return _array(self.columns.buffers_of(parts))
 
-    def layout_as_given(self, layout: Layout) -> Layout:
-        """The layout by items that are numbered as their buffers are given."""
-        items = self._items_as_given()
-        if items is None:
-            return layout
-        return Layout(
-            array("q", map(layout.pool.__getitem__, items)), array("q", map(layout.offset.__getitem__, items))
-        )
-
     def numbers_as_given(self, items: tuple[int, ...]) -> tuple[int, ...]:
         """The numbers of these items among all, as their buffers are given."""
-        order = self._items_as_given()
-        if order is None:
+        if not self.by_begin:
             return items
+        buffers = self.buffers_of(list(range(self.item_count)))
+        order = sorted(range(self.item_count), key=buffers.__getitem__)
         number_of = {item: number for number, item in enumerate(order)}
         return tuple(sorted(map(number_of.__getitem__, items)))
-
-    def _items_as_given(self) -> list[int] | None:
-        """The items in the order of their buffers; None where they are numbered so."""
-        if not self.by_begin:
-            return None
-        buffers = self.buffers_of(list(range(self.item_count)))
-        return sorted(range(self.item_count), key=buffers.__getitem__)
 
 
 def instance_of_columns(
@@ -100,7 +85,26 @@ def instance_of_columns(
 
     `by_begin`: what is live at one time is close to each other in memory, and passes over time are quicker.
     """
-    columns = _native.ColumnInstance(sizes, begins, ends, alignments, capacity, by_begin)
+    return _around(_native.ColumnInstance(sizes, begins, ends, alignments, capacity, by_begin), by_begin)
+
+
+def instance_of_related(
+    buffers: tuple[memoryview, memoryview, memoryview, memoryview],
+    capacity: int,
+    pins: memoryview,
+    pairs: tuple[memoryview, memoryview, memoryview],
+    ties: memoryview,
+) -> ColumnInstance | None:
+    """The same with pins and relations that contradict nothing; None where a buffer has no place even alone.
+
+    `pins`: by buffer, or none; `pairs`: two buffers each that conflict, are exclusive, may be in place;
+    `ties`: a buffer, its base and its distance from that each.
+    """
+    columns = _native.ColumnInstance.of_related(buffers, capacity, pins, pairs, ties)
+    return None if columns.homeless else _around(columns, by_begin=False)
+
+
+def _around(columns: _native.ColumnInstance, by_begin: bool) -> ColumnInstance:
     return ColumnInstance(
         capacity=array("q", [columns.capacity]),
         reserved_start=array("q", [0, 0]),

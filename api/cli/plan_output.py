@@ -177,14 +177,25 @@ def wants_columns_only(args: argparse.Namespace) -> bool:
     )
 
 
+def writes_anything(args: argparse.Namespace) -> bool:
+    """Whether there is an output, or standard output shows something."""
+    outputs = _outputs(args)
+    return bool(outputs or _printed_forms(args, outputs) or not args.quiet or args.picture)
+
+
 def write_plain_results(args: argparse.Namespace, columns: "Columns", plan: "PlainPlan") -> None:
     """The same as `write_results` for a plan in columns, where the outputs allow it."""
-    from memstow.planner.plain.column_documents import write_plan
+    from memstow.planner.plain.column_documents import plan_of, problem_of, write_plan
 
     outputs = _outputs(args)
     alone = _printed_forms(args, outputs)
     wanted = [output for output in outputs if not output.is_printed]
     wanted += [Output(STDOUT, form) for form in sorted(alone)]
+    if columns.related and (any(o.form != "json" for o in wanted) or not (alone or args.quiet)):
+        # A table, and the report, have more to say of pins and relations.
+        problem = problem_of(columns)
+        write_results(args, problem, plan_of(columns, plan, problem))
+        return
     contents = [(output.path, write_plan(columns, plan, output.form)) for output in wanted]
     for path, content in contents:
         write_out(content, path)

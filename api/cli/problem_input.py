@@ -464,23 +464,24 @@ NEED_OBJECTS: Final = (
 
 
 # Bytes of an input whose columns are large blocks.
-_LARGE: Final = 8 << 20
+_LARGE: Final = 1 << 20
+# A document of some thousand buffers.
+_MANY: Final = 1 << 17
 
 
-def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
-    """The columns of a plain problem; None where the ordinary way has to be gone."""
-    if os.environ.get("MEMSTOW_SERVER"):
-        return None
-    if first_named(args, NEED_OBJECTS) is not None:
-        return None
-    from memstow.planner.plain.column_documents import columns_in
-
+def columns_in(args: argparse.Namespace, data: bytes, *, related: bool = False) -> "Columns | None":
+    """The columns of a plain problem, or where wanted of a large related one; None for the ordinary way."""
     if len(data) > _LARGE:
         from memstow.api.process_memory import return_large_blocks
 
         # Else what one step has freed leaves holes, and takes memory beside that of the next.
-        return_large_blocks()
-    columns = columns_in(data, args.format)
+        return_large_blocks(one_run=True)
+    if os.environ.get("MEMSTOW_SERVER") or first_named(args, NEED_OBJECTS) is not None:
+        return None
+    from memstow.planner.plain.column_documents import columns_in
+
+    # Of few buffers the ordinary way is as quick, and words what is wrong.
+    columns = columns_in(data, args.format, related=related and len(data) > _MANY)
     if columns is None:
         return None
     columns.fit_only = columns.fit_only or args.fit_only
@@ -488,7 +489,7 @@ def columns_in(args: argparse.Namespace, data: bytes) -> "Columns | None":
         if not 0 <= args.capacity <= 1 << 62:
             return None
         columns.set_memory(columns.pool, args.capacity)
-    return columns
+    return columns if columns.are_plainly_sound() else None
 
 
 # Options of documents that symbolic problems do not have.

@@ -146,15 +146,34 @@ def _parts(problem: Problem, buffers: bytes | None = None) -> Iterator[bytes]:
     """The canonical form in a few parts; `buffers`: its lines, where they are there already."""
     yield _utf8([FIRST_LINE, *map(_pool, problem.pools)])
     yield _lines_of(problem, problem.buffers, _itself, RARE_FIELDS) if buffers is None else buffers
-    for word, pairs in (("conflict", problem.conflicts), ("exclusive", problem.exclusive)):
-        yield _instances.pair_lines(word, [one for one, _ in pairs], [other for _, other in pairs])
-    yield _utf8(_relative_lines(problem))
-    inputs, outputs = (
-        [entry.input for entry in problem.in_place],
-        [entry.output for entry in problem.in_place],
+    yield from relation_lines(
+        _sides(problem.conflicts),
+        _sides(problem.exclusive),
+        ((tie.buffer, tie.base, tie.offset) for tie in problem.relative),
+        ([entry.input for entry in problem.in_place], [entry.output for entry in problem.in_place]),
     )
-    yield _instances.pair_lines("in_place", inputs, outputs)
     yield _utf8([*_cost_lines(problem), *_bank_lines(problem), objective_line(problem.terms())])
+
+
+Sides = tuple[list[str], list[str]]
+"""The one and the other ids of some pairs."""
+
+
+def _sides(pairs: Sequence[tuple[str, str]]) -> Sides:
+    return [one for one, _ in pairs], [other for _, other in pairs]
+
+
+def relation_lines(
+    conflicts: Sides, exclusive: Sides, relative: Iterable[tuple[str, str, int]], in_place: Sides
+) -> Iterator[bytes]:
+    """The lines between those of buffers and those of costs; each entry of `relative` with its offset."""
+    yield _instances.pair_lines("conflict", *conflicts)
+    yield _instances.pair_lines("exclusive", *exclusive)
+    yield _utf8(
+        f"relative {counted(buffer)} {counted(base)} {offset}\n"
+        for buffer, base, offset in sorted(set(relative))
+    )
+    yield _instances.pair_lines("in_place", *in_place)
 
 
 def _itself(buffer: Buffer) -> Buffer:
@@ -174,13 +193,6 @@ def pool_line(name: str, capacity: int | None, rest: str = "1 0 0 0") -> str:
 def objective_line(terms: Sequence[str]) -> str:
     """The last line."""
     return f"objective {_texts(terms)}\n"
-
-
-def _relative_lines(problem: Problem) -> Iterator[str]:
-    for buffer_id, base, offset in sorted(
-        {(entry.buffer, entry.base, entry.offset) for entry in problem.relative}
-    ):
-        yield f"relative {counted(buffer_id)} {counted(base)} {offset}\n"
 
 
 def _cost_lines(problem: Problem) -> Iterator[str]:

@@ -9,7 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from typing import Final, TypeVar
 
-from memstow.planner.model.digest import FIRST_LINE, LINE, hasher, objective_line, pool_line
+from memstow.planner.model.digest import (
+    FIRST_LINE,
+    LINE,
+    Sides,
+    hasher,
+    objective_line,
+    pool_line,
+    relation_lines,
+)
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import (
     Certificate,
@@ -21,7 +29,7 @@ from memstow.planner.model.plan import (
     PoolUse,
     TermValue,
 )
-from memstow.planner.model.problem import LIMIT, Buffer, Pool, Problem
+from memstow.planner.model.problem import LIMIT, Buffer, Distances, InPlace, Pool, Problem, Relative
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
 from memstow.records import collector_at_rest, fields, record, replace
@@ -50,8 +58,23 @@ def digest(columns: Columns) -> str:
     identity.update((FIRST_LINE + pool_line(columns.pool, columns.capacity)).encode())
     for first in range(0, len(columns), _LINES_AT_ONCE):
         identity.update(columns.canonical(first, first + _LINES_AT_ONCE))
+    if columns.related:
+        pairs, ties = (_sides(columns, listed) for listed in pairs_of(columns)), _ties(columns)
+        conflicts, exclusive, in_place = pairs
+        for lines in relation_lines(conflicts, exclusive, ties, in_place):
+            identity.update(lines)
     identity.update(_LAST_LINE_TO_FIT if columns.fit_only else _LAST_LINE)
     return identity.hexdigest()
+
+
+def _sides(columns: Columns, pairs: memoryview) -> Sides:
+    return list(map(columns.name, pairs[::2])), list(map(columns.name, pairs[1::2]))
+
+
+def _ties(columns: Columns) -> Iterator[tuple[str, str, int]]:
+    numbers = columns.ties.tolist()
+    for buffer, base, distance in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        yield columns.name(buffer), columns.name(base), distance
 
 
 # Whatever else a problem or a buffer may have, such as a new constraint, makes it another than a plain one.
@@ -82,6 +105,11 @@ def ints_of(columns: Columns) -> tuple[memoryview, memoryview, memoryview, memor
     return columns.sizes, columns.begins, columns.ends, columns.alignments
 
 
+def pairs_of(columns: Columns) -> tuple[memoryview, memoryview, memoryview]:
+    """Pairs that conflict, that are exclusive, and that may be in place."""
+    return columns.conflicts, columns.exclusive, columns.in_place
+
+
 def end_of(columns: Columns) -> int:
     """The end of the memory: its capacity, or the largest address if it has none."""
     return LIMIT if columns.capacity is None else columns.capacity
@@ -91,6 +119,7 @@ def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Proble
     """The same problem with an object for each buffer; of these members alone, where they are named."""
     # Each of them is made anew at every look.
     sizes, begins, ends, alignments = ints_of(columns)
+    pool, pins = columns.pool, columns.pins
     own = len(alignments) > 1
     with collector_at_rest():
         buffers = tuple(
@@ -99,11 +128,46 @@ def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Proble
                 size=sizes[number],
                 lifetime=(begins[number], ends[number]),
                 alignment=alignments[number if own else 0],
+                pool=pool if pins and pins[number] >= 0 else None,
+                offset=pins[number] if pins and pins[number] >= 0 else None,
             )
             for number in (range(len(columns)) if members is None else members)
         )
-        pools = (Pool(id=columns.pool, capacity=columns.capacity),)
-        return Problem(buffers=buffers, pools=pools, objective=() if columns.fit_only else None)
+        named = None if members is None else {buffer.id for buffer in buffers}
+        conflicts, exclusive, in_place = (
+            [
+                pair
+                for pair in zip(*_sides(columns, pairs), strict=True)
+                if named is None or named.issuperset(pair)
+            ]
+            for pairs in pairs_of(columns)
+        )
+        return Problem(
+            buffers=buffers,
+            pools=(Pool(id=pool, capacity=columns.capacity),),
+            conflicts=tuple(conflicts),
+            exclusive=tuple(exclusive),
+            relative=tuple(
+                Relative(buffer=buffer, base=base, offset=distance)
+                for buffer, base, distance in _ties(columns)
+                if named is None or named.issuperset((buffer, base))
+            ),
+            in_place=tuple(InPlace(input=one, output=other) for one, other in in_place),
+            objective=() if columns.fit_only else None,
+        )
+
+
+def with_tied(columns: Columns, members: Sequence[int]) -> Sequence[int]:
+    """These buffers, and all that ties hold to some of them, in their order."""
+    numbers = columns.ties.tolist()
+    if not numbers:
+        return members
+    distances = Distances()
+    for buffer, base, distance in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        distances.tie(buffer, base, distance)
+    groups = {distances.find(member)[0] for member in members}
+    tied = (number for number in (*numbers[::3], *numbers[1::3]) if distances.find(number)[0] in groups)
+    return sorted({*members, *tied})
 
 
 def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -> Plan:
@@ -138,14 +202,17 @@ _JSON_BEGINS: Final = (b"{", b"[")
 _PLACES_AT_ONCE: Final = 1 << 16
 
 
-def columns_in(data: bytes, form: str | None = None) -> Columns | None:
-    """The plain problem in the bytes, in JSON or CSV; None where the ordinary readers should read it."""
+def columns_in(data: bytes, form: str | None = None, *, related: bool = False) -> Columns | None:
+    """The plain problem in the bytes, in JSON or CSV; None where the ordinary readers should read it.
+
+    `related`: or one that is plain but for pins and relations between buffers.
+    """
     if form not in (None, "json", "csv"):
         return None
     is_json = looks_like_json(data)
     if form is not None and is_json != (form == "json"):
         return None
-    return _columns.read_json(data) if is_json else _columns.read_csv(data)
+    return _columns.read_json(data, related) if is_json else _columns.read_csv(data)
 
 
 def columns_and_options_in(data: bytes) -> tuple[Columns, bytes] | None:

@@ -1,7 +1,7 @@
-"""Plans of plain problems in columns: the same runs as of objects, without objects.
+"""Plans of plain and related problems in columns: the same runs as of objects, without objects.
 
-The instance and the judge are native. Where nothing fits, or no plan was found, the answer is made of
-objects, which have the words for it.
+The instance and the judge are native. Where nothing fits, the answer is made of objects, which have the words
+for it.
 """
 
 import threading
@@ -11,11 +11,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from memstow.planner.judge._judge import Defect, judge_plan, proven
+import memstow
+from memstow.planner.judge._judge import Defect, judge_plan, judge_related, proven
+from memstow.planner.model import Status
 from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Callbacks, Listener, Options
-from memstow.planner.model.plan import Certificate, Live, LiveBytes, Plan, PoolUse
+from memstow.planner.model.plan import Certificate, Live, LiveBytes, Overflow, Plan, PoolUse
 from memstow.planner.model.problem import PEAK, Term
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import (
@@ -24,8 +26,10 @@ from memstow.planner.plain.column_documents import (
     digest,
     end_of,
     ints_of,
+    pairs_of,
     plan_of,
     problem_of,
+    with_tied,
 )
 from memstow.planner.solve.one_run import (
     LIVE_BYTES,
@@ -45,7 +49,12 @@ from memstow.planner.solve.one_run import (
 from memstow.planner.solve.portfolio import AUTO
 from memstow.records import collector_at_rest, replace
 from memstow.solvers import core
-from memstow.solvers.column_instance import PEAK_OF_ALL, ColumnInstance, instance_of_columns
+from memstow.solvers.column_instance import (
+    PEAK_OF_ALL,
+    ColumnInstance,
+    instance_of_columns,
+    instance_of_related,
+)
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
 from memstow.solvers.registry import is_classic
@@ -185,8 +194,14 @@ class ColumnSource(Generic[ViewT]):
 
     def unknown(self, attempt: Layout | None) -> Plan:
         """The plan that says how far the closest attempt is beyond the capacity."""
-        closest = None if attempt is None else self._instance_there().layout_as_given(attempt)
-        return self._objects().unknown(closest)
+        closest: tuple[Overflow, ...] = ()
+        pool, capacity = self._columns.pool, self._columns.capacity
+        peak = 0 if attempt is None else self._instance_there().peak_of(attempt)
+        if capacity is not None and peak > capacity:
+            closest = (Overflow(pool=pool, peak=peak, capacity=capacity),)
+        return Plan(
+            status=Status.UNKNOWN, version=memstow.__version__, digest=digest(self._columns), closest=closest
+        )
 
     def _objects(self) -> "ProblemSource":
         from memstow.planner.solve.problem_plans import ProblemSource
@@ -209,6 +224,7 @@ class ColumnSource(Generic[ViewT]):
         from memstow.planner.solve.problem_plans import accepted_window
 
         part = problem_of(self._columns, self._instance_there().buffers_of(list(window.parts)))
+        part = replace(part, conflicts=(), relative=())
         return accepted_window(part, (window.first, window.last), term, bound, solver)
 
     def _instance_there(self) -> ColumnInstance:
@@ -230,6 +246,23 @@ def _source_of(
     capacity = end_of(columns)
     if max(columns.sizes) > capacity:
         return None
+    bounded = _bounded_related(columns, capacity) if columns.related else _bounded(columns, options, capacity)
+    if bounded is None:
+        return None
+    instance, bound, parts = bounded
+    members = instance.buffers_of(parts)
+    if instance.by_begin:
+        members = array("q", sorted(members))
+    seconds = time.monotonic() - began
+    return ColumnSource(columns, options, view, problem, instance, bound, members, seconds)
+
+
+_Bounded = tuple[ColumnInstance, TermBound, list[int]]
+"""An instance with a bound on its peak, and the parts that prove it."""
+
+
+def _bounded(columns: Columns, options: Options, capacity: int) -> _Bounded | None:
+    """Those of a plain problem; None where nothing fits, or heights may not add up."""
     # Published planners take buffers that are equal to them as they are given.
     by_begin = len(columns) > _MOST_AS_GIVEN and not is_classic(options.solver)
     instance = instance_of_columns(*ints_of(columns), capacity, by_begin)
@@ -237,10 +270,23 @@ def _source_of(
     height = need.height * instance.unit
     if height > capacity or not instance.adds_up:
         return None
-    bound = TermBound(height, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
-    members = array("q", sorted(instance.buffers_of(list(need.parts))))
-    seconds = time.monotonic() - began
-    return ColumnSource(columns, options, view, problem, instance, bound, members, seconds)
+    return instance, TermBound(height, LiveBytes(pool=columns.pool, time=need.time, buffers=())), need.parts
+
+
+def _bounded_related(columns: Columns, capacity: int) -> _Bounded | None:
+    """Those of a problem with pins and relations; None as well where the ordinary checks have to see them."""
+    if not columns.are_plainly_sound():
+        return None
+    instance = instance_of_related(ints_of(columns), capacity, columns.pins, pairs_of(columns), columns.ties)
+    if instance is None or not instance.adds_up:
+        return None
+    bounds = core.PoolBounds(instance.native, instance.unit, [capacity])
+    if bounds.misfit() is not None:
+        return None
+    bound = bounds.of_pool(0) if columns.fit_only else bounds.of_sum()
+    need = bounds.need(bound.needs[0])
+    shown = TermBound(bound.bytes, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
+    return instance, shown, need.parts
 
 
 _use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live", "certificate")
@@ -278,7 +324,11 @@ def _judged(
     """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
     columns_of_ints = ints_of(columns)
     capacity = end_of(columns)
-    (defect, first, second), counted, live, moment = judge_plan(*columns_of_ints, offsets, capacity)
+    (defect, first, second), counted, live, moment = (
+        judge_related(columns_of_ints, offsets, capacity, columns.pins, pairs_of(columns), columns.ties)
+        if columns.related
+        else judge_plan(*columns_of_ints, offsets, capacity)
+    )
     certificate, refused = bound.certificate, None
     if defect is not Defect.NONE:
         names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
@@ -287,6 +337,8 @@ def _judged(
         refused = f"the peak is {counted}, not {peak}"
     elif bound.value > peak:
         refused = f"the bound {bound.value} is above the peak {peak}"
+    elif isinstance(certificate, LiveBytes) and columns.related:
+        refused = _against(columns, certificate, bound.value, members)
     elif isinstance(certificate, LiveBytes) and certificate.time is not None:
         live_bound = proven(*columns_of_ints, members, certificate.time)
         if live_bound is None or live_bound < bound.value:
@@ -294,6 +346,33 @@ def _judged(
     if refused is not None:
         raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
     return _live(live, moment)
+
+
+def _against(columns: Columns, certificate: LiveBytes, bound: int, members: "array[int]") -> str | None:
+    """Why these buffers do not prove the bound, as the judge of objects says; None where they do."""
+    if certificate.time is not None and _are_apart(columns, members):
+        least = proven(*ints_of(columns), members, certificate.time)
+        if least is not None and least >= bound:
+            return None
+    # Imported late: most problems do without.
+    from memstow.planner.verify.layout import ProblemIndex
+    from memstow.planner.verify.peak_bounds import reason_against
+    from memstow.planner.verify.verdict import Findings
+
+    index = ProblemIndex(problem_of(columns, with_tied(columns, members)), Findings())
+    named = replace(certificate, buffers=tuple(map(columns.name, members)))
+    return reason_against(index, PEAK, bound, named, cheapest_only=False)
+
+
+def _are_apart(columns: Columns, members: "array[int]") -> bool:
+    """Whether no relation lets some of these buffers share bytes where they live together."""
+    chosen = set(members)
+    shares = any(
+        chosen.issuperset(pair)
+        for pairs in (columns.exclusive, columns.in_place)
+        for pair in zip(pairs[::2], pairs[1::2], strict=True)
+    )
+    return not shares and chosen.isdisjoint(columns.ties[::3]) and chosen.isdisjoint(columns.ties[1::3])
 
 
 # A few passes over so many buffers, or fewer over more of them, take about as long as handing over to another

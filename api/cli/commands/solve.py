@@ -19,6 +19,7 @@ from memstow.api.cli.plan_output import (
     wants_model,
     write_plain_results,
     write_results,
+    writes_anything,
 )
 from memstow.api.cli.problem_input import (
     add_graph_changes,
@@ -253,7 +254,7 @@ def run(args: argparse.Namespace) -> int:
     data = read_bytes_of(args.file)
     began = time.monotonic()
     size = len(data)
-    columns = columns_in(args, data) if wants_columns_only(args) else None
+    columns = columns_in(args, data, related=True) if wants_columns_only(args) else None
     if columns is not None:
         del data
         return _solve_columns(args, columns, size, began)
@@ -412,7 +413,8 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns", size: int, bega
         from memstow.planner.plain.column_documents import problem_of as objects_of
 
         plan = solved
-        write_results(args, objects_of(columns), plan)
+        if writes_anything(args):
+            write_results(args, objects_of(columns), plan)
     return _exit_code(plan.status, interrupted)
 
 

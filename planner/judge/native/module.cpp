@@ -89,6 +89,53 @@ auto judge_plan(const Ints& sizes, const Ints& begins, const Ints& ends, const I
     return std::tuple{as_tuple(verdict.finding), verdict.peak, verdict.live, verdict.moment};
 }
 
+using memstow::judge::Rules;
+
+std::vector<Rules::Pair> listed_pairs(const Ints& numbers, std::int64_t count) {
+    std::vector<Rules::Pair> pairs;
+    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+        const std::int64_t one = numbers.data()[i], other = numbers.data()[i + 1];
+        if (one < 0 || other < 0 || one >= count || other >= count) throw nb::index_error("no such buffer");
+        pairs.emplace_back(one, other);
+    }
+    return pairs;
+}
+
+// The same with pins, or none, and what holds between buffers: pairs, and ties of three numbers each.
+auto judge_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const Ints& offsets,
+                   std::int64_t capacity, const Ints& pins, const std::tuple<Ints, Ints, Ints>& pairs,
+                   const Ints& ties) {
+    const auto& [sizes, begins, ends, alignments] = buffers;
+    const Released released(sizes);
+    const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
+    const auto count = static_cast<std::int64_t>(sizes.size());
+    const std::vector<Rules::Pair> conflicts = listed_pairs(std::get<0>(pairs), count);
+    const std::vector<Rules::Pair> exclusive = listed_pairs(std::get<1>(pairs), count);
+    const std::vector<Rules::Pair> in_place = listed_pairs(std::get<2>(pairs), count);
+    std::vector<Rules::Tie> tied;
+    for (std::size_t i = 0; i + 2 < ties.size(); i += 3) {
+        const std::int64_t *const tie = ties.data() + i, buffer = tie[0], base = tie[1];
+        if (buffer < 0 || base < 0 || buffer >= count || base >= count)
+            throw nb::index_error("no such buffer");
+        tied.push_back({buffer, base, tie[2]});
+    }
+    const memstow::judge::Pool pool{capacity};
+    Rules rules;
+    rules.pools = {&pool, 1};
+    rules.pins = span_of(pins);
+    rules.conflicts = conflicts;
+    rules.exclusive = exclusive;
+    rules.in_place = in_place;
+    rules.ties = tied;
+    const memstow::judge::Places places{span_of(offsets), {}};
+    std::vector<memstow::judge::Most> most;
+    const Finding finding = memstow::judge::judge_by_rules(columns, rules, places, &most);
+    const bool is_right = finding.defect == Defect::none;
+    return std::tuple{as_tuple(finding),
+                      is_right ? memstow::judge::peak_of(span_of(sizes), span_of(offsets)) : 0,
+                      is_right ? static_cast<std::int64_t>(most[0].bytes) : 0, is_right ? most[0].moment : 0};
+}
+
 std::int64_t peak_of(const Ints& sizes, const Ints& offsets) {
     if (sizes.size() != offsets.size()) throw nb::value_error("an offset for each size");
     return memstow::judge::peak_of(span_of(sizes), span_of(offsets));
@@ -321,7 +368,9 @@ NB_MODULE(_judge, m) {
         .value("ALIGNMENT", Defect::alignment)
         .value("PLACE", Defect::place)
         .value("UNALIGNED", Defect::unaligned)
-        .value("OVERLAP", Defect::overlap);
+        .value("OVERLAP", Defect::overlap)
+        .value("PIN", Defect::pin)
+        .value("TIE", Defect::tie);
     m.def("check_columns", &check_columns, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"),
           "The first thing that is wrong with the columns, and the buffers concerned.");
@@ -331,6 +380,12 @@ NB_MODULE(_judge, m) {
     m.def("judge_plan", &judge_plan, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
+    m.def(
+        "judge_related", &judge_related, nb::arg("buffers"), nb::arg("offsets"), nb::arg("capacity"),
+        nb::arg("pins"), nb::arg("pairs"), nb::arg("ties"),
+        "The same where buffers have pins, by buffer or none, and relations: `buffers` are the four columns, "
+        "`pairs` conflicts, exclusive and in-place pairs, one after the other, `ties` buffers, bases and "
+        "distances.");
     m.def("peak_of", &peak_of, nb::arg("sizes"), nb::arg("offsets"), "The peak of valid offsets.");
     nb::enum_<Goal>(m, "Goal", "What is counted of the peaks of pools.")
         .value("SUM", Goal::sum)

@@ -138,9 +138,16 @@ struct Places {
     std::size_t pool(std::size_t buffer) const { return pools.empty() ? 0 : pools[buffer]; }
 };
 
-// The first thing that is wrong with these places by the rules: buffers are compared two by two, so that
-// this takes longer than `judge` does.
-Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places);
+// The most bytes in use at one moment, and the first such moment.
+struct Most {
+    Wide bytes = 0;
+    std::int64_t moment = 0;
+};
+
+// The first thing that is wrong with these places by the rules. `most`: where nothing is, it gets those of
+// each pool, each byte counted once.
+Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places,
+                       std::vector<Most>* most = nullptr);
 
 // What is paid for.
 struct Costs {
@@ -164,12 +171,6 @@ struct Worth {
     std::int64_t moves = 0;
 };
 Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, const Places& places);
-
-// The most bytes in use at one moment, and the first such moment.
-struct Most {
-    Wide bytes = 0;
-    std::int64_t moment = 0;
-};
 
 // The end of the last buffer that has bytes, of valid places.
 std::int64_t peak_of(std::span<const std::int64_t> sizes, std::span<const std::int64_t> offsets);

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "places.hpp"
+#include "sweep.hpp"
 
 namespace memstow::judge {
 namespace {
@@ -162,7 +164,7 @@ class Judge {
     Finding of_ties() const {
         std::map<int64_t, int64_t> first_of;
         for (int64_t i = 0; i < static_cast<int64_t>(tied_.size()); ++i) {
-            if (size(i) == 0) continue;
+            if (size(i) == 0 || tied(i).group == kAlone) continue;
             const auto [known, is_first] = first_of.try_emplace(tied(i).group, i);
             const int64_t first = known->second;
             if (is_first) continue;
@@ -173,20 +175,15 @@ class Judge {
         return {};
     }
 
-    // By pool and address: what shares a byte with a buffer begins before its end.
-    Finding of_overlaps() const {
-        std::vector<int64_t> order;
-        for (int64_t i = 0; i < count(); ++i) {
-            if (size(i) > 0) order.push_back(i);
+    // Those that may never share a byte, and then by pool those that live at one moment. `most`: where there
+    // are none, by pool the most bytes in use at one moment.
+    Finding of_overlaps(std::vector<Most>* most) const {
+        for (const auto& [one, other] : conflicts_) {
+            if (share_bytes(one, other) && must_be_apart(one, other)) return {Defect::overlap, one, other};
         }
-        std::ranges::sort(order, {}, [&](int64_t i) { return std::pair(pool(i), offset(i)); });
-        for (std::size_t a = 0; a < order.size(); ++a) {
-            for (std::size_t b = a + 1; b < order.size(); ++b) {
-                if (pool(order[b]) != pool(order[a])) break;
-                if (offset(order[b]) - offset(order[a]) >= size(order[a])) break;
-                const auto [one, other] = std::minmax(order[a], order[b]);
-                if (must_be_apart(one, other)) return {Defect::overlap, one, other};
-            }
+        for (std::size_t home = 0; home < rules_.pools.size(); ++home) {
+            const Finding finding = of_overlaps_in(home, most);
+            if (finding.defect != Defect::none) return finding;
         }
         return {};
     }
@@ -194,30 +191,106 @@ class Judge {
     Finding of_banks() const { return touched_.of_conflicts(); }
 
   private:
+    using Range = std::pair<int64_t, int64_t>;
+
     struct Tied {
-        int64_t group = -1;
+        int64_t group = kAlone;
         Wide at = 0;  // from the first buffer of the group
     };
 
+    // Each life of each buffer with bytes in one pool.
+    struct LivesIn {
+        std::vector<int64_t> buffers, begins, ends, offsets, sizes, groups;
+
+        LivesIn(const Judge& judge, std::size_t home) {
+            for (int64_t i = 0; i < judge.count(); ++i) {
+                if (judge.size(i) == 0 || judge.pool(i) != home) continue;
+                if (judge.lives_.empty()) {
+                    add(judge, i, judge.life(i));
+                } else {
+                    for (const Range& life : judge.lives_[static_cast<std::size_t>(i)]) add(judge, i, life);
+                }
+            }
+        }
+
+        void add(const Judge& judge, int64_t i, const Range& life) {
+            buffers.push_back(i);
+            begins.push_back(life.first);
+            ends.push_back(life.second);
+            offsets.push_back(judge.offset(i));
+            sizes.push_back(judge.size(i));
+            groups.push_back(judge.tied_.empty() ? kAlone : judge.tied(i).group);
+        }
+
+        Lives columns() const { return {begins, ends, offsets, sizes, groups}; }
+
+        // Whenever they live.
+        bool has_groups_with_shared_bytes() const {
+            std::vector<std::tuple<int64_t, int64_t, int64_t>> ranges;
+            for (std::size_t life = 0; life < groups.size(); ++life) {
+                if (groups[life] == kAlone) continue;
+                ranges.emplace_back(groups[life], offsets[life], offsets[life] + sizes[life]);
+            }
+            std::ranges::sort(ranges);
+            const auto meets = [](const auto& below, const auto& above) {
+                return std::get<0>(below) == std::get<0>(above) && std::get<1>(above) < std::get<2>(below);
+            };
+            return std::ranges::adjacent_find(ranges, meets) != ranges.end();
+        }
+    };
+
+    // Two that live at one moment in this pool and share a byte, unless they may.
+    Finding of_overlaps_in(std::size_t home, std::vector<Most>* most) const {
+        const LivesIn lives(*this, home);
+        Sweep sweep(lives.columns());
+        bool shared = false;
+        while (true) {
+            const std::vector<Sweep::Pair> pairs = sweep.next(kPairsAtOnce);
+            if (pairs.empty()) break;
+            shared = true;
+            for (const auto& [life, before] : pairs) {
+                const auto [one, other] = std::minmax(lives.buffers[life], lives.buffers[before]);
+                if (one != other && must_be_apart(one, other)) return {Defect::overlap, one, other};
+            }
+        }
+        if (most != nullptr) {
+            // Adding up sizes takes less time than counting bytes.
+            const bool adds_up = !shared && !lives.has_groups_with_shared_bytes();
+            most->push_back(adds_up ? sweep.most() : most_occupied(lives.columns()));
+        }
+        return {};
+    }
+
+    bool share_bytes(int64_t one, int64_t other) const {
+        const auto bytes = [&](int64_t i) { return Range{offset(i), offset(i) + size(i)}; };
+        return pool(one) == pool(other) && overlap(bytes(one), bytes(other));
+    }
+
+    static constexpr std::size_t kPairsAtOnce = 1024;
+
     const Tied& tied(int64_t i) const { return tied_[static_cast<std::size_t>(i)]; }
 
-    // Goes from each buffer that was not yet reached through all that are tied to it.
+    // Goes from each tied buffer that was not yet reached through all that are tied to it.
     void follow_ties() {
-        std::vector<std::vector<std::pair<int64_t, int64_t>>> ties(columns_.sizes.size());
+        using Link = std::tuple<int64_t, int64_t, int64_t>;  // from, to, distance
+        std::vector<Link> links;
+        links.reserve(2 * rules_.ties.size());
         for (const Rules::Tie& tie : rules_.ties) {
-            ties[static_cast<std::size_t>(tie.base)].emplace_back(tie.buffer, tie.distance);
-            ties[static_cast<std::size_t>(tie.buffer)].emplace_back(tie.base, -tie.distance);
+            links.emplace_back(tie.base, tie.buffer, tie.distance);
+            links.emplace_back(tie.buffer, tie.base, -tie.distance);
         }
+        std::ranges::sort(links);
+        const auto from = [](const Link& link) { return std::get<0>(link); };
         tied_.resize(columns_.sizes.size());
-        for (int64_t first = 0; first < count(); ++first) {
+        for (const auto& [first, other, distance] : links) {
             if (tied(first).group >= 0) continue;
             tied_[static_cast<std::size_t>(first)] = {first, 0};
             for (std::vector<int64_t> reached{first}; !reached.empty();) {
-                const int64_t from = reached.back();
+                const int64_t here = reached.back();
                 reached.pop_back();
-                for (const auto& [to, distance] : ties[static_cast<std::size_t>(from)]) {
+                for (const auto& [unused, to, step] : std::ranges::equal_range(links, here, {}, from)) {
                     if (tied(to).group >= 0) continue;
-                    tied_[static_cast<std::size_t>(to)] = {first, tied(from).at + distance};
+                    tied_[static_cast<std::size_t>(to)] = {first, tied(here).at + step};
                     reached.push_back(to);
                 }
             }
@@ -263,11 +336,9 @@ class Judge {
         const Rules::Pair pair{one, other};
         if (in_place_.contains(pair) && offset(one) == offset(other)) return false;
         if (conflicts_.contains(pair)) return true;
-        if (!tied_.empty() && tied(one).group == tied(other).group) return false;
+        if (!tied_.empty() && tied(one).group != kAlone && tied(one).group == tied(other).group) return false;
         return !exclusive_.contains(pair) && meet(one, other);
     }
-
-    using Range = std::pair<int64_t, int64_t>;
 
     bool meet(int64_t one, int64_t other) const {
         if (lives_.empty()) return overlap(life(one), life(other));
@@ -300,7 +371,8 @@ class Judge {
 
 }  // namespace
 
-Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places) {
+Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places& places,
+                       std::vector<Most>* most) {
     const Finding of_columns = check_columns(columns);
     if (of_columns.defect != Defect::none) return of_columns;
     const std::size_t count = columns.sizes.size();
@@ -312,7 +384,7 @@ Finding judge_by_rules(const Columns& columns, const Rules& rules, const Places&
     if (of_places.defect != Defect::none) return of_places;
     const Finding of_ties = judge.of_ties();
     if (of_ties.defect != Defect::none) return of_ties;
-    const Finding of_overlaps = judge.of_overlaps();
+    const Finding of_overlaps = judge.of_overlaps(most);
     return of_overlaps.defect != Defect::none ? of_overlaps : judge.of_banks();
 }
 

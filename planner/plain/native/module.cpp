@@ -22,6 +22,7 @@ namespace nb = nanobind;
 using memstow::plain::Picture;
 using memstow::plain::Plan;
 using memstow::plain::Problem;
+using memstow::plain::Relations;
 
 using Ints = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using View = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::memview>;
@@ -55,10 +56,10 @@ std::unique_ptr<Problem> read_csv(nb::bytes data) {
     return kept(memstow::plain::read_csv(text));
 }
 
-std::unique_ptr<Problem> read_json(nb::bytes data) {
+std::unique_ptr<Problem> read_json(nb::bytes data, bool related) {
     const std::string_view text(data.c_str(), data.size());
     const Released released(text.size());
-    return kept(memstow::plain::read_json(text));
+    return kept(related ? memstow::plain::read_related_json(text) : memstow::plain::read_json(text));
 }
 
 std::optional<std::pair<std::unique_ptr<Problem>, nb::bytes>> read_request(nb::bytes data) {
@@ -92,6 +93,12 @@ View view_of(nb::handle self) {
     return View(values.data(), {values.size()}, self);
 }
 
+template <std::vector<std::int64_t> Relations::* column>
+View relations_of(nb::handle self) {
+    const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).relations.*column;
+    return View(values.data(), {values.size()}, self);
+}
+
 }  // namespace
 
 NB_MODULE(_columns, m) {
@@ -104,6 +111,16 @@ NB_MODULE(_columns, m) {
         .def_prop_ro("ends", &view_of<&Problem::ends>)
         .def_prop_ro("alignments", &view_of<&Problem::alignments>,
                      "One for each buffer, or one for all of them.")
+        .def_prop_ro("pins", &relations_of<&Relations::pins>, "By buffer, an offset or -1; or nothing.")
+        .def_prop_ro("conflicts", &relations_of<&Relations::conflicts>, "Pairs one behind the other.")
+        .def_prop_ro("exclusive", &relations_of<&Relations::exclusive>)
+        .def_prop_ro("in_place", &relations_of<&Relations::in_place>, "Inputs and outputs.")
+        .def_prop_ro("ties", &relations_of<&Relations::ties>, "Buffers, bases and distances.")
+        .def_prop_ro(
+            "related", [](const Problem& self) { return self.relations.any(); },
+            "Whether there are pins or relations.")
+        .def("are_plainly_sound", &memstow::plain::are_plainly_sound,
+             "Whether pins and relations are right; False as well where the ordinary checks have to say so.")
         .def_prop_ro("pool", [](const Problem& self) { return text_of(self.pool); })
         .def_prop_ro(
             "capacity",
@@ -170,8 +187,9 @@ NB_MODULE(_columns, m) {
         .def_prop_ro("frame", [](const Plan& self) { return bytes_of(self.frame); });
     m.def("read_csv", &read_csv, nb::arg("data"), nb::sig("def read_csv(data: bytes) -> Columns | None"),
           "The plain problem of a CSV; None where it is not plain.");
-    m.def("read_json", &read_json, nb::arg("data"), nb::sig("def read_json(data: bytes) -> Columns | None"),
-          "The plain problem of native JSON; None where it is not.");
+    m.def("read_json", &read_json, nb::arg("data"), nb::arg("related"),
+          nb::sig("def read_json(data: bytes, related: bool) -> Columns | None"),
+          "The plain problem of native JSON, or one with pins and relations as well; None where it is not.");
     m.def(
         "read_request", &read_request, nb::arg("data"),
         "The plain problem of a request to plan it, and the text of its options; None where it is not one.");

@@ -1,4 +1,5 @@
-// A plain problem: buffers with one lifetime each, in one memory, of which only the peak counts.
+// A plain problem: buffers with one lifetime each, in one memory, of which only the peak counts. A related
+// one has pins and relations between buffers as well.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,20 @@ inline constexpr std::int64_t kLimit = std::int64_t{1} << 62;
 // The longest id, in characters.
 inline constexpr std::size_t kLongestName = 1024;
 
+// What holds of buffers beside their sizes and lives, by their numbers.
+struct Relations {
+    static constexpr std::int64_t kFree = -1;
+
+    std::vector<std::int64_t> pins;  // by buffer, an offset or `kFree`; empty: none has one
+    // Two numbers of each pair one behind the other.
+    std::vector<std::int64_t> conflicts, exclusive, in_place;
+    std::vector<std::int64_t> ties;  // likewise: a buffer, its base, its distance from that
+
+    bool any() const {
+        return !(pins.empty() && conflicts.empty() && exclusive.empty() && in_place.empty() && ties.empty());
+    }
+};
+
 struct Problem {
     Names names;
     std::vector<std::int64_t> sizes, begins, ends;
@@ -26,6 +41,7 @@ struct Problem {
     bool bounded = false;
     bool fit_only = false;      // any plan that fits will do; else the peak is to be minimised
     std::vector<Number> order;  // of the names
+    Relations relations;        // none of a plain problem
 
     std::int64_t alignment(std::size_t buffer) const {
         return alignments.size() == 1 ? alignments[0] : alignments[buffer];
@@ -54,6 +70,10 @@ bool add(Problem& problem, std::string_view name, const Buffer& buffer);
 // What is left to do when all buffers are there; false where the problem is not plain: an id is there twice,
 // or there is no buffer with bytes.
 bool finish(Problem& problem);
+
+// Whether the pins and relations are plainly right: what has none has sound ones, and where they could
+// contradict each other or the memory, the ordinary checks have to say whether they do.
+bool are_plainly_sound(const Problem& problem);
 
 // The banks of the memory, and what depends on them.
 struct Banks {
@@ -92,6 +112,8 @@ struct BankedProblem {
 // the matter with it.
 std::optional<Problem> read_csv(std::string_view text);
 std::optional<Problem> read_json(std::string_view text);
+// Plain, or related; whether its relations are sound is for others to say.
+std::optional<Problem> read_related_json(std::string_view text);
 std::optional<BankedProblem> read_banked_json(std::string_view text);
 
 // A problem in native JSON as the member `problem` of an object, with nothing beside it but `options`.

@@ -1,4 +1,6 @@
-// A plain problem from native JSON, alone or in a request to plan it.
+// A plain or related problem from native JSON, alone or in a request to plan it.
+#include <array>
+#include <iterator>
 #include <limits>
 
 #include "problem.hpp"
@@ -34,12 +36,12 @@ int place_in(const std::string_view (&names)[N], std::string_view name) {
 
 class Reader {
   public:
-    // With banks, where they are to be read as well.
-    explicit Reader(std::string_view text, Banks* banks = nullptr)
-        : text_(text), scanner_(text), banks_(banks) {}
+    // With banks, or pins and relations, where they are to be read as well.
+    explicit Reader(std::string_view text, Banks* banks = nullptr, bool related = false)
+        : text_(text), scanner_(text), banks_(banks), related_(related) {}
 
     std::optional<Problem> read() {
-        if (!problem() || !ends() || !find_named()) return std::nullopt;
+        if (!problem() || !ends() || !find_named() || !find_related()) return std::nullopt;
         return std::move(problem_);
     }
 
@@ -93,11 +95,72 @@ class Reader {
                     return objective();
                 case 10:
                     return banks_ != nullptr && scanner_.list([&] { return bank_conflict(); });
-                default:
+                case 8:
                     return scanner_.take('[') && scanner_.take(']');
+                default:
+                    return related_ ? relations(field) : scanner_.take('[') && scanner_.take(']');
             }
         });
         return once && once->has(0) && !problem_.sizes.empty();
+    }
+
+    // A list of what names two buffers each, which may come later.
+    bool relations(int field) {
+        constexpr std::string_view kTie[] = {"buffer", "base", "offset"};
+        constexpr std::string_view kPlace[] = {"input", "output"};
+        Named& to = related_names_[static_cast<std::size_t>(field - kFirstRelation)];
+        const auto add = [&] { return to.one.add(string_) && to.other.add(other_); };
+        return scanner_.list([&] {
+            if (field == kFirstRelation || field == kFirstRelation + 1) {
+                return scanner_.take('[') && scanner_.string(string_) && scanner_.take(',') &&
+                       scanner_.string(other_) && scanner_.take(']') && add();
+            }
+            std::int64_t distance = 0;
+            const auto read = [&](int part) {
+                if (part == 2) return scanner_.integer(distance) && -kLimit <= distance && distance <= kLimit;
+                return scanner_.string(part == 0 ? string_ : other_);
+            };
+            if (field == kInPlace) {
+                const std::optional<Once> once = fields(kPlace, read);
+                return once && once->has(0) && once->has(1) && add();
+            }
+            to.distances.emplace_back();
+            const std::optional<Once> once = fields(kTie, read);
+            to.distances.back() = distance;
+            return once && once->has(0) && once->has(1) && once->has(2) && add();
+        });
+    }
+
+    // The numbers of what relations name; and the pool of pins is the memory.
+    bool find_related() {
+        if (pinned_pool_ && *pinned_pool_ != problem_.pool) return false;
+        Relations& to = problem_.relations;
+        std::vector<std::int64_t>* const columns[] = {&to.conflicts, &to.exclusive, &to.ties, &to.in_place};
+        for (std::size_t field = 0; field < std::size(columns); ++field) {
+            const Named& named = related_names_[field];
+            columns[field]->reserve(named.one.size() * (named.distances.empty() ? 2 : 3));
+            for (std::size_t i = 0; i < named.one.size(); ++i) {
+                const std::optional<Number> one = find(problem_.names, problem_.order, named.one[i]);
+                const std::optional<Number> other = find(problem_.names, problem_.order, named.other[i]);
+                if (!one || !other) return false;
+                columns[field]->push_back(*one);
+                columns[field]->push_back(*other);
+                if (!named.distances.empty()) columns[field]->push_back(named.distances[i]);
+            }
+        }
+        return true;
+    }
+
+    // The pool or the offset of a pin.
+    bool pin(std::optional<std::int64_t>& offset, bool is_pool) {
+        if (scanner_.word("null")) return true;
+        if (!related_) return false;
+        if (!is_pool) {
+            return scanner_.integer(offset.emplace()) && 0 <= *offset && *offset <= kLimit;
+        }
+        if (!scanner_.string(string_)) return false;
+        if (!pinned_pool_) pinned_pool_ = string_;
+        return *pinned_pool_ == string_;
     }
 
     // The list of names that is next.
@@ -220,6 +283,8 @@ class Reader {
         if (problem_.sizes.size() + 1 >= std::numeric_limits<Number>::max()) return false;
         Buffer result;
         Banks::Rule of_banks{static_cast<Number>(problem_.sizes.size()), false, {}};
+        std::optional<std::int64_t> offset;
+        bool has_pool = false;
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
@@ -231,6 +296,11 @@ class Reader {
                            scanner_.integer(result.end) && scanner_.take(']');
                 case 3:
                     return scanner_.integer(result.alignment);
+                case 7:
+                    has_pool = !scanner_.sees('n');
+                    return pin(offset, true);
+                case 8:
+                    return pin(offset, false);
                 case 9:
                     return scanner_.word("null") || (scanner_.string(string_) && is_name(string_));
                 case 10:
@@ -241,15 +311,31 @@ class Reader {
             }
         });
         if (of_banks.within || of_banks.some) banks_->rules.push_back(std::move(of_banks));
+        if (has_pool != offset.has_value()) return false;
+        if (offset) {
+            problem_.relations.pins.resize(problem_.sizes.size(), Relations::kFree);
+            problem_.relations.pins.push_back(*offset);
+        }
         return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, result);
     }
+
+    // As fields of a problem are numbered.
+    static constexpr int kFirstRelation = 4;
+    static constexpr int kInPlace = 7;
+    struct Named {
+        Names one, other;
+        std::vector<std::int64_t> distances;
+    };
 
     std::string_view text_;
     Scanner scanner_;
     Banks* banks_;
-    std::vector<std::vector<std::string>> named_;  // by conflict
+    bool related_;
+    std::vector<std::vector<std::string>> named_;  // by bank conflict
+    std::array<Named, 4> related_names_;           // by field
+    std::optional<std::string> pinned_pool_;
     Problem problem_;
-    std::string id_, string_;
+    std::string id_, string_, other_;
 };
 
 }  // namespace
@@ -257,6 +343,11 @@ class Reader {
 std::optional<Problem> read_json(std::string_view text) {
     text = without_mark(text);
     return is_readable(text) ? Reader(text).read() : std::nullopt;
+}
+
+std::optional<Problem> read_related_json(std::string_view text) {
+    text = without_mark(text);
+    return is_readable(text) ? Reader(text, nullptr, true).read() : std::nullopt;
 }
 
 std::optional<BankedProblem> read_banked_json(std::string_view text) {

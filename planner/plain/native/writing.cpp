@@ -115,7 +115,13 @@ std::string canonical(const Problem& problem, std::size_t first, std::size_t las
         number(problem.sizes[i]);
         number(problem.alignment(i));
         number(problem.sizes[i]);
-        text.append(" - 1");
+        const std::vector<std::int64_t>& pins = problem.relations.pins;
+        if (pins.empty() || pins[i] == Relations::kFree) {
+            text.append(" -");
+        } else {
+            number(pins[i]);
+        }
+        text.append(" 1");
         number(problem.begins[i]);
         number(problem.ends[i]);
         text.append(" *\n");

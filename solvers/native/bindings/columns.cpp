@@ -2,16 +2,22 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "core/assemble.hpp"
 #include "core/columns.hpp"
+#include "core/reduction.hpp"
 
 namespace memstow::bindings {
 namespace {
@@ -39,10 +45,11 @@ std::optional<greedy::Lowest> lowest(const Ints& sizes, const Ints& begins, cons
 // An instance whose arrays Python never had.
 struct ColumnInstance {
     NativeInstance native;
-    std::vector<Index> buffers;  // by item
+    std::vector<Index> buffers;  // by part
     std::size_t buffer_count = 0;
     Bytes unit = 1;
     WideBytes stacked = 0;
+    std::vector<Index> homeless = {};  // buffers without a place even alone; then all else is empty
 };
 
 void make_instance(ColumnInstance* self, const Ints& sizes, const Ints& begins, const Ints& ends,
@@ -62,17 +69,72 @@ void make_instance(ColumnInstance* self, const Ints& sizes, const Ints& begins, 
                               converted.stacked};
 }
 
+Description::Pairs pairs_in(const Ints& numbers) {
+    Description::Pairs pairs;
+    pairs.reserve(numbers.size() / 2);
+    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+        pairs.emplace_back(std::minmax(to_index(numbers.data()[i]), to_index(numbers.data()[i + 1])));
+    }
+    return pairs;
+}
+
+// Of columns with pins, by buffer or none, and with relations between buffers: conflicts, exclusive ones and
+// those in place are pairs one after the other, ties a buffer, its base and the distance each.
+ColumnInstance of_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, Bytes capacity, const Ints& pins,
+                          const std::tuple<Ints, Ints, Ints>& pairs, const Ints& ties) {
+    nb::gil_scoped_release release;
+    const auto& [sizes, begins, ends, alignments] = buffers;
+    Description description;
+    description.pools.push_back({capacity, 1, 0, 0, {}, {}});
+    description.sizes = span_of(sizes);
+    std::map<Bytes, Index> kinds;
+    description.kind_of.reserve(sizes.size());
+    description.lives.values.reserve(sizes.size());
+    description.lives.start.reserve(sizes.size() + 1);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const Bytes alignment = alignments.data()[alignments.size() == 1 ? 0 : i];
+        const auto [kind, is_new] = kinds.try_emplace(alignment, count_of(description.kinds));
+        if (is_new) description.kinds.push_back({alignment, {0}});
+        description.kind_of.push_back(kind->second);
+        description.lives.values.push_back({begins.data()[i], ends.data()[i]});
+        description.lives.close();
+    }
+    description.pins.assign(pins.data(), pins.data() + pins.size());
+    for (std::size_t i = 0; i + 2 < ties.size(); i += 3) {
+        const std::int64_t* const tie = ties.data() + i;
+        description.ties.push_back({to_index(tie[0]), to_index(tie[1]), tie[2]});
+    }
+    description.conflicts = pairs_in(std::get<0>(pairs));
+    description.exclusive = pairs_in(std::get<1>(pairs));
+    description.in_place = pairs_in(std::get<2>(pairs));
+    Reduction reduction = reduced(description);
+    description = {};
+    NativeInstance native{std::move(reduction.instance), {}};
+    if (reduction.homeless.empty()) native.times = assemble_rows(native.instance, reduction.conflicts);
+    const WideBytes height = stacked(native.instance);
+    return {std::move(native),
+            std::move(reduction.buffers),
+            sizes.size(),
+            reduction.unit,
+            height,
+            std::move(reduction.homeless)};
+}
+
 // By buffer, in bytes; a buffer without bytes is at 0.
 PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
-    if (offsets.size() != self.buffers.size()) throw nb::value_error("an offset for each item is needed");
+    const Instance& instance = self.native.instance;
+    if (offsets.size() != static_cast<std::size_t>(instance.item_count())) {
+        throw nb::value_error("an offset for each item is needed");
+    }
     PlacedColumns placed{std::vector<std::int64_t>(self.buffer_count)};
-    for (std::size_t item = 0; item < self.buffers.size(); ++item) {
-        placed.offsets[self.buffers[item]] = offsets.data()[item] * self.unit;
+    for (std::size_t part = 0; part < self.buffers.size(); ++part) {
+        const Part& own = instance.parts[part];
+        placed.offsets[self.buffers[part]] = (offsets.data()[own.item] + own.delta) * self.unit;
     }
     return placed;
 }
 
-// The buffers of parts, which are items as well.
+// The buffers of parts.
 PlacedColumns buffers_of(const ColumnInstance& self, const std::vector<Index>& parts) {
     PlacedColumns placed;
     for (const Index part : parts) placed.offsets.push_back(self.buffers.at(part));
@@ -85,12 +147,17 @@ void bind_columns(nb::module_& m) {
     nb::class_<ColumnInstance>(m, "ColumnInstance", "An instance of columns, and the way back.")
         .def("__init__", &make_instance, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
              nb::arg("alignments"), nb::arg("capacity"), nb::arg("by_begin"))
+        .def_static("of_related", &of_related, nb::arg("buffers"), nb::arg("capacity"), nb::arg("pins"),
+                    nb::arg("pairs"), nb::arg("ties"))
         .def_prop_ro(
             "native", [](ColumnInstance& self) -> NativeInstance& { return self.native; },
             nb::rv_policy::reference_internal)
         .def_prop_ro("capacity",
                      [](const ColumnInstance& self) { return self.native.instance.pools[0].capacity; })
-        .def_prop_ro("item_count", [](const ColumnInstance& self) { return self.buffers.size(); })
+        .def_prop_ro("item_count",
+                     [](const ColumnInstance& self) { return self.native.instance.item_count(); })
+        .def_prop_ro("part_count", [](const ColumnInstance& self) { return self.buffers.size(); })
+        .def_ro("homeless", &ColumnInstance::homeless, "Buffers without a place even alone.")
         .def_ro("unit", &ColumnInstance::unit)
         .def_prop_ro("stacked", [](const ColumnInstance& self) { return to_python(self.stacked); })
         .def("offsets_of", &offsets_of, nb::arg("offsets"))

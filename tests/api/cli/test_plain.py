@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.limits import document, groups
 from memstow.api.cli.commands import solve, verify
 from tests.api.cli.conftest import Cli, Ran
 from tests.planner.plain.samples import mutated, random_sample
@@ -22,7 +23,7 @@ def both(cli: Cli, monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> t
     in_columns = cli(*arguments)
     with monkeypatch.context() as patched:
         for command in (solve, verify):
-            patched.setattr(command, "columns_in", lambda _args, _data: None)
+            patched.setattr(command, "columns_in", lambda _args, _data, **_: None)
         return in_columns, cli(*arguments)
 
 
@@ -37,6 +38,31 @@ def test_a_problem_that_only_has_to_fit(cli: Cli, monkeypatch: pytest.MonkeyPatc
         if cli("solve", file, *QUICK, "-o", plan).code == 0:
             result, wanted = both(cli, monkeypatch, "verify", file, plan)
             assert (result, result.code) == (wanted, 0)
+
+
+def test_many_related_buffers(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file, plan = tmp_path / "problem.json", tmp_path / "plan.json"
+    problem = document("conflicts, pins", 2500)
+    groups(problem, random.Random(1))
+    file.write_text(json.dumps(problem))
+    options = ("--deterministic", "--work-limit", "100000", "--solver", "greedy")
+    for more in (("--json",), (), ("--output-format", "csv"), ("--quiet",), ("--capacity", "1")):
+        result, wanted = both(cli, monkeypatch, "solve", file, *options, *more)
+        assert result == wanted
+    assert "pin_beyond_capacity" in result.err
+    assert cli("solve", file, *options, "-o", plan, "--quiet").code == 0
+    result, wanted = both(cli, monkeypatch, "verify", file, plan)
+    assert (result, result.code) == (wanted, 0)
+    # Alone the two would be apart by time; the verdict must know of the relation.
+    moved = json.loads(plan.read_text())
+    first, second = problem["conflicts"][0]
+    offset = next(place["offset"] for place in moved["placements"] if place["buffer"] == first)
+    for place in moved["placements"]:
+        if place["buffer"] == second:
+            place["offset"] = offset
+    plan.write_text(json.dumps(moved))
+    result, wanted = both(cli, monkeypatch, "verify", file, plan)
+    assert (result, result.code) == (wanted, 1)
 
 
 @pytest.mark.parametrize("block", range(3))
@@ -63,7 +89,7 @@ def test_every_problem_has_the_same_answer(
         for in_columns in (True, False):
             with monkeypatch.context() as patched:
                 if not in_columns:
-                    patched.setattr(solve, "columns_in", lambda _args, _data: None)
+                    patched.setattr(solve, "columns_in", lambda _args, _data, **_: None)
                 cli("solve", file, *options, "--quiet", "-o", plan)
             written.append(plan.read_bytes() if plan.exists() else b"")
             plan.unlink(missing_ok=True)
