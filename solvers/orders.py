@@ -281,6 +281,20 @@ _MOST_KEPT: Final = 20_000
 Known = _native.LeastPeak
 """What a run has proven, as a proof may rest on it."""
 
+_MOST_PACKED: Final = 1 << 20
+"""Numbers of what a run has proven; more are not sent to another process."""
+
+
+def packed(known: Known) -> bytes | None:
+    """What a run has proven, for a proof that another process writes; None where that is too much."""
+    numbers = known.proven()
+    return array("q", numbers).tobytes() if len(numbers) <= _MOST_PACKED else None
+
+
+def unpacked(data: bytes) -> Known:
+    """What a run of another process has proven of the same graph. A ValueError if that is nothing."""
+    return _native.proven_orders(array("q", data))
+
 
 @dataclass(frozen=True, slots=True)
 class OrderTask:

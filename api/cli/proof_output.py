@@ -159,7 +159,7 @@ def write_proofs(
 ) -> ProvenPlan:
     """Write the proofs within the limits; of the time `left` seconds remain.
 
-    `known`: what the run has proven of the orders of a graph.
+    `known`: what the run has proven of the orders of a graph; a deterministic one is done again without it.
 
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
@@ -180,9 +180,14 @@ def write_proofs(
             print_error(f"{plain(args.proof)} is not written: {why}")
             return ProvenPlan(plan)
 
-        def prove() -> "Proof | None":
+        def prove(cancel: threading.Event) -> "Proof | None":
+            shown = known
+            if shown is None and not isinstance(document, Problem):
+                from memstow.planner.solve.free_orders import proven_again
+
+                shown = proven_again(document, plan, options, cancel)
             with draft_of(args.proof) as draft:
-                proof = prove_within(document, plan, data, draft, budget, known)
+                proof = prove_within(document, plan, data, draft, budget, shown)
                 if proof is not None and cited in (None, proof.sha256):
                     os.replace(draft, os.path.realpath(args.proof))
                 return proof
@@ -197,7 +202,7 @@ def write_proofs(
         from memstow.planner.proofs.pseudo_boolean import refute_within
 
         problem = document
-        refuted, late = _run(lambda: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
+        refuted, late = _run(lambda _cancel: refute_within(problem, plan, args.opb, args.pbp, budget), budget)
         interrupted = interrupted or late
         size = "" if refuted is None else _steps(refuted.steps)
         lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size, interrupted)
@@ -238,13 +243,13 @@ def write_received(
 _Written = TypeVar("_Written")
 
 
-def _run(work: "Callable[[], _Written]", budget: "Budget") -> tuple[_Written, bool]:
+def _run(work: "Callable[[threading.Event], _Written]", budget: "Budget") -> tuple[_Written, bool]:
     """What the work comes to, and whether Ctrl-C ended its budget."""
     from memstow.planner.solve.portfolio import cancelling
 
     def within(cancel: threading.Event) -> _Written:
         with cancelling(budget, cancel):
-            return work()
+            return work(cancel)
 
     with ending_signals_held(budget.cancel):  # else a draft would stay
         call = Interruptible(within)

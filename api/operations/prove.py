@@ -8,16 +8,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from memstow.api.operations.encoding import document_from, plan_from_bytes, plan_to_bytes
+from memstow.api.operations.encoding import (
+    document_from,
+    options_from_text,
+    plan_from_bytes,
+    plan_to_bytes,
+)
 from memstow.api.operations.request_types import ProveRequest, ProveResult
 from memstow.planner.model.errors import InputError, Issue
+from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import StoppedError, check_proof
 from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.solvers.core import Budget
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.planner.model.problem import Problem
+    from memstow.planner.model.plan import Plan
+    from memstow.solvers.orders import Known
 
 
 def against_proofs(document: "Problem | Graph") -> Issue | None:
@@ -51,7 +58,8 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
 
         try:
             with cancelling(budget, cancel, is_too_large):
-                proof = prove_within(document, plan, request.problem, str(path), budget)
+                known = _known_orders(request, document, plan, cancel)
+                proof = prove_within(document, plan, request.problem, str(path), budget, known)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -67,3 +75,18 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
         return ProveResult(
             plan=plan_to_bytes(replace(plan, proof_sha256=checked.sha256)), proof=path.read_bytes()
         )
+
+
+def _known_orders(
+    request: ProveRequest, document: "Problem | Graph", plan: "Plan", cancel: threading.Event
+) -> "Known | None":
+    """What the run has proven of the orders of a graph; of a plan from the cache there is no run."""
+    if isinstance(document, Problem):
+        return None
+    # Proofs of problems do not wait for these imports.
+    from memstow.planner.solve.free_orders import proven_again
+    from memstow.solvers.orders import unpacked
+
+    if request.orders is not None:
+        return unpacked(request.orders)
+    return proven_again(document, plan, options_from_text(request.options, request.hint), cancel)

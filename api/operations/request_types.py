@@ -212,6 +212,8 @@ class SolveResult:
     bound: int | None
     peak: int | None
     solver: str | None
+    orders: bytes | None = None
+    """What the run has proven of the orders of a graph, where a proof is wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +222,9 @@ class ProveRequest:
 
     problem: bytes
     plan: bytes
+    options: str
+    hint: bytes | None = None
+    orders: bytes | None = None
     seconds: float | None
     work: int | None
     most_bytes: int

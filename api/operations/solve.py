@@ -20,7 +20,7 @@ from memstow.api.operations.envelope import LONGEST_NAME
 from memstow.api.operations.request_types import SolveRequest, SolveResult, SolveUpdate
 from memstow.planner.graph.documents import problem_of
 from memstow.planner.model import PLANNED, Status
-from memstow.planner.model.options import Event, Options
+from memstow.planner.model.options import Callbacks, Event, Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.printable import printable
 from memstow.planner.model.problem import Kind, Problem, choice_count, counts
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.plain._columns import Columns
     from memstow.planner.plain.column_documents import PlainPlan
+    from memstow.solvers.orders import Known
 
 # Only models heed a memory limit, and none takes part in a short attempt: any number will do.
 _ATTEMPT_MEMORY: Final = 1 << 30
@@ -106,16 +107,29 @@ OnUpdate = Callable[[SolveUpdate], None]
 def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -> SolveResult:
     """Solve with the whole time limit; better plans and events are reported on the way."""
     problem = document_from(request.problem)
-    options = options_from_text(request.options, request.hint)
-    if wants_proof(request.options):
+    options, proves = options_from_text(request.options, request.hint), wants_proof(request.options)
+    shown = list["Known"]()
+    if proves:
         from memstow.planner.proofs.prove import limits_before_proof
 
         options = limits_before_proof(problem, options)
     known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
+    on_orders = shown.append if proves and not isinstance(problem, Problem) else None
     plan = solve_fully(
-        problem, options, known, lambda plan: on_update(result_of(problem, plan)), on_update, cancel
+        problem,
+        options,
+        known,
+        lambda plan: on_update(result_of(problem, plan)),
+        on_update,
+        cancel,
+        on_orders,
     )
-    return result_of(problem, plan)
+    result = result_of(problem, plan)
+    if shown:
+        from memstow.solvers.orders import packed
+
+        result = replace(result, orders=packed(shown[-1]))
+    return result
 
 
 def try_briefly(
@@ -247,10 +261,12 @@ def solve_fully(
     on_plan: OnPlan,
     on_event: OnEvent,
     cancel: threading.Event,
+    on_orders: "Callable[[Known], None] | None" = None,
 ) -> Plan:
     """The plan of the whole run, never worse than a known one; better plans are reported on the way.
 
-    Nor has it a lower bound than the known one, where there is one term.
+    Nor has it a lower bound than the known one, where there is one term. `on_orders` gets what the run has
+    proven of the orders of a graph.
     """
     begin, first_options = time.monotonic(), options
     # A deterministic run must not depend on earlier ones; `moves` counts from the caller's hint.
@@ -268,7 +284,13 @@ def solve_fully(
     publisher = Publisher(on_plan, start)
     publisher.start()
     try:
-        plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
+        if on_orders is None or isinstance(problem, Problem):
+            plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
+        else:
+            from memstow.planner.solve.graphs import plan_graph
+
+            callbacks = Callbacks(on_event, cancel, publisher.offer, on_orders=on_orders)
+            plan = plan_graph(problem, options, callbacks)
     finally:
         publisher.close()
     if start is None:

@@ -434,6 +434,9 @@ class JobSteps:
         request = ProveRequest(
             problem=run.claimed.problem,
             plan=result.plan,
+            options=run.job.options,
+            hint=run.claimed.hint,
+            orders=result.orders,
             seconds=None if is_deterministic else left,
             work=options["work_limit"] or DEFAULT_WORK if is_deterministic else None,
             most_bytes=self._limits.max_proof,

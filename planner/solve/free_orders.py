@@ -16,7 +16,7 @@ from memstow.planner.graph.live_bytes import certificate_of, order_instance, sta
 from memstow.planner.graph.schedules import allowed_order
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import FREE, Graph
 from memstow.planner.model.options import Callbacks, Event, Incumbent, Listener, OnBetter, Options
 from memstow.planner.model.plan import Cut, Plan
 from memstow.planner.processes import machine
@@ -28,6 +28,7 @@ from memstow.solvers.core import DEFAULT_WORK, Budget
 from memstow.solvers.orders import (
     MOST_BYTES,
     CutProof,
+    Known,
     LeastPeak,
     OrderInstance,
     OrderListeners,
@@ -135,9 +136,7 @@ class FreeRun:
     def plan(self) -> Plan:
         """The best plan of the orders that the solver finds."""
         self._progress.phase("order")
-        instance, hinted = order_instance(self._graph), self._hinted_order()
-        if hinted is not None:
-            instance = replace(instance, listed=array("q", hinted))
+        instance, hinted = self._start()
         first = self._first_order(instance)
         self._best_order = first.order
         orders = self._orders(instance, first, hinted)
@@ -154,6 +153,15 @@ class FreeRun:
             best = with_bound(self._graph, early, first.bound, self._options.hint)
         seconds = 0.0 if self._options.deterministic else round(self._progress.seconds(), 6)
         return replace(best, seconds=seconds, work=self._work)
+
+    def prove(self) -> None:
+        """The search for the first order alone, for what that proves of all orders."""
+        self._first_order(self._start()[0])
+
+    def _start(self) -> tuple[OrderInstance, list[int] | None]:
+        """The operators, and the order of the hint, from which the search goes on."""
+        instance, hinted = order_instance(self._graph), self._hinted_order()
+        return (instance if hinted is None else replace(instance, listed=array("q", hinted))), hinted
 
     def _hinted_order(self) -> list[int] | None:
         """The order of the hint, where the graph allows it and the order is looked for."""
@@ -289,6 +297,20 @@ class FreeRun:
         if self._options.deterministic:
             return self._work_left() == 0
         return budget.spent or self._seconds_left() <= 0.05 * self._options.time_limit
+
+
+def proven_again(graph: Graph, plan: Plan, options: Options, cancel: threading.Event) -> Known | None:
+    """What the deterministic run of a plan has proven of the orders, where that run is not at hand.
+
+    None where no proof rests on that.
+    """
+    by_cut = bool(plan.objective) and isinstance(plan.objective[0].certificate, Cut)
+    if by_cut or graph.order != FREE or not options.deterministic:
+        return None
+    shown = list[Known]()
+    callbacks = Callbacks(cancel=cancel, on_orders=shown.append)
+    FreeRun(graph, LeastPeak.name, options, callbacks).prove()
+    return shown[-1] if shown else None
 
 
 def bound_of_orders(graph: Graph, outcome: OrderOutcome | None, nodes: int) -> OrderBound:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from array import array
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -24,7 +25,14 @@ from memstow.planner.model.model_class import fields_of
 from memstow.planner.proofs import _checker
 from memstow.records import replace
 from memstow.solvers.core import Budget
-from memstow.solvers.orders import LeastPeak, OrderListeners, OrderTask, write_order_proof
+from memstow.solvers.orders import (
+    LeastPeak,
+    OrderListeners,
+    OrderTask,
+    packed,
+    unpacked,
+    write_order_proof,
+)
 from tests.campaign import gate_first
 from tests.checker.checkers import (
     FOLDER,
@@ -555,16 +563,45 @@ def test_what_a_run_has_proven_is_not_looked_for_again(
     instance, digest = order_instance(graph), sha256_of(data).digest()
     listeners = OrderListeners(None, lambda *_: None)
     run = LeastPeak().solve(OrderTask(instance, deterministic=True), Budget(-1.0, work), listeners)
-    height, heights = run.bound - 1, list[int | None]()
-    for known in (None, run.known):
+    height, heights, proofs = run.bound - 1, list[int | None](), list[bytes]()
+    assert run.known is not None
+    sent = packed(run.known)
+    assert sent is not None
+    for known in (None, run.known, unpacked(sent)):
         budget = Budget(-1.0, left)
         written = write_order_proof(instance, run.order, height, str(path), digest, 1 << 28, budget, known)
         heights.append(written.height)
+        proofs.append(path.read_bytes())
     assert heights[0] is not None
-    assert heights[0] < height == heights[1]
+    assert heights[0] < height == heights[1] == heights[2]
+    assert proofs[1] == proofs[2]
     answer = plan(graph, Options(deterministic=True, work_limit=200_000))
     verdict = both(checker, tmp_path, (data, write_document(answer), path.read_bytes()))
     assert str(height + 1) in verdict.words
+
+
+@pytest.mark.parametrize("numbers", [(), (1, 0), (-1, 0, 5, -1), (-1, 0, 5, 1 << 40), (-1, 0, 5, 0, 1)])
+def test_what_no_run_has_proven_is_refused(numbers: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="number"):
+        unpacked(array("q", numbers).tobytes())
+
+
+def test_what_is_proven_of_more_operators_is_refused(tmp_path: Path) -> None:
+    data = write_document(replace(generated(60, 3, family="wiring"), order=FREE))
+    instance = order_instance(read_free(data))
+    known = unpacked(array("q", (-1, 0, 1 << 40, 60)).tobytes())
+    height = (
+        LeastPeak()
+        .solve(
+            OrderTask(instance, deterministic=True),
+            Budget(-1.0, 100_000),
+            OrderListeners(None, lambda *_: None),
+        )
+        .peak
+    )
+    budget, path = Budget(-1.0, 100_000), str(tmp_path / "plan.proof")
+    with pytest.raises(ValueError, match="another graph"):
+        write_order_proof(instance, range(60), height, path, bytes(32), 1 << 28, budget, known)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

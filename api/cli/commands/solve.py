@@ -299,8 +299,7 @@ def _solve_and_prove(args: argparse.Namespace, problem: "Problem | Graph", data:
                 seconds = None if options.deterministic else left
                 proven = write_received(args, plan, data, received[-1], seconds)
             else:
-                # A lock without its search, or a run that is the same each time, has to write the same proof.
-                known = None if limits.deterministic or not shown else shown[-1]
+                known = shown[-1] if shown else None
                 proven = write_proofs(args, problem, plan, data, limits, left, cited, known)
         except OSError as error:
             failure = error  # The plan is not lost for it.
@@ -342,7 +341,7 @@ def _planned(
     """
     if args.lock is None:
         return _plan(args, document, less_reading(args, options, size, began), events, on_proof, on_orders)
-    return _locked_plan(args, document, options, events, on_proof)
+    return _locked_plan(args, document, options, events, on_proof, on_orders)
 
 
 def _solve_document(
@@ -510,6 +509,7 @@ def _locked_plan(
     options: "Options",
     events: "list[Event]",
     on_proof: "Callable[[bytes | None], None] | None",
+    on_orders: "Callable[[Known], None] | None",
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
     lock = LockFile(args.lock, document, options)
@@ -517,7 +517,9 @@ def _locked_plan(
         return lock.plan, False
     if args.locked:
         lock.refuse(args.words)
-    plan, interrupted = _plan(args, document, lock.options, events, on_proof)
+    # A proof is the same with and without the plan of an older lock to begin from.
+    hears = None if lock.options.hint is not None else on_orders
+    plan, interrupted = _plan(args, document, lock.options, events, on_proof, hears)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
         lock.write(plan)

@@ -222,7 +222,11 @@ void bind_order(nb::module_& m) {
         .def_ro("bound", &LeastPeak::bound)
         .def_ro("cut", &LeastPeak::cut)
         .def_ro("cut_bytes", &LeastPeak::cut_bytes)
-        .def_ro("refuted", &LeastPeak::refuted);
+        .def_ro("refuted", &LeastPeak::refuted)
+        .def("proven", &order::proven_numbers, "What a proof rests on, as numbers for another process.");
+    m.def(
+        "proven_orders", [](const std::vector<Bytes>& numbers) { return order::proven_from(numbers); },
+        nb::arg("numbers"), "What these numbers of another process say; a ValueError if that is nothing.");
     m.def("least_peak", &least_peak, nb::arg("instance"), nb::arg("options"), nb::arg("budget"),
           nb::arg("on_order").none(), nb::arg("on_bound"),
           "The order of operators with the least peak, and proofs.");

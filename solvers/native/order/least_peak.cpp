@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "order/beam.hpp"
@@ -333,6 +335,35 @@ LeastPeak least_peak(const Graph& graph, const std::vector<Index>& listed, const
         return {{}, live, live, -1, live, {}, {}};
     }
     return Engine(graph, options, budget, events).run(listed);
+}
+
+std::vector<Bytes> proven_numbers(const LeastPeak& from) {
+    std::vector<Bytes> numbers{-1, 0, -1, 0};
+    if (from.refuted) numbers = {from.refuted->limit, from.refuted->backwards ? 1 : 0, -1, 0};
+    if (!from.blocked) return numbers;
+    numbers[2] = from.blocked->limit;
+    numbers[3] = from.blocked->needy;
+    for (const auto& [first, then, needy] : from.blocked->shown) {
+        numbers.insert(numbers.end(), {first, then, needy});
+    }
+    return numbers;
+}
+
+LeastPeak proven_from(std::span<const Bytes> numbers) {
+    if (numbers.size() < 4 || numbers.size() % 3 != 1) throw std::invalid_argument("too few numbers");
+    const auto index = [&](std::size_t k) {
+        if (numbers[k] < 0 || numbers[k] > std::numeric_limits<Index>::max())
+            throw std::invalid_argument("a number is no operator");
+        return static_cast<Index>(numbers[k]);
+    };
+    LeastPeak result;
+    if (numbers[0] >= 0) result.refuted = Refuted{numbers[0], numbers[1] != 0, 0, {}};
+    if (numbers[2] < 0) return result;
+    result.blocked = Blocked{numbers[2], {}, index(3)};
+    for (std::size_t k = 4; k < numbers.size(); k += 3) {
+        result.blocked->shown.push_back({index(k), index(k + 1), index(k + 2)});
+    }
+    return result;
 }
 
 std::vector<Index> order_within(const Graph& graph, Bytes limit, std::uint64_t seed, Budget& budget) {

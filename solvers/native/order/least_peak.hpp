@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/budget.hpp"
@@ -54,6 +55,11 @@ struct LeastPeak {
     std::optional<Refuted> refuted;  // where that proves more
     std::optional<Blocked> blocked;  // the last that has raised the bound
 };
+
+// What a proof of the same graph rests on, as numbers for another process, and back: of a search its
+// direction alone. Numbers that cannot be that are refused.
+std::vector<Bytes> proven_numbers(const LeastPeak& from);
+LeastPeak proven_from(std::span<const Bytes> numbers);
 
 // `listed`: an order of the graph, to begin with.
 LeastPeak least_peak(const Graph& graph, const std::vector<Index>& listed, const LeastPeakOptions& options,

@@ -321,12 +321,20 @@ bool any_comes_far(std::span<const Direction> ways) {
                        [](const Direction& way) { return way.search.explored() > kFarExplored; });
 }
 
+bool is_about(const Blocked& blocked, Index size) {
+    return blocked.needy < size &&
+           std::ranges::all_of(
+               blocked.shown,
+               [&](const Ordering& one) { return std::max({one.first, one.then, one.needy}) < size; });
+}
+
 // Whether a search ran dry, or what must come first leaves no order, and was written.
 bool search_and_write(const Graph& whole, Bytes height, Writer& writer, std::size_t memory,
                       const LeastPeak* known, Budget& budget) {
     const WithoutLate core = without_late(whole);
     if (known != nullptr && known->blocked && known->blocked->limit >= height) {
         const Blocked& blocked = *known->blocked;
+        if (!is_about(blocked, core.graph.size())) throw std::invalid_argument("that is of another graph");
         if (write_precedence(whole, core, blocked.shown, blocked.needy, height, writer, budget)) return true;
         if (budget.spent()) return false;
     }

@@ -8,10 +8,14 @@ import pytest
 
 import memstow
 from memstow.api.cli.terminal import Exit
+from memstow.planner.formats import write_graph
+from memstow.planner.generate.graph import graph as generated
+from memstow.planner.model.graph import FREE
 from memstow.planner.proofs.check import proof_about
+from memstow.records import replace
 from tests.api.cli.conftest import Cli
 from tests.api.cli.test_build import held
-from tests.checker.checkers import VERIFIED
+from tests.checker.checkers import VERIFIED, WEAKER
 from tests.checker.order_proofs import SECOND
 from tests.checker.test_order_checker import EXAMPLE
 from tests.graphs import Document
@@ -60,6 +64,38 @@ def test_the_order_may_be_free_by_an_option(cli: Cli, graph: Path, tmp_path: Pat
     assert (code, "`memstow convert` it to that" in err) == (Exit.USAGE, True)
     assert cli("convert", graph, tmp_path / "problem.json").code == Exit.DONE
     assert cli("solve", tmp_path / "problem.json", "--proof", tmp_path / "other.proof").code == Exit.DONE
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "work"), [(60, 3, 10_000_000), (40, 1, 1_000_000), (20, 2, 20_000)]
+)
+def test_a_lock_names_the_same_proof_with_and_without_its_search(
+    cli: Cli, graph: Path, tmp_path: Path, count: int, seed: int, work: int
+) -> None:
+    made = replace(generated(count, seed, family="wiring"), order=FREE)
+    graph.write_bytes(write_graph(made))
+    lock, proof = tmp_path / "plan.lock", tmp_path / "plan.proof"
+    more = ("--work-limit", str(work), "--lock", str(lock))
+    assert solve(cli, graph, "--deterministic", *more[:2])[0] == Exit.DONE
+    proofs = [proof.read_bytes()]
+    assert solve(cli, graph, *more)[0] == Exit.DONE
+    proofs.append(proof.read_bytes())
+    locked = lock.read_bytes()
+    proof.unlink()
+    assert solve(cli, graph, *more, "--locked")[0] == Exit.DONE
+    proofs.append(proof.read_bytes())
+    # The plan of an older lock, to begin from, is no part of the proof.
+    older = json.loads(locked)
+    older["problem"] = older["problem"][::-1]
+    lock.write_text(json.dumps(older))
+    assert solve(cli, graph, *more)[0] == Exit.DONE
+    proofs.append(proof.read_bytes())
+    assert len(set(proofs)) == 1
+    code, words = says(tmp_path)
+    assert (code, json.loads(lock.read_bytes())["plan"]["objective"]) == (
+        VERIFIED if "is least" in words else WEAKER,
+        json.loads(locked)["plan"]["objective"],
+    )
 
 
 def test_nothing_fits(cli: Cli, graph: Path, tmp_path: Path) -> None:

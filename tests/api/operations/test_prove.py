@@ -1,18 +1,27 @@
 """Proofs of the plans of jobs."""
 
 import errno
+import json
 import os
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from memstow.api.operations.encoding import plan_to_bytes
+from memstow.api.operations.encoding import PROOF, options_to_text, plan_from_bytes, plan_to_bytes
 from memstow.api.operations.prove import prove
-from memstow.api.operations.request_types import ProveRequest
+from memstow.api.operations.request_types import ProveRequest, SolveRequest
+from memstow.api.operations.solve import solve
 from memstow.planner.formats.native import write_document
+from memstow.planner.generate.graph import graph as generated
+from memstow.planner.model.graph import FREE
+from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Buffer, Problem
 from memstow.planner.proofs import prove as proofs
+from memstow.planner.proofs.check import check_proof
 from memstow.planner.solve.engine import plan
+from memstow.records import replace as with_changes
 
 
 @pytest.mark.parametrize("shortage", [errno.ENOSPC, errno.EDQUOT])
@@ -23,6 +32,7 @@ def test_where_the_disk_has_no_room_for_a_proof_there_is_a_plan_without_one(
     request = ProveRequest(
         problem=write_document(problem),
         plan=plan_to_bytes(plan(problem)),
+        options="{}",
         seconds=10.0,
         work=None,
         most_bytes=1 << 20,
@@ -35,3 +45,31 @@ def test_where_the_disk_has_no_room_for_a_proof_there_is_a_plan_without_one(
     monkeypatch.setattr(proofs, "ProofFile", full)
     result = prove(request, threading.Event())
     assert (result.plan, result.proof) == (request.plan, None)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_the_proof_of_a_graph_rests_on_what_its_run_has_proven(tmp_path: Path, deterministic: bool) -> None:
+    graph = write_document(with_changes(generated(60, 3, family="wiring"), order=FREE))
+    options = Options(deterministic=deterministic, work_limit=10_000_000, workers=1)
+    text = json.dumps({**json.loads(options_to_text(options)), PROOF: True})
+    result = solve(SolveRequest(problem=graph, options=text), lambda _: None, threading.Event())
+    assert result.orders is not None
+    request = ProveRequest(
+        problem=graph,
+        plan=result.plan,
+        options=text,
+        orders=result.orders,
+        seconds=None,
+        work=1_500_000,
+        most_bytes=1 << 24,
+    )
+    proven = prove(request, threading.Event())
+    # A plan from the cache comes without: a run that is the same each time is done again.
+    again = prove(replace(request, orders=None), threading.Event())
+    bounds = list[int]()
+    for one in (proven, again):
+        path = tmp_path / "plan.proof"
+        path.write_bytes(one.proof or b"")
+        bounds.append(check_proof(graph, plan_from_bytes(one.plan), path).bounds[0])
+    assert bounds[0] == result.bound
+    assert (bounds[1] == result.bound, proven.proof == again.proof) == (deterministic, deterministic)
