@@ -29,7 +29,7 @@ from memstow.planner.model.symbolic import (
 )
 from memstow.planner.shapes.operator_order import OrderedGraph, order_symbolic
 from memstow.planner.shapes.point_plans import Scale, Score, better
-from memstow.planner.shapes.symbolic_run import OnBetterPlan, SymbolicRequest, accepted, plan_problem
+from memstow.planner.shapes.symbolic_run import OnBetterPlan, PlanRequest, accepted, plan_problem
 from memstow.planner.solve.portfolio import Allowance
 from memstow.planner.solve.schedules import OrderBound, no_order
 
@@ -63,7 +63,7 @@ def plan_symbolic(
         raise InputError.single("pieces", "pieces", f"use 1 to {MOST_ORDERS} orders")
     if pieces is not None and shapes != "pieces":
         raise InputError.single("unused_option", "pieces", unused_pieces(shapes))
-    request = SymbolicRequest(shapes, pieces, on_event, on_better, cancel)
+    request = PlanRequest(shapes, pieces, on_event, on_better, cancel)
     if isinstance(problem, SymbolicGraph):
         return _GraphRun(problem, options or Options(), request).plan()
     require_kind(problem, SymbolicProblem, "plan_symbolic takes a SymbolicProblem or a SymbolicGraph")
@@ -73,7 +73,7 @@ def plan_symbolic(
 class _GraphRun:
     """One call for a graph."""
 
-    def __init__(self, graph: SymbolicGraph, options: Options, request: SymbolicRequest) -> None:
+    def __init__(self, graph: SymbolicGraph, options: Options, request: PlanRequest) -> None:
         self._graph = graph
         self._allowance = Allowance(options)
         self._request = request

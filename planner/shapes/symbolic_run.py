@@ -426,7 +426,7 @@ _TELLING_PART: Final = 5
 
 
 @record
-class SymbolicRequest:
+class PlanRequest:
     """What a plan consists of, and who hears of the run."""
 
     shapes: Shapes = "order"
@@ -451,7 +451,7 @@ def accepted(problem: SymbolicProblem | SymbolicGraph, plan: SymbolicPlan) -> Sy
 def plan_problem(
     problem: SymbolicProblem,
     options: Options,
-    request: SymbolicRequest,
+    request: PlanRequest,
     accept: Callable[[SymbolicPlan], SymbolicPlan] | None = None,
     least: Sequence[int] | None = None,
 ) -> SymbolicPlan:
@@ -484,7 +484,7 @@ class _Run:
         self,
         problem: SymbolicProblem,
         options: Options,
-        request: SymbolicRequest,
+        request: PlanRequest,
         accept: Callable[[SymbolicPlan], SymbolicPlan],
         least: Sequence[int] | None,
     ) -> None:
