@@ -6,8 +6,9 @@ only that counts which is there however it is decided (`_without`). The order se
 in any order. `FreeFront.corners` tells it of all: each schedule is as bad as one of them in both terms. So
 the bounds hold whenever time is over; a corner that is a candidate as well is proven.
 
-With stripes, all orders of a choice are gone through if they are few. Else what a stripe may keep as a few
-rows counts as nothing (`_in_stripes`). With what runs again, the choices must be few.
+With stripes, all orders of a choice are gone through if they are few. Else what a stripe may keep as rows
+counts only while it is in use, and then the fewest (`_in_stripes`). With what runs again, the choices must
+be few.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,14 +21,34 @@ from memstow.planner.front.front_request import ANY
 from memstow.planner.front.graph_candidates import Reruns
 from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
-from memstow.planner.graph.operators import kinds_if_unbound, operator_costs, whole_in_stripes
-from memstow.planner.graph.order_front import countable_choice, least_cost_of_choices, order_front
+from memstow.planner.graph.operators import (
+    always_reads,
+    kinds_if_unbound,
+    least_of_rows,
+    operator_costs,
+    whole_in_stripes,
+)
+from memstow.planner.graph.order_front import (
+    alternatives_alone,
+    countable_choice,
+    least_cost_of_choices,
+    order_front,
+)
 from memstow.planner.graph.recompute import peak_of
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, names_in_views
+from memstow.planner.model.graph import (
+    GIVEN,
+    Alternative,
+    Graph,
+    Operator,
+    Temporary,
+    Tensor,
+    free_id,
+    names_in_views,
+)
 from memstow.planner.model.plan import Schedule
 from memstow.planner.solve.free_orders import Outlook, outlook
 from memstow.planner.solve.portfolio import Allowance
@@ -123,6 +144,8 @@ class _Search:
         self._costs = dict(zip(names, operator_costs(graph), strict=True))
         self._cost_of: dict[str, int] = {}
         """By alternative, what its operators cost together."""
+        self._counts_rows: bool | None = None
+        """Whether each operator makes something in any stripe, and so needs rows; None: not yet known."""
         self._archive: Archive[Candidate] = Archive()
         self.candidates: list[Candidate] = []
 
@@ -178,7 +201,7 @@ class _Search:
             self._take([_candidate(graph, order)], chosen)
             share = 1 / (len(choices) - number)
             if self._stripes and has_stripes(graph):
-                bounds = again(_in_stripes(graph, runs_again=True), order, share).bounds
+                bounds = again(self._in_stripes(graph, runs_again=True), order, share).bounds
                 size = max((size for cost, size in bounds if cost >= ANY), default=0)
                 corners.append(Corner(size, _least_cost_in_stripes(graph)))
                 continue
@@ -194,7 +217,7 @@ class _Search:
             return None
         root = self._settled(_Node((), frozenset(), 0))
         undecided = self._undecided(root)
-        kept = _without(_in_stripes(graph, runs_again=True) if self._stripes else graph, undecided)
+        kept = _without(self._in_stripes(graph, runs_again=True) if self._stripes else graph, undecided)
         bounds = again(kept, listed_order(kept), 1.0).bounds
         if self._stripes:
             size = max((size for cost, size in bounds if cost >= ANY), default=0)
@@ -204,6 +227,13 @@ class _Search:
             return [Corner(size, _least_cost_in_stripes(graph, undecided) if least is None else least)]
         more = self._least_cost(root) - sum(operator_costs(kept))
         return _corners_of(self._least_cost(root), [(min(cost + more, ANY), size) for cost, size in bounds])
+
+    def _in_stripes(self, graph: Graph, *, runs_again: bool = False) -> Graph:
+        if self._counts_rows is None:
+            graphs = (self._graph, *alternatives_alone(self._graph))
+            self._allowance.spend(_WORK_OF_AN_OPERATOR * sum(len(entry.operators) for entry in graphs))
+            self._counts_rows = all(map(always_reads, graphs))
+        return _in_stripes(graph, counts_rows=self._counts_rows, runs_again=runs_again)
 
     def _every_choice(self) -> list[tuple[str, ...]] | None:
         """All choices; None where they are many."""
@@ -288,12 +318,12 @@ class _Search:
         cuts = self._stripes and has_stripes(graph)
         if undecided:
             least = _least_cost_in_stripes(graph, undecided) if self._stripes else self._least_cost(node)
-            best = self._outlook(_without(_in_stripes(graph) if cuts else graph, undecided), node.work)
+            best = self._outlook(_without(self._in_stripes(graph) if cuts else graph, undecided), node.work)
             return _Look([Corner(_bound(best, node), least)], is_final=False)
         if cuts:
             exact = self._striped(graph, node.chosen)
             if exact is None:
-                best = self._outlook(_in_stripes(graph), _WORK * _TIMES)
+                best = self._outlook(self._in_stripes(graph), _WORK * _TIMES)
                 exact = [Corner(_bound(best, node), _least_cost_in_stripes(graph))]
             return _Look(exact, is_final=True)
         order, best = self._best_order(graph, node.work)
@@ -417,34 +447,47 @@ def _least_cost_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset
     return sum(cost for cost, is_whole in zip(operator_costs(graph), made, strict=True) if is_whole)
 
 
-def _in_stripes(graph: Graph, *, runs_again: bool = False) -> Graph:
-    """The graph in which all that a stripe may have as a few rows needs nothing.
+def _in_stripes(graph: Graph, *, counts_rows: bool, runs_again: bool = False) -> Graph:
+    """The graph in which what a stripe may have as rows needs nothing, or the fewest while it is in use.
 
     No operator of it needs more than in a stripe, in which all that it reads and leaves is there as a whole.
     What runs again leaves other versions than the last, so that also those of outputs may be rows.
     """
     cut = kinds_if_unbound(graph)
+    least = least_of_rows(graph) if counts_rows else [{} for _ in cut]
     names = {operator.outputs[0] for operator, kind in zip(graph.operators, cut, strict=True) if kind}
-    small = names if runs_again else names - set(graph.outputs)
+    if not runs_again:
+        names -= set(graph.outputs)
+    small = {tensor.id: tensor for tensor in graph.tensors if tensor.id in names and tensor.kind == "data"}
+    taken = {tensor.id for tensor in graph.tensors}
+    taken |= {temporary.id for operator in graph.operators for temporary in operator.temporaries}
 
-    def shrunk(tensor: Tensor) -> Tensor:
-        return Tensor(id=tensor.id, size=0) if tensor.id in small and tensor.kind == "data" else tensor
-
-    def alone(operator: Operator, is_cut: bool) -> Operator:
+    def alone(operator: Operator, is_cut: bool, rows: dict[str, int]) -> Operator:
+        # Of those that may share a place, the others may be counted as a whole.
+        shared = {name for pair in operator.in_place for name in pair}
+        there = [name for name in rows if name in small and name not in shared]
+        size = sum(rows[name] for name in there)
+        temporaries = () if is_cut else operator.temporaries
+        if size:
+            name = free_id(f"rows of {operator.id}", taken)
+            temporaries += (Temporary(id=name, size=size, pools=small[there[0]].pools),)
         # Its kind of before is known, and what it would be without shapes is of no interest.
         return Operator(
             id=operator.id,
             inputs=operator.inputs,
             outputs=operator.outputs,
-            temporaries=() if is_cut else operator.temporaries,
+            temporaries=temporaries,
             in_place=operator.in_place,
             cost=0,
         )
 
     return replace(
         graph,
-        tensors=tuple(map(shrunk, graph.tensors)),
-        operators=tuple(alone(entry, bool(kind)) for entry, kind in zip(graph.operators, cut, strict=True)),
+        tensors=tuple(Tensor(id=entry.id, size=0) if entry.id in small else entry for entry in graph.tensors),
+        operators=tuple(
+            alone(entry, bool(kind), rows)
+            for entry, kind, rows in zip(graph.operators, cut, least, strict=True)
+        ),
         objective=(),
     )
 

@@ -92,6 +92,10 @@ class Axis:
         """The end of what is needed."""
         return min(max(place * self.step // self.over + self.after, 0), self.extent)
 
+    def least(self, count: int) -> int:
+        """How many any of so many places needs: in between none needs less than at both ends."""
+        return min(max(self.end(place) - self.first(place), 0) for place in (0, count - 1))
+
 
 @record
 class Use:
@@ -188,6 +192,41 @@ def whole_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) ->
             or any(whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers)
         )
     return whole
+
+
+def always_reads(graph: Graph) -> bool:
+    """Whether each row and column of each operator needs something of each of its images.
+
+    So in a stripe nobody makes nothing, for want of readers.
+    """
+    return all(_least_read(kind, use.tensor) for kind in kinds_if_unbound(graph) if kind for use in kind.uses)
+
+
+def least_of_rows(graph: Graph) -> list[dict[str, int]]:
+    """By operator, the bytes of its inputs and its output that are there at once, whenever it makes anything.
+
+    That holds in any stripe, and alone.
+    """
+    index, least = index_of(graph).tensors, list[dict[str, int]]()
+    for operator, kind in zip(graph.operators, kinds_if_unbound(graph), strict=True):
+        if kind is None:
+            least.append({name: size_of(index[name]) for name in (*operator.inputs, *operator.outputs)})
+            continue
+        counts = {kind.output: 1} | {use.tensor: _least_read(kind, use.tensor) for use in kind.uses}
+        images = {graph.tensors[at].id: (image_of(graph.tensors[at]), count) for at, count in counts.items()}
+        sizes = {name: image.pixel * count for name, (image, count) in images.items() if image is not None}
+        if kind.reduces:
+            # No more than its sums, or than all of it.
+            output = graph.tensors[kind.output]
+            sizes[output.id] = size_of(output)
+        least.append(sizes)
+    return least
+
+
+def _least_read(kind: Kind, tensor: int) -> int:
+    """The rows times columns of a tensor that one row and column of an operator needs at least."""
+    uses = [use for use in kind.uses if use.tensor == tensor]
+    return min(use.rows.least(kind.rows) * use.columns.least(kind.columns) for use in uses)
 
 
 def _reads_all(kind: Kind | None, tensor: int) -> bool:

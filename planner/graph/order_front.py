@@ -67,14 +67,17 @@ def countable_choice(graph: Graph, names: tuple[str, ...], stripes: bool) -> Gra
 
 def _cuts_alternatives(graph: Graph) -> bool:
     """Whether an operator of an alternative may be in a stripe."""
+    return any(any(kinds(alone)) for alone in alternatives_alone(graph))
+
+
+def alternatives_alone(graph: Graph) -> Iterator[Graph]:
+    """By alternative, its operators with what they use."""
     tensors = index_of(graph).tensors
     for alternative in graph.alternatives:
         own = {tensor.id: tensor for tensor in alternative.tensors}
         used = {name for operator in alternative.operators for name in (*operator.inputs, *operator.outputs)}
         there = [known for name in used if (known := own.get(name) or tensors.get(name)) is not None]
-        if any(kinds(Graph(tensors=there, operators=alternative.operators))):
-            return True
-    return False
+        yield Graph(tensors=there, operators=alternative.operators)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,26 @@ from random import Random
 import pytest
 
 from memstow.planner.front.find_front import find_front
-from memstow.planner.front.free_front import all_orders
-from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.front.free_front import all_orders, free_front
+from memstow.planner.front.front_request import FrontCallbacks, FrontRequest
+from memstow.planner.front.graph_candidates import Reruns, reruns
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.order_front import order_front
-from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.schedules import with_chosen, with_runs
 from memstow.planner.graph.stripe_front import Candidate
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions, Generator
-from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Schedule
+from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first
 from tests.graphs import Document
 from tests.planner.front.every_schedule import Asked, lies, random_free, schedules
+from tests.planner.graph.stripes.nets import random_net
 
 _STEADY = Options(deterministic=True, work_limit=20_000_000)
 
@@ -188,6 +192,108 @@ def test_no_stripes_in_any_order_are_better_than_the_bounds(
                 for point in said.points
             ), (seed, way)
     assert bounded
+
+
+@pytest.mark.parametrize("seeds", gate_first([range(at, at + 6) for at in range(0, 96, 6)], 2))
+def test_no_stripes_in_which_operators_run_again_are_better_than_the_bounds(seeds: range) -> None:
+    bounded = 0
+    for seed in seeds:
+        graph = _varied(seed)
+        bounded += _bounded_again(graph)
+    assert bounded
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+def test_who_only_reads_the_margin_has_nothing_made(margin: int) -> None:
+    """The image is wide, and it is made for one that may need none of it, then again for the other."""
+    document = _chain(4, "free", ["x", "wide", "y"])
+    document["tensors"] += [{"id": "z", "shape": [1, 1, 2], "type": "int8"}]
+    for operator in document["operators"]:
+        operator["window"] = {"kernel": [1, 1]}
+    window = {"kernel": [1, 1], "stride": [8, 8], "padding": [margin, margin, 0, 0]}
+    document["operators"] += [
+        {"id": "to z", "type": "conv2d", "inputs": ["wide"], "outputs": ["z"], "window": window}
+    ]
+    document["outputs"] = ["y", "z"]
+    document["inputs"] = ["x"]
+    assert _bounded_again(parse_graph(document))
+
+
+def _bounded_again(graph: Graph) -> bool:
+    """Whether there are bounds of bytes; all ways in which up to two run again are as bad as they say."""
+    request = FrontRequest(options=_STEADY, generators=frozenset({"stripes", "recompute"}))
+    allowance, callbacks = Allowance(_STEADY), FrontCallbacks()
+
+    def again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
+        return reruns(chosen, order, request, None, allowance, share, callbacks)
+
+    known = free_front(graph, allowance, 1.0, request.most, lambda: False, stripes=True, again=again)
+    corners = known.corners
+    assert corners is not None
+    for way in _every_way_again(graph, 2):
+        assert any(corner.bytes <= way.bytes and corner.cost <= way.cost for corner in corners), way
+    return all(corner.bytes for corner in corners)
+
+
+def _varied(seed: int) -> Graph:
+    """A few operators, of which some lie in place, on wide images; what comes and what is left is narrow."""
+    random, graph = Random(seed), random_net(seed, 1 + seed % 3)
+    shapes = {
+        tensor.id: (*tensor.shape[:-1], tensor.shape[-1] * 16)
+        for tensor in graph.tensors
+        if tensor.shape and tensor.kind != "constant"
+    }
+    ends = [name for name in graph.outputs if name in shapes]
+    narrow = {"begin": "t0", **{f"end {name}": name for name in ends}}
+    alignment = random.choice((1, 1, 4))
+    tensors = [
+        *(replace(entry, shape=shapes.get(entry.id, entry.shape)) for entry in graph.tensors),
+        *(Tensor(id=name, shape=(*shapes[of][:-1], 1), type="int8") for name, of in narrow.items()),
+    ]
+    pairs = [("begin", "t0"), *((name, f"end {name}") for name in ends)]
+    operators = [
+        Operator(
+            id=f"to {made}",
+            type="conv2d",
+            inputs=[source],
+            outputs=[made],
+            window=Window(kernel=(1, 1)),
+            cost=9,
+        )
+        for source, made in pairs
+    ]
+    for number, operator in enumerate(graph.operators):
+        source, made = operator.inputs[0], operator.outputs[0]
+        if operator.window is None and shapes[source] == shapes[made] and random.random() < 0.5:
+            operator = replace(operator, in_place=((source, made),))
+        operators.insert(1 + number, operator)
+    return replace(
+        graph,
+        tensors=tuple(replace(tensor, alignment=alignment) for tensor in tensors),
+        operators=tuple(operators),
+        inputs=tuple("begin" if name == "t0" else name for name in graph.inputs),
+        outputs=tuple(f"end {name}" if name in ends else name for name in graph.outputs),
+        order=random.choice(("given", "free")),
+    )
+
+
+def _every_way_again(graph: Graph, more: int) -> Iterator[Candidate]:
+    """Stripes in all orders in which so many operators run again at most."""
+    orders = [listed_order(graph)] if graph.order == GIVEN else all_orders(graph, 100) or []
+    runs = {tuple(graph.operators[at].id for at in order) for order in orders}
+    for _ in range(more + 1):
+        for order in sorted(runs):
+            try:
+                plain, _ = with_runs(graph, Schedule(order=order))
+            except InputError:
+                continue
+            yield from order_front(plain, range(len(plain.operators)), Budget(-1.0, 20_000_000)).points
+        runs = {
+            (*order[:at], name, *order[at:])
+            for order in runs
+            for at in range(1, len(order) + 1)
+            for name in set(order[:at])
+        }
 
 
 def _every_way(graph: Graph) -> Iterator[Candidate]:
