@@ -132,7 +132,7 @@ def _status(front: Front) -> Status:
 
 
 def _points_by_key(front: Front) -> Iterator[tuple[_Key, FrontPoint]]:
-    """What was told of the front."""
+    """The points of the front, each by its target and values."""
     for point in front.points:
         yield (None, tuple(point.values.items())), point
     for target in front.targets:
