@@ -147,7 +147,7 @@ class Campaign:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with self.server() as process:
-                self._wait_until_it_answers()
+                self._wait_for_answer()
                 time.sleep(random.uniform(0.5, 5.0))
                 process.send_signal(signal.SIGKILL)
                 self.kills += 1
@@ -159,7 +159,7 @@ class Campaign:
                 time.sleep(0.5)
             self.report()
 
-    def _wait_until_it_answers(self) -> None:
+    def _wait_for_answer(self) -> None:
         while True:
             with suppress(URLError, OSError):
                 self.ask("GET", "/version")

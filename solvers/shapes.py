@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.solvers import _native
 from memstow.solvers._native import (
+    BestSequence,
     ExactSequence,
     Formulas,
-    FoundSequence,
     LiveEvents,
     PeakMeasure,
     Shaped,
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AIMS",
     "MOST_PAIRS",
+    "BestSequence",
     "ExactSequence",
     "Formulas",
-    "FoundSequence",
     "LiveEvents",
     "PeakMeasure",
     "Shaped",

@@ -116,7 +116,7 @@ def _nothing_more(_number: int, _frame: FrameType | None) -> None:
 
 def serve(settings: Settings) -> int:
     """Serve until a signal to end; returns the exit code."""
-    if not (_reached_by_whom_it_may(settings) or settings.store_exists):
+    if not (_is_safe_to_reach(settings) or settings.store_exists):
         raise _no_keys(settings)
     require_certificate(settings)
     require_callback_secret(settings)
@@ -217,7 +217,7 @@ def _require_usable(settings: Settings) -> None:
     try:
         _wait_for_database(database, settings.database_seconds)
         upgrade(database)
-        if not (_reached_by_whom_it_may(settings) or Keys(database).any()):
+        if not (_is_safe_to_reach(settings) or Keys(database).any()):
             raise _no_keys(settings)
     finally:
         database.close()
@@ -241,7 +241,7 @@ def _wait_for_database(database: Database, seconds: float) -> None:
             time.sleep(min(_DATABASE_RETRY_SECONDS, left))
 
 
-def _reached_by_whom_it_may(settings: Settings) -> bool:
+def _is_safe_to_reach(settings: Settings) -> bool:
     """Whether nobody from elsewhere is let in without a key, or all are on purpose."""
     return is_loopback(settings.host) or settings.anonymous in (EVERYONE, "never")
 

@@ -330,8 +330,8 @@ def _parse_symbolic(content: Any, problem: object, form: BodyForm, limits: Limit
     planned = collect(issues, subject, lambda: planned_within(symbolic_within(problem, limits)))
     if planned is not None:
         # What the envelope says comes before the query.
-        asked, place = (raw, "$") if raw is not None and "order" in raw else (form.changes, "$.query")
-        planned = in_operator_order(issues, planned, subject, asked.get("order"), f"{place}.order")
+        holder, place = (raw, "$") if raw is not None and "order" in raw else (form.changes, "$.query")
+        planned = in_operator_order(issues, planned, subject, holder.get("order"), f"{place}.order")
     options = _options_in(issues, raw, form, limits, _refuse_options_of_numbers)
     of_envelope = raw or {}
     of_shapes = {name: of_envelope[name] for name in SHAPES_MEMBERS if name in of_envelope}

@@ -120,7 +120,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPlan:
+class ValuedPlan:
     """A plan: the values of the limited term and of the other, and the plan as the solve made it."""
 
     limited: int
@@ -153,10 +153,10 @@ class Known:
         self._most = most
         self._limited_first = limited_first
         self._room = room
-        self._plans: list[FoundPlan] = []
+        self._plans: list[ValuedPlan] = []
         self.facts = Facts()
 
-    def add(self, plan: FoundPlan) -> None:
+    def add(self, plan: ValuedPlan) -> None:
         """Keep it unless another is as good in both; drop what is no better than it."""
         if any(entry.limited <= plan.limited and entry.improved <= plan.improved for entry in self._plans):
             return
@@ -175,17 +175,17 @@ class Known:
         fitting = [entry for entry in self._plans if limit is None or entry.limited <= limit]
         return min(fitting, key=lambda entry: entry.improved).plan if fitting else None
 
-    def listed(self) -> list[FoundPlan]:
+    def listed(self) -> list[ValuedPlan]:
         """The points that are asked for."""
         x, y = self.most_limited(), self._most_improved()
         return [entry for entry in self._plans if entry.limited <= x and entry.improved <= y]
 
-    def bounds(self, plan: FoundPlan) -> tuple[int, int]:
+    def bounds(self, plan: ValuedPlan) -> tuple[int, int]:
         """What no plan has less of that has no more of the other: of the limited term, and of the other."""
         limited = self.facts.reach(plan.improved + 1) + 1
         return min(limited, plan.limited), min(self.facts.least(plan.limited), plan.improved)
 
-    def proven(self, plan: FoundPlan) -> bool:
+    def proven(self, plan: ValuedPlan) -> bool:
         """Whether no plan is better in one term and as good in the other."""
         return self.bounds(plan) == (plan.limited, plan.improved)
 

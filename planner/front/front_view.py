@@ -432,7 +432,7 @@ def _held(document: Problem | Graph, front: Front, first: int | None, against: S
             continue
         schedule = front.points[entry].plan.schedule
         if schedule not in place_of:
-            as_run = write_document(_as_it_runs(graph, schedule))
+            as_run = write_document(_in_run_order(graph, schedule))
             if not room.takes(len(as_run) + _bytes(front.points[entry])):
                 break
             place_of[schedule] = len(documents)
@@ -441,7 +441,7 @@ def _held(document: Problem | Graph, front: Front, first: int | None, against: S
     return _Held("graphs", tuple(documents), tuple(chosen.get(number) for number in range(len(front.points))))
 
 
-def _as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:
+def _in_run_order(graph: Graph, schedule: Schedule | None) -> Graph:
     """A graph whose operators are listed as the schedule runs them."""
     if schedule is not None and not only_orders(schedule):
         return scheduled_graph(graph, schedule)

@@ -14,11 +14,11 @@ from memstow.planner.front.free_front import free_front
 from memstow.planner.front.front_request import (
     ANY,
     Ending,
-    FoundPlan,
     FrontCallbacks,
     FrontRequest,
     Known,
     Points,
+    ValuedPlan,
 )
 from memstow.planner.front.graph_candidates import (
     GraphPlans,
@@ -420,8 +420,8 @@ class _Run:
         None: there is none up to the dearest.
         """
         most, least = self._known.worth(cost), self._known.facts.least(dearest)
-        is_asked_for = cost <= self._known.most_limited()
-        return most if is_asked_for and least <= most and least < ANY else None
+        is_wanted = cost <= self._known.most_limited()
+        return most if is_wanted and least <= most and least < ANY else None
 
     def _learn_of(self, plan: Plan, candidate: Candidate) -> None:
         """Where there is nothing to choose, what is proven of the plan is proven of all."""
@@ -442,7 +442,7 @@ class _Run:
         candidates = list(self._in_any_order())
         for number, order in enumerate(orders.orders):
             share = 1 / (len(orders.orders) - number)
-            self._plain.append(self._as_it_is(order))
+            self._plain.append(self._unchanged(order))
             candidates.append(self._plain[-1])
             if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
                 self._knows_all = False
@@ -506,7 +506,7 @@ class _Run:
         facts.learn(ANY, least)
         self._states_bounds = facts.least(0) > 0
 
-    def _as_it_is(self, order: Sequence[int]) -> Candidate:
+    def _unchanged(self, order: Sequence[int]) -> Candidate:
         """Each operator once, by itself."""
         operators = self._graph.operators
         schedule = Schedule(order=tuple(operators[entry].id for entry in order))
@@ -642,7 +642,7 @@ class _Run:
         return not self._allowance.over and self._allowance.affords(self._beside)
 
     def _point(self, plan: Plan, candidate: Candidate) -> FrontPoint:
-        plan_and_values = FoundPlan(candidate.cost, self._plans.peak(plan), plan)
+        plan_and_values = ValuedPlan(candidate.cost, self._plans.peak(plan), plan)
         self._known.add(plan_and_values)
         peak = self._request.terms[0]
         least_cost, least_peak = self._known.bounds(plan_and_values)

@@ -14,11 +14,11 @@ from memstow.planner.check import find_issues, require_hint, require_valid
 from memstow.planner.front.front_request import (
     ANY,
     Ending,
-    FoundPlan,
     FrontCallbacks,
     FrontRequest,
     Known,
     Points,
+    ValuedPlan,
 )
 from memstow.planner.front.two_terms import PlansFor, TwoTerms, cut, two_terms
 from memstow.planner.model import PLANNED, Status
@@ -124,7 +124,7 @@ class _Run:
         for point in self._request.start:
             limited, improved = point.values[names[x]], point.values[names[y]]
             self._plan_at[limited, improved] = point.plan
-            self._known.add(FoundPlan(limited, improved, point.plan))
+            self._known.add(ValuedPlan(limited, improved, point.plan))
             self._known.facts.learn(limited, point.bounds.get(names[y], 0))
             self._known.facts.learn(point.bounds.get(names[x], 0) - 1, improved + 1)
 
@@ -137,7 +137,7 @@ class _Run:
         self._known.facts.learn(x.bound - 1, ANY)
         if x.value == x.bound:
             self._known.facts.learn(x.value, y.bound)
-        self._known.add(FoundPlan(x.value, y.value, plan))
+        self._known.add(ValuedPlan(x.value, y.value, plan))
 
     def _solve_within(self, limit: int, share: float) -> None:
         """The least value of the other term within a limit; ANY: without one."""
@@ -155,7 +155,7 @@ class _Run:
         if y.value == y.bound:
             # Within the limit nothing has less of the other term, and with as much of it no less of this.
             self._known.facts.learn(x.bound - 1, y.value + 1)
-        self._known.add(FoundPlan(x.value, y.value, plan))
+        self._known.add(ValuedPlan(x.value, y.value, plan))
 
     def _solved(self, problem: Problem, options: Options, limit: int | None) -> Plan | None:
         """The plan, if there is one; None with a fact where nothing fits."""
@@ -212,7 +212,7 @@ class _Run:
                 self._yielded[key] = point
                 yield point
 
-    def _point(self, known: FoundPlan) -> FrontPoint:
+    def _point(self, known: ValuedPlan) -> FrontPoint:
         x, y = self._two.limited, self._two.improved
         names, bounds = self._two.names, self._known.bounds(known)
         values = {x: known.limited, y: known.improved}
@@ -224,7 +224,7 @@ class _Run:
             plan=self._plan_of(known),
         )
 
-    def _plan_of(self, known: FoundPlan) -> Plan:
+    def _plan_of(self, known: ValuedPlan) -> Plan:
         """The judged plan for the problem of the user, where capacities are terms with these."""
         key = known.values
         plan = self._plan_at.get(key)

@@ -30,8 +30,8 @@ from memstow.planner.graph.operators import CostUnit, operator_costs
 from memstow.planner.graph.recompute_search import (
     Archive,
     Effort,
-    FoundRun,
     Moments,
+    ProgramRun,
     Search,
     flagged,
     is_tiny,
@@ -493,7 +493,7 @@ class _Run:
         certain = Counting(graph, choice.pool, certain=True)
         self.program = self._program("any time", _counting(graph, choice.pool))
         self.certain = self._program("allowed", certain)
-        self.archive = Archive[FoundRun]()
+        self.archive = Archive[ProgramRun]()
         self.peak = _peak(graph, order, _counting(graph, choice.pool))
         work = -1 if patience.work is None else int(patience.work * _EXACT_SHARE)
         self.exact = Budget(-1.0, work, self.late.budget)
@@ -514,7 +514,7 @@ class _Run:
 
     def points(self) -> Iterator[ChosenPoint]:
         arrays = self.program.arrays
-        base = FoundRun(self.peak, 0, list(range(len(arrays.cost))), [])
+        base = ProgramRun(self.peak, 0, list(range(len(arrays.cost))), [])
         self.archive.offer(base)
         if sum(arrays.size) + sum(arrays.fixed[:1]) >= _MOST_BYTES or sum(arrays.cost) >= _MOST_BYTES:
             yield self._point(base)
@@ -563,12 +563,12 @@ class _Run:
         if not same:
             for _ in self._falling(everything, turns, proves=True):
                 pass
-        improved = yield from self._told(self._falling(careful, turns, proves=same))
+        improved = yield from self._bounded(self._falling(careful, turns, proves=same))
         if improved or turns is listed:
             return improved
-        return (yield from self._told(self._falling(careful, listed)))
+        return (yield from self._bounded(self._falling(careful, listed)))
 
-    def _told(self, points: "Generator[ChosenPoint, None, bool]") -> Generator[ChosenPoint, None, bool]:
+    def _bounded(self, points: "Generator[ChosenPoint, None, bool]") -> Generator[ChosenPoint, None, bool]:
         """The points of these; whether they are a whole front."""
         while True:
             try:
@@ -635,7 +635,7 @@ class _Run:
                 # The graph has an order that the search does not know; the point does not count.
                 self.archive.forget(run)
 
-    def _point(self, run: FoundRun) -> ChosenPoint:
+    def _point(self, run: ProgramRun) -> ChosenPoint:
         copies = [(item, out, back, self.waits_in) for item, out, back in run.copies]
         schedule = self._schedule(self.program.tensors, run.runs, copies)
         peak = peak_of(self.graph, schedule, self.choice.pool)

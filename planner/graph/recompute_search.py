@@ -21,7 +21,7 @@ from memstow.solvers.graph_programs import RecomputeArrays, Turns
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRun:
+class ProgramRun:
     """A run of the program: operators by place in the order, copies by item, after and before runs."""
 
     bytes: int
@@ -257,7 +257,7 @@ class Search:
     """Fills an archive."""
 
     def __init__(
-        self, arrays: RecomputeArrays, archive: Archive[FoundRun], effort: Effort, most: int | None
+        self, arrays: RecomputeArrays, archive: Archive[ProgramRun], effort: Effort, most: int | None
     ) -> None:
         self.arrays = arrays
         self.archive = archive
@@ -353,7 +353,7 @@ class Search:
         if not run.runs:
             return Level(limit, limit, 0, weights, taste, [])
         if run.cost <= self.most and not self.archive.beats(run.peak, run.cost):
-            self.archive.offer(FoundRun(run.peak, run.cost, run.runs, run.copies))
+            self.archive.offer(ProgramRun(run.peak, run.cost, run.runs, run.copies))
         counts = Counter(run.runs)
         again = [i for op, count in counts.items() if count > 1 for i in self.arrays.outputs_of(op)]
         return Level(limit, max(run.peak - limit, 0), run.cost, weights, taste, again)

@@ -1,6 +1,6 @@
 """The loops of a program as the page shows them: what runs in order, and where in memory each thing lies.
 
-Segments stand in the order of the operators of the graph as its plan runs it (`as_it_runs`), so that the
+Segments stand in the order of the operators of the graph as its plan runs it (`segment_graph`), so that the
 page finds the one by the other. Of a stripe there is what each step makes, reads and holds, as far as
 pictures of loops show it, and all of it in the words of the text.
 """
@@ -76,7 +76,7 @@ class Segment(TypedDict):
 _STATES: Final = {"kept": 0, "read": 1, "made": 2}
 
 
-def as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:
+def segment_graph(graph: Graph, schedule: Schedule | None) -> Graph:
     """The graph whose operators are the segments."""
     return program_of(graph, schedule).striped
 
@@ -84,7 +84,7 @@ def as_it_runs(graph: Graph, schedule: Schedule | None) -> Graph:
 def members_of(graph: Graph, problem: Problem, plan: Plan, table: Loops) -> dict[str, bytes | object]:
     """What the page has of a program: the graph in the order in which it runs, and its segments."""
     return {
-        "graph": write_document(as_it_runs(graph, plan.schedule)),
+        "graph": write_document(segment_graph(graph, plan.schedule)),
         "loops": segments_of(graph, problem, table),
     }
 

@@ -59,7 +59,7 @@ from memstow.planner.verify import recount
 from memstow.planner.verify.symbolic_columns import has_columns
 from memstow.records import collector_at_rest, record
 from memstow.solvers.core import Budget
-from memstow.solvers.shapes import AIMS, MOST_PAIRS, FoundSequence, Shaped
+from memstow.solvers.shapes import AIMS, MOST_PAIRS, BestSequence, Shaped
 
 # Of what is left, for the first search of each set of ties; then for a proof; the rest is for the best set.
 _FIRST_SHARE: Final = 0.15
@@ -200,7 +200,7 @@ class OrderSearch:
                 return result.complete
             self._keep(arrays, result.best)
 
-    def _keep(self, arrays: ShapedArrays, result: FoundSequence) -> None:
+    def _keep(self, arrays: ShapedArrays, result: BestSequence) -> None:
         orders = ItemOrder(tuple(result.sequence), tuple(result.choices))
         peaks = tuple(result.peaks)
         best = Best(arrays, orders, peaks, result.fits, self._scale.score(peaks))

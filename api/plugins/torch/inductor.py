@@ -124,10 +124,10 @@ class InductorPass(CustomSchedulerPass):  # type: ignore[misc]
         """The nodes in the order in which they are to run."""
         options = Options(deterministic=True, work_limit=self._work_limit) if self._arena else None
         _plan_memory(V.graph.wrapper_code, options)
-        return _unless_it_fails(lambda: _ordered(nodes, self._work_limit), nodes) if self._order else nodes
+        return _with_fallback(lambda: _ordered(nodes, self._work_limit), nodes) if self._order else nodes
 
 
-def _unless_it_fails(plan: Callable[[], _T], otherwise: _T) -> _T:
+def _with_fallback(plan: Callable[[], _T], otherwise: _T) -> _T:
     """What Inductor has itself, with a warning, where the plan cannot be made."""
     try:
         return plan()
@@ -247,10 +247,10 @@ def _plan_memory(wrapper: Any, arena: Options | None) -> None:
 
     def run_wrapper_ir_passes(is_inference: bool) -> None:
         lines = list(wrapper.lines)
-        _unless_it_fails(lambda: _warn_above_limit(lines), None)
+        _with_fallback(lambda: _warn_above_limit(lines), None)
         has_own_calls = any(isinstance(line, EnterSubgraphLine) for line in lines)
         if arena is not None and not has_own_calls and not V.graph.cpp_wrapper:
-            planned: list[Any] = _unless_it_fails(lambda: _Arena(wrapper, arena).plan(lines), [])
+            planned: list[Any] = _with_fallback(lambda: _Arena(wrapper, arena).plan(lines), [])
             if planned:
                 wrapper.lines = planned
                 return

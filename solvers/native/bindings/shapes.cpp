@@ -26,10 +26,10 @@ namespace memstow::bindings {
 namespace {
 
 using shapes::Aim;
+using shapes::Best;
 using shapes::Exact;
 using shapes::Extent;
 using shapes::Formulas;
-using shapes::Found;
 using shapes::LiveEvents;
 using shapes::Measure;
 using shapes::Shaped;
@@ -55,8 +55,8 @@ void set_measure(Shaped& self, Measure measure, Index pool, std::vector<Bytes> l
     self.weight = std::move(weight);
 }
 
-Found search(const Shaped& self, Aim aim, const std::vector<std::vector<Index>>& sequences,
-             const std::vector<std::vector<Index>>& choices, std::uint64_t seed, Budget& budget) {
+Best search(const Shaped& self, Aim aim, const std::vector<std::vector<Index>>& sequences,
+            const std::vector<std::vector<Index>>& choices, std::uint64_t seed, Budget& budget) {
     if (sequences.empty() || sequences.size() != choices.size()) throw nb::value_error("no start");
     std::vector<Start> starts;
     for (std::size_t i = 0; i < sequences.size(); ++i) {
@@ -218,11 +218,11 @@ void bind_shapes(nb::module_& m) {
         .value("WORST", Aim::kWorst)
         .value("SUM", Aim::kSum)
         .value("FIRST", Aim::kFirst);
-    nb::class_<Found>(m, "FoundSequence", "A sequence of items, and what it needs.")
-        .def_ro("sequence", &Found::sequence)
-        .def_ro("choices", &Found::choices)
-        .def_ro("peaks", &Found::peaks)
-        .def_ro("fits", &Found::fits);
+    nb::class_<Best>(m, "BestSequence", "A sequence of items, and what it needs.")
+        .def_ro("sequence", &Best::sequence)
+        .def_ro("choices", &Best::choices)
+        .def_ro("peaks", &Best::peaks)
+        .def_ro("fits", &Best::fits);
     nb::class_<Exact>(m, "ExactSequence", "What a complete search has found.")
         .def_ro("complete", &Exact::complete)
         .def_ro("best", &Exact::best)

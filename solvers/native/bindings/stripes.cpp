@@ -18,7 +18,7 @@ using stripes::Axis;
 using stripes::Place;
 
 using Chosen = std::tuple<Index, Index, Place, Index>;
-using Found = std::tuple<Bytes, stripes::Cost, std::vector<Chosen>>;
+using FrontPoint = std::tuple<Bytes, stripes::Cost, std::vector<Chosen>>;
 
 constexpr std::size_t kUse = 11;
 constexpr std::size_t kFour = 4;
@@ -97,12 +97,12 @@ stripes::Program program_of(ProgramObject from) {
     return program;
 }
 
-std::pair<std::vector<Found>, bool> front(ProgramObject from, stripes::Cost most_cost, Index longest,
-                                          Budget& budget) {
+std::pair<std::vector<FrontPoint>, bool> front(ProgramObject from, stripes::Cost most_cost, Index longest,
+                                               Budget& budget) {
     const stripes::Program program = program_of(from);
     nb::gil_scoped_release release;
     const stripes::Front best = stripes::front(program, {most_cost, longest}, budget);
-    std::vector<Found> points;
+    std::vector<FrontPoint> points;
     for (const stripes::Point& point : best.points) {
         std::vector<Chosen> choices;
         for (const stripes::Choice& choice : point.choices) {

@@ -129,15 +129,15 @@ const std::vector<SetSum>& EqualSets::matches(Bytes sum, std::int64_t& steps) {
     return sums;
 }
 
-const EqualSets::Found& EqualSets::with(const std::vector<Bytes>& first, std::int64_t& steps,
-                                        const std::function<bool()>& is_over) {
+const EqualSets::Sets& EqualSets::with(const std::vector<Bytes>& first, std::int64_t& steps,
+                                       const std::function<bool()>& is_over) {
     if (bytes_ > memory_) {
         sets_of_.clear();
         matches_.clear();
         bytes_ = 0;
     }
     const auto [at, is_new] = sets_of_.try_emplace(first);
-    Found& sets = at->second;
+    Sets& sets = at->second;
     if (!is_new) return sets;
     std::vector<SetSum> wanted = small_sets(first, kMostOfFirst);
     bool all_of_first = first.size() < 2 || wanted.size() + 1 == first_places(first.size());

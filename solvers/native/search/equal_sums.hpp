@@ -52,15 +52,15 @@ class EqualSets {
     // What is remembered takes about `memory`.
     EqualSets(std::vector<Bytes> second, std::int64_t share, std::size_t memory);
 
-    struct Found {
+    struct Sets {
         std::vector<EqualSums> pairs;  // those with the same first set follow each other
         bool complete = true;          // whether all sets were looked at
     };
     // Answers are remembered, for when the same is asked again; one lasts until the next. There are at most
     // 64 numbers each, and no set is empty or that of all. `steps` grows by what was done, which is limited,
     // and ends early when the run is over.
-    const Found& with(const std::vector<Bytes>& first, std::int64_t& steps,
-                      const std::function<bool()>& is_over);
+    const Sets& with(const std::vector<Bytes>& first, std::int64_t& steps,
+                     const std::function<bool()>& is_over);
 
   private:
     const std::vector<SetSum>& matches(Bytes sum, std::int64_t& steps);
@@ -70,7 +70,7 @@ class EqualSets {
     std::size_t memory_, bytes_ = 0;
     SetSums sums_;
     std::map<Bytes, std::vector<SetSum>> matches_;
-    std::map<std::vector<Bytes>, Found> sets_of_;
+    std::map<std::vector<Bytes>, Sets> sets_of_;
 };
 
 }  // namespace memstow::search

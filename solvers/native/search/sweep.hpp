@@ -108,7 +108,7 @@ class Sweep {
     void take_likeliest(Index row, std::size_t kept);
     Pieces pieces_of(Index row, OrderTrees::Node tree);
     void add_whole(const Part& part, const Pieces& pieces);
-    void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& sets);
+    void add_choices(const Part& part, const Pieces& pieces, const EqualSets::Sets& sets);
     std::optional<std::int64_t> lost_freedom(const Part& part, const Pieces& pieces, Set set);
     static Part with(const Part& part, const Choice& choice, std::int64_t regret);
     OrderTrees::Node together(OrderTrees::Node tree, const Pieces& pieces, Set set);

@@ -43,8 +43,8 @@ void Sweep::fill_row(Index row, std::size_t way, EqualSets& sets, std::size_t tr
         filled_.push_back({way, ways_[way].tree, ways_[way].cost, {}});
         return;
     }
-    EqualSets::Found none;
-    const EqualSets::Found* equal_sets = &none;
+    EqualSets::Sets none;
+    const EqualSets::Sets* equal_sets = &none;
     ended_.clear();
     for (const auto& piece : pieces) ended_.push_back(room_of(piece));
     if (pieces.size() <= kMostPlaces && rows_.begins(row).size() <= kMostPlaces) {
@@ -167,7 +167,7 @@ void Sweep::add_whole(const Part& part, const Pieces& pieces) {
     choices_.push_back({{part.pieces, part.born}, *lost + off});
 }
 
-void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets::Found& sets) {
+void Sweep::add_choices(const Part& part, const Pieces& pieces, const EqualSets::Sets& sets) {
     const auto inside = [](Set set, Set left) { return (set & ~left) == 0 && set != left; };
     const std::size_t left = std::popcount(part.born);
     if (std::popcount(part.pieces) == 1 || left == 1) return;

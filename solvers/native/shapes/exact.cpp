@@ -58,7 +58,7 @@ class Search {
         exact.nodes = nodes_;
         exact.complete = !stopped_;
         if (stays) {
-            exact.best = Found{sequence_, choice_, objective(), true};
+            exact.best = Best{sequence_, choice_, objective(), true};
         }
         return exact;
     }

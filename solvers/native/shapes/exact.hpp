@@ -11,8 +11,8 @@
 namespace memstow::shapes {
 
 struct Exact {
-    bool complete = false;      // nothing was left out: without `found`, no sequence keeps the limits
-    std::optional<Found> best;  // the first that does
+    bool complete = false;     // nothing was left out: without `found`, no sequence keeps the limits
+    std::optional<Best> best;  // the first that does
     std::int64_t nodes = 0;
 };
 

@@ -19,7 +19,7 @@ class Search {
            Budget& budget)
         : shaped_(shaped), aim_(aim), starts_(starts), random_(seed), budget_(budget) {}
 
-    Found run() {
+    Best run() {
         for (const Start& start : starts_) {
             const SequenceLayout layout(shaped_, aim_, start.sequence, start.choices);
             budget_.count(layout.steps());
@@ -139,15 +139,15 @@ class Search {
     Random random_;
     Budget& budget_;
     double heat_ = kHot;
-    Found best_;
+    Best best_;
     Quality quality_;
     std::vector<Index> tower_;
 };
 
 }  // namespace
 
-Found search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
-             Budget& budget) {
+Best search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
+            Budget& budget) {
     if (!shaped.linked) {
         const SequenceLayout layout(shaped, aim, starts.front().sequence, starts.front().choices);
         budget.count(layout.steps());

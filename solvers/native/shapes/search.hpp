@@ -16,7 +16,7 @@ struct Start {
     std::vector<Index> choices;
 };
 
-struct Found {
+struct Best {
     std::vector<Index> sequence;
     std::vector<Index> choices;
     std::vector<Bytes> peaks;
@@ -25,7 +25,7 @@ struct Found {
 
 // The best of the starts and of what is made from them. Ends early where every point is at its least. Without
 // links, the first start.
-Found search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
-             Budget& budget);
+Best search(const Shaped& shaped, Aim aim, const std::vector<Start>& starts, std::uint64_t seed,
+            Budget& budget);
 
 }  // namespace memstow::shapes

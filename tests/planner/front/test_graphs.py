@@ -11,7 +11,7 @@ import pytest
 from memstow.planner.front import graph_front
 from memstow.planner.front.find_front import front
 from memstow.planner.front.front_documents import read_front, write_front
-from memstow.planner.front.front_request import ANY, Ending, FoundPlan, FrontCallbacks, FrontRequest, Known
+from memstow.planner.front.front_request import ANY, Ending, FrontCallbacks, FrontRequest, Known, ValuedPlan
 from memstow.planner.front.graph_front import graph_points
 from memstow.planner.graph import live_bytes
 from memstow.planner.model.errors import InputError
@@ -218,7 +218,7 @@ def test_a_plan_above_its_live_bytes_leaves_room_for_another_point() -> None:
         for cost, least in ((3, ANY), (4, 12), (ANY, 10)):
             known.facts.learn(cost, least)
         for peak, cost in points:
-            known.add(FoundPlan(cost, peak, plan))
+            known.add(ValuedPlan(cost, peak, plan))
         return known.complete
 
     assert is_complete([(10, 5), (12, 4)])

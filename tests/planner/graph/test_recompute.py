@@ -15,7 +15,7 @@ from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem
 from memstow.planner.graph.operators import operator_costs, with_cost_unit
 from memstow.planner.graph.recompute import Choice, ChosenPoint, Patience, peak_of, recompute_points
-from memstow.planner.graph.recompute_search import Archive, FoundRun
+from memstow.planner.graph.recompute_search import Archive, ProgramRun
 from memstow.planner.graph.schedules import with_runs
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Graph
@@ -229,7 +229,7 @@ def test_an_archive_keeps_what_no_other_is_as_good_as_in_both_and_of_equal_ones_
     for seed in range(300):
         random = Random(seed)
         runs = [
-            FoundRun(random.randint(0, 6), random.randint(0, 6), [number], [])
+            ProgramRun(random.randint(0, 6), random.randint(0, 6), [number], [])
             for number in range(random.randint(0, 30))
         ]
         front = [

@@ -7,7 +7,7 @@ import pytest
 
 import memstow
 from memstow.planner.graph.documents import problem_of
-from memstow.planner.loops.loops_view import Segment, as_it_runs, members_of, segments_of
+from memstow.planner.loops.loops_view import Segment, members_of, segment_graph, segments_of
 from memstow.planner.model.graph import Graph
 from memstow.planner.model.plan import Plan
 from memstow.planner.show.view_document import plan_document, verdict_document
@@ -41,7 +41,7 @@ def test_every_operand_lies_where_the_plan_has_it(make: Any) -> None:
             shown.add(buffer.id)
     assert shown == {buffer.id for buffer in problem.buffers}
     # The page finds segments by the operators of the graph that it draws.
-    assert len(segments) == len(as_it_runs(graph, plan.schedule).operators)
+    assert len(segments) == len(segment_graph(graph, plan.schedule).operators)
 
 
 def test_a_stripe_says_who_makes_which_rows_and_how_many_are_kept() -> None:
