@@ -237,7 +237,11 @@ TITLES: Final = {
 _ALWAYS: Final = (400, 401, 403, 408, 413, 414, 422, 429, 431, 500, 503, 507)
 
 
-_OBJECT: Final[JsonObject] = {"type": "object"}
+# A name of its own, or a generator of clients for Python makes each a model of the same name.
+_OTHER_FORMAT: Final[JsonObject] = {
+    "type": "object",
+    "description": "A problem in a format of another tool; see docs/integrations.md.",
+}
 SHAPES_MEMBERS: Final[JsonObject] = {
     "shapes": {
         "enum": list(SHAPES),
@@ -267,6 +271,7 @@ def schemas() -> JsonObject:
         "Job": JOB_SCHEMA,
         "Verdict": VERDICT_SCHEMA,
         "ViewDocument": VIEW_DOCUMENT_SCHEMA,
+        "OtherFormat": _OTHER_FORMAT,
         "Tile": TILE_SCHEMA,
         "Tiling": TILING_SCHEMA,
         "Tilings": TILINGS_SCHEMA,
@@ -429,7 +434,7 @@ def enveloped(
         content[MEDIA_TYPES["json"]] = {"schema": ref("Problem"), "example": PROBLEM}
         content[MEDIA_TYPES["csv"]] = {"schema": {"type": "string"}, "example": CSV}
         for name in ("structured", "programs"):
-            content[MEDIA_TYPES[name]] = {"schema": _OBJECT, "example": EXAMPLES_ALONE[name]}
+            content[MEDIA_TYPES[name]] = {"schema": ref("OtherFormat"), "example": EXAMPLES_ALONE[name]}
         for name in ("executorch", "usmp"):
             # A list or an object. Without a schema: a list among the kinds of a body is what a generator of
             # clients for Python makes calls of that fail, whatever the body.
@@ -453,8 +458,12 @@ def of_graph(example: JsonObject) -> JsonObject:
 
 
 def of_model() -> JsonObject:
-    """The request body of an operation about a model that can be built."""
-    content = {MEDIA_TYPES[name]: {"schema": BYTES} for name in ("tflite", "onnx")}
+    """The request body of an operation about a model that can be built, whose content says which it is.
+
+    Of generators of clients some know no other types of bytes than the last.
+    """
+    media_types = (*(MEDIA_TYPES[name] for name in ("tflite", "onnx")), "application/octet-stream")
+    content = {media_type: {"schema": BYTES} for media_type in media_types}
     return {"requestBody": {"required": True, "content": content}}
 
 

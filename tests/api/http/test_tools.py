@@ -611,7 +611,8 @@ def test_a_model_becomes_an_archive_with_its_program(client: TestClient) -> None
         with_check=False,
     )
     assert made == {f"person/{name}": content for name, content in built.files.items()}
-    again = client.post(f"/v1/build?{query}", content=person_model(), headers=_TFLITE)
+    as_bytes = {"Content-Type": "application/octet-stream"}
+    again = client.post(f"/v1/build?{query}", content=person_model(), headers=as_bytes)
     assert again.content == ran.content
 
 
