@@ -22,7 +22,7 @@ from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import largest_are_reached, sizes_of, values_text, with_largest_sizes
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.model.options import Listener, Options, Phase
+from memstow.planner.model.options import Callbacks, Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import (
@@ -53,8 +53,9 @@ from memstow.planner.shapes.point_plans import (
     without_capacities,
 )
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.solve.engine import plan as plan_ordinary
+from memstow.planner.solve.engine import plan_problem as plan_ordinary
 from memstow.planner.solve.portfolio import Allowance, cancelling
+from memstow.planner.solve.problem_plans import unjudged
 from memstow.planner.verify import recount
 from memstow.planner.verify.symbolic_columns import has_columns
 from memstow.records import collector_at_rest, record
@@ -165,6 +166,12 @@ class OrderSearch:
                     height[placement.buffer] = height.get(placement.buffer, 0.0) + placement.offset / top
             pool = {entry.buffer: entry.pool for entry in placed[-1]}
             starts.append(arrays.by_height(height, pool))
+        if not starts and any(pool.capacity is not None for pool in arrays.problem.pools):
+            # In the order of a layout nothing is higher than there, so what fits at the largest fits.
+            callbacks = Callbacks(cancel=self._cancel)
+            solved = plan_ordinary(arrays.problem, self._allowance.share(_FIRST_SHARE), callbacks, unjudged)
+            self._allowance.spend(solved.work)
+            starts += [arrays.start(solved.placements)] if solved.placements else []
         if not starts or any(buffer.offset is not None for buffer in arrays.problem.buffers):
             starts.insert(0, arrays.by_height(_heights_without_plan(arrays.problem), {}))
         return starts
@@ -533,7 +540,9 @@ class _Run:
 
     def _fixed(self, largest: Problem, points: Sequence[PointPlan]) -> _Draft:
         """Offsets at which every buffer has room for its largest size."""
-        solved = plan_ordinary(largest, self._allowance.share(_WHOLE), cancel=self._cancel)
+        # Judged at every value, so at these sizes as well.
+        callbacks = Callbacks(cancel=self._cancel)
+        solved = plan_ordinary(largest, self._allowance.share(_WHOLE), callbacks, unjudged)
         self._allowance.spend(solved.work)
         if solved.status in PLANNED:
             return _Draft(
