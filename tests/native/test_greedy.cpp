@@ -216,6 +216,19 @@ TEST(a_pass_gives_up_when_the_budget_is_spent_and_there_is_a_layout) {
     CHECK(no_time.work() == static_cast<std::int64_t>(order.size()));
 }
 
+TEST(without_time_all_that_is_pinned_is_where_it_is_pinned) {
+    constexpr Index kPinned = 2'000;
+    std::vector<sample::Buffer> buffers;
+    for (Index i = 0; i < kPinned; ++i) {
+        buffers.push_back({4, {{0, 2}}, {{0, 1, 0, 8 * i, 8 * i, 0}}});
+        buffers.push_back({4, {{0, 2}}, {}});
+    }
+    const Instance instance = sample::build(buffers);
+    Budget no_time(0, -1);
+    const GreedyResult result = solve_greedy(instance, kPeak, {}, {}, no_time);
+    CHECK(referee::complaint(instance, result.layout, true) == "");
+}
+
 TEST(a_pass_over_many_items_is_too_slow_only_where_the_time_left_is_less_than_it_takes) {
     constexpr std::size_t kItems = 1 << 15;
     const auto given_up = [](std::size_t items, const Budget& budget) {
