@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "check.hpp"
+#include "core/reduction.hpp"
 #include "greedy/greedy.hpp"
 #include "greedy/orders.hpp"
 #include "greedy/pace.hpp"
@@ -66,14 +67,23 @@ TEST(every_pass_on_either_board_breaks_no_constraint) {
         const std::vector<Index> order = shuffled(random, instance.item_count());
         Placer<PairBoard> pairs(instance);
         Placer<TreeBoard> tree(instance);
+        Placer<NarrowTreeBoard> narrow_tree(instance);
+        CHECK(NarrowTreeBoard::reaches(instance));
         for (int k = 0; k < 4; ++k) {
             const Tactics& chosen = tactics[random.below(tactics.size())];
             Layout by_pairs;
             Layout by_tree;
+            Layout by_narrow_tree;
             CHECK(pairs.run(order, chosen, budget, by_pairs));
             CHECK(tree.run(order, chosen, budget, by_tree));
             CHECK(referee::complaint(instance, by_pairs, false) == "");
             CHECK(by_pairs == by_tree);
+            CHECK(narrow_tree.run(order, chosen, budget, by_narrow_tree));
+            CHECK(by_narrow_tree == by_tree);
+            for (Index item = 0; item < instance.item_count(); ++item) {
+                if (by_tree[item].offset == kUnplaced) continue;
+                CHECK(by_tree[item].offset + extent_of(instance, item) <= stacked(instance));
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ class Portfolio {
 
     void run() {
         const std::vector<Tactics> all = tactics(instance_, scorer_.terms());
-        const bool swept = std::same_as<Board, TreeBoard> && can_sweep(instance_);
+        const bool swept = !std::same_as<Board, PairBoard> && can_sweep(instance_);
         // A hint is kept where it is better, so it comes first.
         if (!scorer_.hint().empty()) from_hint(all.front());
         if (swept) sweeps();
@@ -331,6 +331,8 @@ GreedyResult solve_greedy(const Instance& instance, const std::vector<Term>& ter
             portfolio.skylines();
             portfolio.improve_best();
         }
+    } else if (scorer.hint().empty() && NarrowTreeBoard::reaches(instance)) {
+        Portfolio<NarrowTreeBoard>(instance, scorer, options, budget, incumbent).run();
     } else {
         Portfolio<TreeBoard>(instance, scorer, options, budget, incumbent).run();
     }
