@@ -226,14 +226,16 @@ class Portfolio {
         return static_cast<Bytes>(incumbent_.score().values.front());
     }
 
-    // Made when they are first needed: of a million items they take longer than a sweep.
-    const Traits& traits() {
-        if (!traits_) traits_.emplace(instance_);
+    // Made when they are first needed: of a million items they take longer than a sweep, of which those of
+    // rows take most.
+    const Traits& traits(bool of_rows = true) {
+        if (!traits_) traits_.emplace(instance_, of_rows);
+        if (of_rows && !traits_->has_rows) traits_->look_at_rows(instance_);
         return *traits_;
     }
 
     std::vector<Index> arranged(Order order) {
-        if (instance_.item_count() <= kMany) return arrange(traits(), order);
+        if (instance_.item_count() <= kMany) return arrange(traits(is_of_rows(order)), order);
         return arrange(Traits(instance_, is_of_rows(order)), order);
     }
 
@@ -285,7 +287,8 @@ class Portfolio {
             order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });
         std::stable_sort(order.begin(), hinted,
                          [&](Index a, Index b) { return place(a).offset < place(b).offset; });
-        std::stable_partition(order.begin(), order.end(), [&](Index item) { return traits().pinned[item]; });
+        std::stable_partition(order.begin(), order.end(),
+                              [&](Index item) { return traits(false).pinned[item]; });
         attempt(order, tactics, "hint packed");
         tactics.keep = true;
         attempt(order, tactics, "hint");
