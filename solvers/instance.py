@@ -87,7 +87,7 @@ class Instance:
     def __getattr__(self, name: str) -> "array[int]":
         """Whatever is not there yet: an array that only native code has."""
         native: _native.Instance | None = self.__dict__.get("native")
-        if native is None or name.startswith("_"):
+        if native is None or name not in Instance.__match_args__:
             raise AttributeError(name)
         values = _ints()
         values.frombytes(native.array(name))

@@ -50,6 +50,7 @@ from memstow.planner.shapes.point_plans import (
     plans_at_points,
     require_few,
     require_room,
+    tied,
     without_capacities,
 )
 from memstow.planner.shapes.symbolic_layout import Layout
@@ -127,6 +128,8 @@ class OrderSearch:
             if number > 0 and (self._done() or self._allowance.over):
                 break
             self._improve(arrays, self._starts(arrays), share * _FIRST_SHARE)
+        if self._may_fit():
+            self._improve_at_largest(self._best().arrays, share * _FIRST_SHARE)
         if prove and every_set is not None and not self._done():
             self._prove(every_set, share * _PROOF_SHARE)
         if not self._done() and not self._allowance.over and self.native_of(self._best()).linked:
@@ -147,6 +150,22 @@ class OrderSearch:
         stopped = self._cancel is not None and self._cancel.is_set()
         return stopped or self.proven or (best is not None and best.fits and self._scale.is_least(best.peaks))
 
+    def _may_fit(self) -> bool:
+        """Whether no order fits so far, of all points, and none is known where nothing fits."""
+        limited = any(pool.capacity is not None for pool in self._best().arrays.problem.pools)
+        is_whole = len(self._numbers) == len(self._points)
+        refuted = any(point.nothing for point in self._points)
+        return limited and is_whole and not refuted and not self._best().fits
+
+    def _improve_at_largest(self, arrays: ShapedArrays, share: float) -> None:
+        """Search from a layout of the largest sizes: in its order nothing is higher, so all fits there."""
+        callbacks = Callbacks(cancel=self._cancel)
+        tied_problem = tied(arrays.problem, arrays.ties)
+        solved = plan_ordinary(tied_problem, self._allowance.share(share), callbacks, unjudged)
+        self._allowance.spend(solved.work)
+        if solved.placements:
+            self._improve(arrays, [arrays.start(solved.placements)], share)
+
     def _starts(self, arrays: ShapedArrays) -> list[ItemOrder]:
         """Items by height in the plan at each point, and by their mean height."""
         starts = self._known_starts.get(arrays.ties)
@@ -166,12 +185,6 @@ class OrderSearch:
                     height[placement.buffer] = height.get(placement.buffer, 0.0) + placement.offset / top
             pool = {entry.buffer: entry.pool for entry in placed[-1]}
             starts.append(arrays.by_height(height, pool))
-        if not starts and any(pool.capacity is not None for pool in arrays.problem.pools):
-            # In the order of a layout nothing is higher than there, so what fits at the largest fits.
-            callbacks = Callbacks(cancel=self._cancel)
-            solved = plan_ordinary(arrays.problem, self._allowance.share(_FIRST_SHARE), callbacks, unjudged)
-            self._allowance.spend(solved.work)
-            starts += [arrays.start(solved.placements)] if solved.placements else []
         if not starts or any(buffer.offset is not None for buffer in arrays.problem.buffers):
             starts.insert(0, arrays.by_height(_heights_without_plan(arrays.problem), {}))
         return starts

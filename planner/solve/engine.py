@@ -50,7 +50,7 @@ def plan(
 
 
 def plan_problem(problem: Problem, options: Options, callbacks: Callbacks, judge: Judge = recount) -> Plan:
-    """The plan of a problem that this judge accepts, or the one of plans in columns, where it is one."""
+    """The plan of a problem that this judge accepts; plans in columns have a judge of their own."""
     progress = Progress(callbacks.on_event)
     in_columns = plan_in_columns(problem, options, callbacks, progress)
     return plan_for_judge(problem, options, callbacks, judge, progress) if in_columns is None else in_columns

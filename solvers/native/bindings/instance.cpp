@@ -1,4 +1,4 @@
-// The arrays of solvers.instance.Instance, read into an instance of the native core.
+// The arrays of solvers.instance.Instance, read into an instance of the native core and out of one.
 #include "core/instance.hpp"
 
 #include <nanobind/stl/string_view.h>

@@ -65,13 +65,14 @@ def test_without_time_nothing_is_in_the_way_of_pins() -> None:
         assert not judge_symbolic(pinned, planned).violations
 
 
+@pytest.mark.parametrize("options", [Options(time_limit=0.001), QUICK])
 @pytest.mark.parametrize("shapes", SHAPES)
-def test_without_time_buffers_are_in_pools_that_hold_them(shapes: Shapes) -> None:
+def test_with_little_time_buffers_are_in_pools_that_hold_them(shapes: Shapes, options: Options) -> None:
     problem = symbolic(600, 1)
     largest = with_largest_sizes(problem)
     most = max(buffer.size for buffer in largest.buffers)
     pools = (Pool(id="fast", capacity=most), replace(problem.pools[0], capacity=None))
     crowded = replace(problem, pools=pools)
-    planned = plan_symbolic(crowded, Options(time_limit=0.001), shapes=shapes)
+    planned = plan_symbolic(crowded, options, shapes=shapes)
     assert planned.status in PLANNED
     assert not judge_symbolic(crowded, planned).violations
