@@ -3,8 +3,8 @@
 Solvers call the core directly; everything else calls it through this module.
 """
 
-from array import array
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from memstow.solvers import _native
 from memstow.solvers._native import (
@@ -33,6 +33,9 @@ from memstow.solvers.greedy import layout_from
 from memstow.solvers.instance import Instance, Layout
 from memstow.solvers.solver import Task
 
+if TYPE_CHECKING:
+    from array import array
+
 __all__ = [
     "BANKS_ALONE",
     "DEFAULT_WORK",
@@ -55,7 +58,6 @@ __all__ = [
     "chain_limits",
     "hint_of",
     "in_preferred_pools",
-    "instance_of",
     "layout_of",
     "lowest",
     "most_occupied",
@@ -63,16 +65,6 @@ __all__ = [
     "pool_peaks",
     "unplaceable",
 ]
-
-
-def instance_of(reduction: Reduction) -> Instance:
-    """The arrays as solvers in Python read them."""
-    arrays = Instance()
-    for name, block in reduction.arrays.items():
-        column: array[int] = getattr(arrays, name)
-        del column[:]
-        column.frombytes(block)
-    return arrays
 
 
 def hint_of(instance: Instance, unit: int, pools: "array[int]", offsets: "array[int]") -> Hint:

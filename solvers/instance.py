@@ -31,6 +31,8 @@ class Instance:
     Lists of lists are flat: entries of list i are `values[start[i]:start[i + 1]]`. An item's offset in a
     chosen pool is `residue` modulo `modulus`, and within [low, high], ends included; `high` is UNBOUNDED
     where only the end of the pool limits it.
+
+    Of an instance that native code has made (`of_native`), arrays are copied when they are first looked at.
     """
 
     __slots__ = ("__dict__",)  # for what is computed once
@@ -74,6 +76,23 @@ class Instance:
     reuse: "array[int]" = field(default_factory=_ints)  # (first, second, cost)
     apart: "array[int]" = field(default_factory=_ints)  # may not touch one bank, also within an item
     bank_costs: "array[int]" = field(default_factory=_ints)  # (first, second, cost), likewise
+
+    @classmethod
+    def of_native(cls, native: "_native.Instance") -> "Instance":
+        """The same as native code has it; of a hundred thousand buffers most arrays are never looked at."""
+        instance = cls.__new__(cls)
+        instance.__dict__["native"] = native
+        return instance
+
+    def __getattr__(self, name: str) -> "array[int]":
+        """Whatever is not there yet: an array that only native code has."""
+        native: _native.Instance | None = self.__dict__.get("native")
+        if native is None or name not in Instance.__match_args__:
+            raise AttributeError(name)
+        values = _ints()
+        values.frombytes(native.array(name))
+        object.__setattr__(self, name, values)
+        return values
 
     @property
     def has_banks(self) -> bool:

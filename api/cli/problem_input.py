@@ -525,6 +525,8 @@ def in_operator_order(
     document: "SymbolicDocument", path: str, args: argparse.Namespace
 ) -> "SymbolicDocument":
     """The document of this file, a graph with the order of its operators that is asked for."""
+    if args.order is None:
+        return document
     from memstow.planner.graph.symbolic_graph import with_operator_order
 
     def of_option(issue: Issue) -> Issue:

@@ -49,7 +49,7 @@ def _issues(problem: "Problem | SymbolicProblem") -> Iterator[Issue]:
     # Problems without formulas do not wait for this import.
     from memstow.planner.check.symbolic_issues import symbolic_problem_issues
 
-    return symbolic_problem_issues(problem)
+    return symbolic_problem_issues(problem, take_as_valid)
 
 
 def take_as_valid(problem: Problem) -> None:

@@ -4,7 +4,7 @@ What does not depend on sizes, and what may not happen at any size, is checked o
 each size at its largest.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from memstow.planner.check.problem_issues import problem_issues
@@ -197,16 +197,22 @@ _OF_SIZES: Final = frozenset(
 """Issues of the ordinary problem that depend on sizes."""
 
 
-def symbolic_problem_issues(problem: SymbolicProblem) -> Iterator[Issue]:
-    """Issues of a well-formed problem whose sizes are formulas."""
+def symbolic_problem_issues(
+    problem: SymbolicProblem, take_as_valid: Callable[[Problem], None]
+) -> Iterator[Issue]:
+    """Issues of a well-formed problem whose sizes are formulas.
+
+    `take_as_valid` hears of the ordinary problem with the largest sizes, where that has no issues either.
+    """
     is_valid = True
     ordinary: list[Problem] = []
     for issue in _issues_in_turn(problem, ordinary):
         is_valid = False
         yield issue
     if is_valid and ordinary:
-        # Whoever plans it needs that next.
+        # Whoever plans it needs that next. Its objective is a peak, and all else was checked.
         with_largest_sizes.note(problem, ordinary[0])
+        take_as_valid(ordinary[0])
 
 
 def _issues_in_turn(problem: SymbolicProblem, ordinary: list[Problem]) -> Iterator[Issue]:

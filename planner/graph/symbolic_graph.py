@@ -218,13 +218,8 @@ def graph_at(graph: SymbolicGraph, at: Mapping[str, int]) -> Graph:
     return graph_with_sizes(graph, dict(sizes))
 
 
-def with_operator_order(document: SymbolicDocument, order: str | None) -> SymbolicDocument:
-    """The document, a graph with this order of its operators; InputError where there is no such order.
-
-    `None` is the order that the document asks for.
-    """
-    if order is None:
-        return document
+def with_operator_order(document: SymbolicDocument, order: str) -> SymbolicDocument:
+    """The document, a graph with this order of its operators; InputError where there is no such order."""
     if isinstance(document, SymbolicProblem):
         message = "it is for graphs, and this is a problem: its lifetimes have an order already; leave it out"
         raise InputError.single("not_a_graph", "order", message)

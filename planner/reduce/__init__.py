@@ -276,9 +276,8 @@ def reduce(problem: Problem, hint: Plan | None = None, *, in_bytes: bool = False
             (index, make_placement(problem.buffers[index].id, problem.pools[pool].id, offset))
             for index, pool, offset in native.alone
         )
-        return Reduction(
-            problem, core.instance_of(native), native.unit, native.least_cost, part_buffer, alone, moments
-        )
+        instance = Instance.of_native(native.assembled())
+        return Reduction(problem, instance, native.unit, native.least_cost, part_buffer, alone, moments)
 
 
 def size_of(pool: Pool) -> str:

@@ -552,14 +552,14 @@ def make_arrays(largest: Problem, ties: Ties, sizes: Sequence[Sequence[int]]) ->
     reduction = reduce(tied(largest, ties), in_bytes=True)
     if isinstance(reduction, Explanation):
         return reduction
-    _limit_places(largest, reduction.instance)
+    if any(pool.reserved or pool.capacity is not None for pool in largest.pools):
+        reduction = replace(reduction, instance=_limited(largest, reduction.instance))
     return ShapedArrays(largest, reduction, ties, sizes)
 
 
-def _limit_places(problem: Problem, instance: Instance) -> None:
+def _limited(problem: Problem, instance: Instance) -> Instance:
     """Lowest and highest offsets: an order knows the bottom and the top of a pool, and nothing between."""
-    if not any(pool.reserved or pool.capacity is not None for pool in problem.pools):
-        return
+    lows, highs = instance.choice_low[:], instance.choice_high[:]
     spaces = [usable(problem, number) for number in range(len(problem.pools))]
     for item in range(instance.item_count):
         parts = range(instance.item_parts[item], instance.item_parts[item + 1])
@@ -567,9 +567,10 @@ def _limit_places(problem: Problem, instance: Instance) -> None:
         bottom = min(instance.part_delta[part] for part in parts)
         for choice in range(instance.choice_start[item], instance.choice_start[item + 1]):
             low, high = spaces[instance.choice_pool[choice]]
-            if instance.choice_low[choice] != instance.choice_high[choice]:
-                instance.choice_low[choice] = max(instance.choice_low[choice], low - bottom)
-                instance.choice_high[choice] = min(instance.choice_high[choice], high - top)
+            if lows[choice] != highs[choice]:
+                lows[choice] = max(lows[choice], low - bottom)
+                highs[choice] = min(highs[choice], high - top)
+    return replace(instance, choice_low=lows, choice_high=highs)
 
 
 def usable(problem: Problem, number: int) -> tuple[int, int]:

@@ -20,7 +20,6 @@ from typing import NoReturn, Protocol
 
 from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import sizes_at, values_text
-from memstow.planner.graph.symbolic_graph import graph_at, symbolic_problem_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
 from memstow.planner.model.errors import InputError
@@ -51,7 +50,6 @@ from memstow.planner.reduce import reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.one_run import prover_of
 from memstow.planner.solve.problem_plans import PlanValues, plan_of_values, recount
-from memstow.planner.solve.schedules import judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +430,13 @@ class LayoutAt:
     """The index of the order that is used here; 0 where offsets are fixed."""
 
 
+def _lowered(graph: SymbolicGraph, plan: SymbolicPlan) -> SymbolicProblem:
+    # Plans of problems do not wait for this import.
+    from memstow.planner.graph.symbolic_graph import symbolic_problem_of
+
+    return symbolic_problem_of(graph, plan)
+
+
 class Layout:
     """A plan that is ready to be evaluated, again and again."""
 
@@ -441,7 +446,7 @@ class Layout:
         The problem of a graph is that of the plan's schedule, which the graph must allow.
         """
         self.document = problem
-        self.problem = symbolic_problem_of(problem, plan)
+        self.problem = problem if isinstance(problem, SymbolicProblem) else _lowered(problem, plan)
         self.plan = plan
         self.placers = placers_of(self.problem, plan)
         self._objective = _Objective(self.problem)
@@ -550,6 +555,9 @@ def plan_of_layout(layout: Layout, at: Mapping[str, int]) -> tuple[Problem, Plan
     if plan is None or violations:
         raise _not_valid(at, [violation.message for violation in violations])
     if isinstance(layout.document, SymbolicGraph) and layout.plan.schedule is not None:
+        from memstow.planner.graph.symbolic_graph import graph_at
+        from memstow.planner.solve.schedules import judged
+
         plan = judged(graph_at(layout.document, at), plan, layout.plan.schedule)
     return problem, plan
 

@@ -22,7 +22,7 @@ from memstow.planner.check import require_valid
 from memstow.planner.formulas.sizes import largest_are_reached, sizes_of, values_text, with_largest_sizes
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
-from memstow.planner.model.options import Listener, Options, Phase
+from memstow.planner.model.options import Callbacks, Listener, Options, Phase
 from memstow.planner.model.plan import Explanation
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import (
@@ -50,11 +50,13 @@ from memstow.planner.shapes.point_plans import (
     plans_at_points,
     require_few,
     require_room,
+    tied,
     without_capacities,
 )
 from memstow.planner.shapes.symbolic_layout import Layout
-from memstow.planner.solve.engine import plan as plan_ordinary
+from memstow.planner.solve.engine import plan_problem as plan_ordinary
 from memstow.planner.solve.portfolio import Allowance, cancelling
+from memstow.planner.solve.problem_plans import unjudged
 from memstow.planner.verify import recount
 from memstow.planner.verify.symbolic_columns import has_columns
 from memstow.records import collector_at_rest, record
@@ -126,6 +128,8 @@ class OrderSearch:
             if number > 0 and (self._done() or self._allowance.over):
                 break
             self._improve(arrays, self._starts(arrays), share * _FIRST_SHARE)
+        if self._may_fit():
+            self._improve_at_largest(self._best().arrays, share * _FIRST_SHARE)
         if prove and every_set is not None and not self._done():
             self._prove(every_set, share * _PROOF_SHARE)
         if not self._done() and not self._allowance.over and self.native_of(self._best()).linked:
@@ -145,6 +149,22 @@ class OrderSearch:
         best = self.best
         stopped = self._cancel is not None and self._cancel.is_set()
         return stopped or self.proven or (best is not None and best.fits and self._scale.is_least(best.peaks))
+
+    def _may_fit(self) -> bool:
+        """Whether no order fits so far, of all points, and none is known where nothing fits."""
+        limited = any(pool.capacity is not None for pool in self._best().arrays.problem.pools)
+        is_whole = len(self._numbers) == len(self._points)
+        refuted = any(point.nothing for point in self._points)
+        return limited and is_whole and not refuted and not self._best().fits
+
+    def _improve_at_largest(self, arrays: ShapedArrays, share: float) -> None:
+        """Search from a layout of the largest sizes: in its order nothing is higher, so all fits there."""
+        callbacks = Callbacks(cancel=self._cancel)
+        tied_problem = tied(arrays.problem, arrays.ties)
+        solved = plan_ordinary(tied_problem, self._allowance.share(share), callbacks, unjudged)
+        self._allowance.spend(solved.work)
+        if solved.placements:
+            self._improve(arrays, [arrays.start(solved.placements)], share)
 
     def _starts(self, arrays: ShapedArrays) -> list[ItemOrder]:
         """Items by height in the plan at each point, and by their mean height."""
@@ -533,7 +553,9 @@ class _Run:
 
     def _fixed(self, largest: Problem, points: Sequence[PointPlan]) -> _Draft:
         """Offsets at which every buffer has room for its largest size."""
-        solved = plan_ordinary(largest, self._allowance.share(_WHOLE), cancel=self._cancel)
+        # Judged at every value, so at these sizes as well.
+        callbacks = Callbacks(cancel=self._cancel)
+        solved = plan_ordinary(largest, self._allowance.share(_WHOLE), callbacks, unjudged)
         self._allowance.spend(solved.work)
         if solved.status in PLANNED:
             return _Draft(

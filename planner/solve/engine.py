@@ -14,7 +14,7 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.column_plans import plan_in_columns
 from memstow.planner.solve.one_run import Progress
-from memstow.planner.solve.problem_plans import plan_for_judge
+from memstow.planner.solve.problem_plans import Judge, plan_for_judge, recount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +46,11 @@ def plan(
 
         # What is proven of one order is about no file of the caller.
         return plan_graph(problem, chosen, Callbacks(on_event, cancel, on_better))
-    progress = Progress(on_event)
-    in_columns = plan_in_columns(problem, chosen, callbacks, progress)
-    return plan_for_judge(problem, chosen, callbacks, progress=progress) if in_columns is None else in_columns
+    return plan_problem(problem, chosen, callbacks)
+
+
+def plan_problem(problem: Problem, options: Options, callbacks: Callbacks, judge: Judge = recount) -> Plan:
+    """The plan of a problem that this judge accepts; plans in columns have a judge of their own."""
+    progress = Progress(callbacks.on_event)
+    in_columns = plan_in_columns(problem, options, callbacks, progress)
+    return plan_for_judge(problem, options, callbacks, judge, progress) if in_columns is None else in_columns

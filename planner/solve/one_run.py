@@ -610,7 +610,7 @@ def run_source(
         require_willing(solver, task)
     on_layout = None if on_better is None else offer
     turns = Turns(state, progress, budget, options.gap, cancel, on_layout)
-    misfit = turns.take(stages_for(solver, task), task)
+    misfit = turns.take(stages_for(solver, task, budget.seconds_left), task)
     if misfit is not None:
         return source.stamped(source.no_layout(misfit), _stamp(options, progress, budget.work))
     if (

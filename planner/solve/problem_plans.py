@@ -82,7 +82,7 @@ def recount(problem: Problem, plan: Plan, hint: Plan | None) -> Sequence[Violati
 
 
 def unjudged(_problem: Problem, _plan: Plan, _hint: Plan | None) -> Sequence[Violation]:
-    """The judge of a run whose plan is judged as that of a graph; once is enough."""
+    """The judge of a run whose plan is judged as that of a graph or for all values; once is enough."""
     return ()
 
 

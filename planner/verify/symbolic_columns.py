@@ -25,6 +25,7 @@ from memstow.planner.judge._judge import (
 from memstow.planner.model.plan import Placement
 from memstow.planner.model.problem import Kind, end_of, parse_term
 from memstow.planner.model.symbolic import Order, OrderedPlacement, SymbolicBuffer, SymbolicProblem
+from memstow.records import picker
 
 _GOALS: Final = {Kind.PEAK: Goal.SUM, Kind.MAX_PEAK: Goal.LARGEST, Kind.POOL_PEAK: Goal.ONE}
 _MOST_POOLS: Final = 62
@@ -54,21 +55,28 @@ class ProblemColumns:
     """All of a problem but the sizes."""
 
     def __init__(
-        self, problem: SymbolicProblem, buffers: _Buffers, native: Frame, number: dict[str, int]
+        self,
+        problem: SymbolicProblem,
+        buffers: _Buffers,
+        allowed: "array[int]",
+        native: Frame,
+        number: dict[str, int],
     ) -> None:
+        """`allowed`: by buffer the bits of its pools."""
         self._buffers = buffers
+        self._allowed = allowed
         self._native = native
         self._number = number
         """By name, of the buffers."""
         self._pool = {pool.id: number for number, pool in enumerate(problem.pools)}
-        self._end = end_of(problem.pools[0])
+        self._ends = list(map(end_of, problem.pools))
         term = parse_term(problem.objective[0])
         self._goal = _GOALS[term.kind] if term is not None else Goal.SUM
         self._measured = self._pool[term.pool] if term is not None and term.pool is not None else 0
         self._conflicts = [(number[one], number[other]) for one, other in problem.conflicts]
         related = problem.exclusive or problem.relative or problem.in_place
-        self.has_one_layer = len(problem.pools) == 1 and not related
-        """Whether what lives at one time is always apart, and in one pool."""
+        self.has_one_layer = not related
+        """Whether what lives at one time is always apart in each pool."""
 
     def at(self, sizes: Sequence[int]) -> int:
         """No layout with these sizes has less."""
@@ -80,31 +88,51 @@ class ProblemColumns:
             return peaks[self._measured]
         return max(peaks) if self._goal is Goal.LARGEST else sum(peaks)
 
-    def offsets(self, placements: Sequence[Placement]) -> "array[int] | None":
-        """The offset of each buffer; None unless each has one place, in the only pool."""
-        if len(placements) != len(self._number) or {entry.pool for entry in placements} != self._pool.keys():
+    def places(self, placements: Sequence[Placement]) -> "_Places | None":
+        """Where each buffer is; None unless each has one place, in a pool that it may be in."""
+        try:
+            buffers = list(map(self._number.__getitem__, map(_buffer_of, placements)))
+            pools = list(map(self._pool.__getitem__, map(_pool_of, placements)))
+        except KeyError:
             return None
-        offset = dict(zip(map(_buffer_of, placements), map(_offset_of, placements), strict=True))
-        if offset.keys() != self._number.keys():
+        offsets = list(map(_offset_of, placements))
+        everyone = list(range(len(self._number)))
+        if buffers != everyone:
+            order = sorted(range(len(buffers)), key=buffers.__getitem__)
+            if [buffers[index] for index in order] != everyone:
+                return None
+            pools, offsets = ([column[index] for index in order] for column in (pools, offsets))
+        if not all(allowed >> pool & 1 for allowed, pool in zip(self._allowed, pools, strict=True)):
             return None
-        return array("q", map(offset.__getitem__, self._number))
+        return _Places(array("q", pools), array("q", offsets), len(self._ends))
 
-    def peak_of_offsets(self, offsets: "array[int]", sizes: Sequence[int]) -> int | None:
-        """The peak of these offsets in one pool; None where they do not hold with these sizes."""
-        own = self._buffers
-        (defect, _, _), peak, _ = judge_places(
-            array("q", sizes), own.begins, own.ends, own.alignments, offsets, self._end
-        )
-        return peak if defect is Defect.NONE and self._are_where_they_must(offsets, sizes) else None
+    def peaks_of_places(self, places: "_Places", sizes: Sequence[int]) -> list[int] | None:
+        """By pool, the peak of these places; None where they do not hold with these sizes."""
+        own, peaks = self._buffers, []
+        column = array("q", sizes)
+        for pool, end in enumerate(self._ends):
+            (defect, _, _), peak, _ = judge_places(
+                places.within(pool, column),
+                places.within(pool, own.begins),
+                places.within(pool, own.ends),
+                places.within(pool, own.alignments),
+                places.within(pool, places.offsets),
+                end,
+            )
+            if defect is not Defect.NONE:
+                return None
+            peaks.append(peak)
+        return peaks if self._are_where_they_must(places, sizes) else None
 
-    def _are_where_they_must(self, offsets: "array[int]", sizes: Sequence[int]) -> bool:
+    def _are_where_they_must(self, places: "_Places", sizes: Sequence[int]) -> bool:
         """Whether pinned buffers are where the pins say, and those that conflict share no byte."""
-        pins = self._buffers.pins
+        pins, pools, offsets = self._buffers.pins, places.pools, places.offsets
         if any(pin >= 0 and pin != offset for pin, offset in zip(pins, offsets, strict=False)):
             return False
         for one, other in self._conflicts:
             begin = max(offsets[one], offsets[other])
-            if sizes[one] and sizes[other] and begin < min(offsets[i] + sizes[i] for i in (one, other)):
+            shares = begin < min(offsets[i] + sizes[i] for i in (one, other))
+            if shares and sizes[one] and sizes[other] and pools[one] == pools[other]:
                 return False
         return True
 
@@ -151,19 +179,40 @@ class LaidOrders:
         return min(values), self._columns.at(column)
 
 
-class LaidOffsets:
-    """Offsets in one pool that hold with all sizes at their largest, so at every value."""
+class _Places:
+    """By buffer, the pool and the offset."""
 
-    def __init__(self, columns: ProblemColumns, offsets: "array[int]", peak: int) -> None:
+    def __init__(self, pools: "array[int]", offsets: "array[int]", count: int) -> None:
+        """`count`: how many pools there are."""
+        self.pools = pools
+        self.offsets = offsets
+        members: list[list[int]] = [[] for _ in range(count)]
+        for buffer, pool in enumerate(pools if count > 1 else ()):
+            members[pool].append(buffer)
+        self._pickers = list(map(picker, members)) if count > 1 else []
+
+    def within(self, pool: int, column: "array[int]") -> "array[int]":
+        """Of a number by buffer, those of the buffers in this pool."""
+        return array("q", self._pickers[pool](column)) if self._pickers else column
+
+
+class LaidOffsets:
+    """Offsets that hold with all sizes at their largest, so at every value."""
+
+    def __init__(self, columns: ProblemColumns, places: _Places, peaks: Sequence[int]) -> None:
         self._columns = columns
-        self._offsets = offsets
-        self.peaks = [peak]
-        """With all sizes at their largest."""
+        self._places = places
+        self._offsets = [places.within(pool, places.offsets) for pool in range(len(peaks))]
+        self.peaks = peaks
+        """By pool, with all sizes at their largest."""
 
     def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
-        """The peak with smaller sizes, and the least of any layout with these."""
+        """The objective with smaller sizes, and the least of any layout with these."""
         column = array("q", sizes)
-        return peak_of(column, self._offsets), self._columns.at(column)
+        peaks = [
+            peak_of(self._places.within(pool, column), offsets) for pool, offsets in enumerate(self._offsets)
+        ]
+        return self._columns.value(peaks), self._columns.at(column)
 
 
 def has_columns(problem: SymbolicProblem) -> bool:
@@ -232,7 +281,7 @@ def columns_of(problem: SymbolicProblem) -> ProblemColumns | None:
         )
     except (KeyError, OverflowError):
         return None
-    return None if native is None else ProblemColumns(problem, columns, native, number)
+    return None if native is None else ProblemColumns(problem, columns, allowed, native, number)
 
 
 def _parted(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -244,11 +293,11 @@ def laid_offsets(
 ) -> LaidOffsets | None:
     """The offsets of a plan, where all hold with these sizes, which are never exceeded.
 
-    None as well of what may share bytes, or is in several pools.
+    None as well of what may share bytes.
     """
-    offsets = columns.offsets(placements) if columns.has_one_layer else None
-    peak = None if offsets is None else columns.peak_of_offsets(offsets, largest)
-    return None if offsets is None or peak is None else LaidOffsets(columns, offsets, peak)
+    places = columns.places(placements) if columns.has_one_layer else None
+    peaks = None if places is None else columns.peaks_of_places(places, largest)
+    return None if places is None or peaks is None else LaidOffsets(columns, places, peaks)
 
 
 def laid_orders(

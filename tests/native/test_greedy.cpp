@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "check.hpp"
+#include "core/reduction.hpp"
 #include "greedy/greedy.hpp"
 #include "greedy/orders.hpp"
 #include "greedy/pace.hpp"
@@ -66,14 +67,23 @@ TEST(every_pass_on_either_board_breaks_no_constraint) {
         const std::vector<Index> order = shuffled(random, instance.item_count());
         Placer<PairBoard> pairs(instance);
         Placer<TreeBoard> tree(instance);
+        Placer<NarrowTreeBoard> narrow_tree(instance);
+        CHECK(NarrowTreeBoard::reaches(instance));
         for (int k = 0; k < 4; ++k) {
             const Tactics& chosen = tactics[random.below(tactics.size())];
             Layout by_pairs;
             Layout by_tree;
+            Layout by_narrow_tree;
             CHECK(pairs.run(order, chosen, budget, by_pairs));
             CHECK(tree.run(order, chosen, budget, by_tree));
             CHECK(referee::complaint(instance, by_pairs, false) == "");
             CHECK(by_pairs == by_tree);
+            CHECK(narrow_tree.run(order, chosen, budget, by_narrow_tree));
+            CHECK(by_narrow_tree == by_tree);
+            for (Index item = 0; item < instance.item_count(); ++item) {
+                if (by_tree[item].offset == kUnplaced) continue;
+                CHECK(by_tree[item].offset + extent_of(instance, item) <= stacked(instance));
+            }
         }
     }
 }
@@ -214,6 +224,19 @@ TEST(a_pass_gives_up_when_the_budget_is_spent_and_there_is_a_layout) {
     const Scorer score(instance, kPeak, {});
     CHECK(score(whole) < score(late));
     CHECK(no_time.work() == static_cast<std::int64_t>(order.size()));
+}
+
+TEST(without_time_all_that_is_pinned_is_where_it_is_pinned) {
+    constexpr Index kPinned = 2'000;
+    std::vector<sample::Buffer> buffers;
+    for (Index i = 0; i < kPinned; ++i) {
+        buffers.push_back({4, {{0, 2}}, {{0, 1, 0, 8 * i, 8 * i, 0}}});
+        buffers.push_back({4, {{0, 2}}, {}});
+    }
+    const Instance instance = sample::build(buffers);
+    Budget no_time(0, -1);
+    const GreedyResult result = solve_greedy(instance, kPeak, {}, {}, no_time);
+    CHECK(referee::complaint(instance, result.layout, true) == "");
 }
 
 TEST(a_pass_over_many_items_is_too_slow_only_where_the_time_left_is_less_than_it_takes) {

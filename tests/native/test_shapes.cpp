@@ -316,7 +316,7 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         listed.anywhere = false;
         with_several += arcs(listed, start.sequence, start.choices).size() > 2 ? 1 : 0;
         Shaped bare = *shape(sample.instance, sample.sizes, sample.points, 0);
-        CHECK(!bare.linked || sample.shaped.links.values.empty());
+        CHECK(!bare.linked || sample.shaped.links.others.values.empty());
         bare.least = sample.shaped.least;
         bare.weight = sample.shaped.weight;
         bare.measure = sample.shaped.measure;

@@ -260,6 +260,7 @@ def run(args: argparse.Namespace) -> int:
         return _solve_columns(args, columns, size, began)
     symbolic = None if args.at or args.then else symbolic_in(data, args.file)
     if symbolic is not None:
+        del data
         return _solve_symbolic(args, symbolic, size, began)
     if args.shapes is not None:
         message = "it is for problems with symbols, and this has none; leave it out"

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/instance.hpp"
@@ -65,6 +66,7 @@ inline nb::bytes bytes_of(std::span<const std::int64_t> values) {
 struct NativeInstance {
     Instance instance;
     std::vector<std::int64_t> times;
+    std::vector<std::pair<Index, Index>> conflicts = {};  // of parts, as they are listed
 };
 
 // A layout that Python reads as the bytes of two arrays of 64-bit integers: pools and offsets.

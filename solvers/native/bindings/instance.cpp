@@ -1,8 +1,14 @@
-// The arrays of solvers.instance.Instance, read into an instance of the native core.
+// The arrays of solvers.instance.Instance, read into an instance of the native core and out of one.
 #include "core/instance.hpp"
 
+#include <nanobind/stl/string_view.h>
+
+#include <functional>
+#include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
@@ -107,14 +113,121 @@ std::unique_ptr<NativeInstance> read_instance(nb::handle from) {
         to.reuse.push_back({to_index(reuse[i]), to_index(reuse[i + 1]), reuse[i + 2]});
     }
     const Column listed(from, "conflicts");
-    std::vector<std::pair<Index, Index>> conflicts;
-    conflicts.reserve(listed.size() / 2);
+    result->conflicts.reserve(listed.size() / 2);
     for (std::size_t i = 0; i + 1 < listed.size(); i += 2) {
-        conflicts.emplace_back(to_index(listed[i]), to_index(listed[i + 1]));
+        result->conflicts.emplace_back(to_index(listed[i]), to_index(listed[i + 1]));
     }
     nb::gil_scoped_release release;
-    result->times = assemble_rows(to, conflicts);
+    result->times = assemble_rows(to, result->conflicts);
     return result;
+}
+
+// One column of an array of structures, or of numbers, as Python reads it.
+template <class Values, class Member>
+nb::bytes column_of(const Values& from, Member member) {
+    std::vector<std::int64_t> column;
+    column.reserve(from.size());
+    for (const auto& value : from) column.push_back(std::invoke(member, value));
+    return bytes_of(column);
+}
+
+// Several numbers of each, one after the other.
+template <class Values, class... Members>
+nb::bytes rows_of(const Values& from, Members... members) {
+    std::vector<std::int64_t> rows;
+    rows.reserve(from.size() * sizeof...(members));
+    for (const auto& value : from) (rows.push_back(std::invoke(members, value)), ...);
+    return bytes_of(rows);
+}
+
+// Of each choice of each item, a number.
+template <class Member>
+nb::bytes choices_of(const Instance& from, Member member) {
+    std::vector<std::int64_t> column;
+    for (Index item = 0; item < from.item_count(); ++item) {
+        for (const Choice& choice : from.choices[item]) column.push_back(std::invoke(member, choice));
+    }
+    return bytes_of(column);
+}
+
+// Where each list begins among all, which are one after the other.
+template <class Holder, class Values>
+nb::bytes starts_of(const std::vector<Holder>& holders, const Values& values_of) {
+    std::vector<std::int64_t> starts{0};
+    for (const Holder& holder : holders) {
+        starts.push_back(starts.back() + static_cast<std::int64_t>(std::invoke(values_of, holder).size()));
+    }
+    return bytes_of(starts);
+}
+
+// Of the ranges of all, the ends on one side.
+template <class Holder, class Values>
+nb::bytes ends_of(const std::vector<Holder>& holders, const Values& values_of, Bytes Range::* side) {
+    std::vector<std::int64_t> ends;
+    for (const Holder& holder : holders) {
+        for (const Range& range : std::invoke(values_of, holder)) ends.push_back(range.*side);
+    }
+    return bytes_of(ends);
+}
+
+nb::bytes choice_starts(const Instance& from) {
+    std::vector<std::int64_t> starts{0};
+    for (Index item = 0; item < from.item_count(); ++item) {
+        starts.push_back(starts.back() + static_cast<std::int64_t>(from.choices[item].size()));
+    }
+    return bytes_of(starts);
+}
+
+// The arrays of solvers.instance.Instance by name.
+nb::bytes array_of(const NativeInstance& self, std::string_view name) {
+    using Pair = std::pair<Index, Index>;
+    using Read = nb::bytes (*)(const NativeInstance&);
+    static constexpr std::identity kItself;
+    static const std::map<std::string_view, Read> kArrays{
+        {"capacity", [](auto& of) { return column_of(of.instance.pools, &Pool::capacity); }},
+        {"reserved_start", [](auto& of) { return starts_of(of.instance.pools, &Pool::reserved); }},
+        {"reserved_begin",
+         [](auto& of) { return ends_of(of.instance.pools, &Pool::reserved, &Range::begin); }},
+        {"reserved_end", [](auto& of) { return ends_of(of.instance.pools, &Pool::reserved, &Range::end); }},
+        {"bank_start", [](auto& of) { return starts_of(of.instance.banks.of_pool, kItself); }},
+        {"bank_begin", [](auto& of) { return ends_of(of.instance.banks.of_pool, kItself, &Range::begin); }},
+        {"bank_end", [](auto& of) { return ends_of(of.instance.banks.of_pool, kItself, &Range::end); }},
+        {"choice_start", [](auto& of) { return choice_starts(of.instance); }},
+        {"choice_pool", [](auto& of) { return choices_of(of.instance, &Choice::pool); }},
+        {"choice_modulus", [](auto& of) { return choices_of(of.instance, &Choice::modulus); }},
+        {"choice_residue", [](auto& of) { return choices_of(of.instance, &Choice::residue); }},
+        {"choice_low", [](auto& of) { return choices_of(of.instance, &Choice::low); }},
+        {"choice_high", [](auto& of) { return choices_of(of.instance, &Choice::high); }},
+        {"choice_cost", [](auto& of) { return choices_of(of.instance, &Choice::cost); }},
+        {"choice_rank", [](auto& of) { return choices_of(of.instance, &Choice::rank); }},
+        {"window_start", [](auto& of) { return column_of(of.instance.banks.windows.start, kItself); }},
+        {"window_low", [](auto& of) { return column_of(of.instance.banks.windows.values, &Range::begin); }},
+        {"window_high", [](auto& of) { return column_of(of.instance.banks.windows.values, &Range::end); }},
+        {"item_parts", [](auto& of) { return column_of(of.instance.item_parts, kItself); }},
+        {"part_delta", [](auto& of) { return column_of(of.instance.parts, &Part::delta); }},
+        {"part_size", [](auto& of) { return column_of(of.instance.parts, &Part::size); }},
+        {"life_start", [](auto& of) { return column_of(of.instance.lives.start, kItself); }},
+        {"life_begin", [](auto& of) { return column_of(of.instance.lives.values, &Lifetime::begin); }},
+        {"life_end", [](auto& of) { return column_of(of.instance.lives.values, &Lifetime::end); }},
+        {"conflicts", [](auto& of) { return rows_of(of.conflicts, &Pair::first, &Pair::second); }},
+        {"exempt",
+         [](auto& of) {
+             return rows_of(of.instance.exempt, &ExemptPair::first, &ExemptPair::second,
+                            &ExemptPair::in_place);
+         }},
+        {"reuse",
+         [](auto& of) {
+             return rows_of(of.instance.reuse, &ReuseCost::first, &ReuseCost::second, &ReuseCost::cost);
+         }},
+        {"apart", [](auto& of) { return rows_of(of.instance.banks.apart, &Pair::first, &Pair::second); }},
+        {"bank_costs",
+         [](auto& of) {
+             return rows_of(of.instance.banks.costs, &ReuseCost::first, &ReuseCost::second, &ReuseCost::cost);
+         }},
+    };
+    const auto known = kArrays.find(name);
+    if (known == kArrays.end()) throw nb::key_error("no such array");
+    return known->second(self);
 }
 
 }  // namespace
@@ -126,7 +239,8 @@ void bind_instance(nb::module_& m) {
             [](NativeInstance* self, InstanceObject arrays) {
                 new (self) NativeInstance(std::move(*read_instance(arrays)));
             },
-            nb::arg("arrays"));
+            nb::arg("arrays"))
+        .def("array", &array_of, nb::arg("name"), "Such an array of solvers.instance.Instance, as bytes.");
     m.attr("UNBOUNDED") = kLimit;
 }
 

@@ -10,6 +10,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/convert.hpp"
+#include "core/assemble.hpp"
 
 namespace memstow::bindings {
 namespace {
@@ -102,24 +103,6 @@ Reduction reduction_of(nb::handle from) {
     return reduced(description);
 }
 
-// One column of an array of structures, or of numbers, as Python reads it.
-template <class Values, class Member>
-nb::bytes column_of(const Values& from, Member member) {
-    std::vector<std::int64_t> column;
-    column.reserve(from.size());
-    for (const auto& value : from) column.push_back(std::invoke(member, value));
-    return bytes_of(column);
-}
-
-// Several numbers of each, one after the other.
-template <class Values, class... Members>
-nb::bytes rows_of(const Values& from, Members... members) {
-    std::vector<std::int64_t> rows;
-    rows.reserve(from.size() * sizeof...(members));
-    for (const auto& value : from) (rows.push_back(std::invoke(members, value)), ...);
-    return bytes_of(rows);
-}
-
 // Of an instance whose native form may not be wanted yet, by the parts of each item and their deltas.
 Hint hint_of_columns(const Ints& item_parts, const Ints& deltas, Bytes unit, const Ints& pools,
                      const Ints& offsets) {
@@ -134,61 +117,13 @@ Hint hint_of_columns(const Ints& item_parts, const Ints& deltas, Bytes unit, con
     return hint_of(instance, unit, places);
 }
 
-// By field of solvers.instance.Instance, its bytes.
-nb::dict arrays_of(const Reduction& self) {
-    const Instance& from = self.instance;
-    nb::dict arrays;
-    arrays["capacity"] = column_of(from.pools, &Pool::capacity);
-    std::vector<Range> reserved;
-    std::vector<std::int64_t> reserved_start{0};
-    for (const Pool& pool : from.pools) {
-        reserved.insert(reserved.end(), pool.reserved.begin(), pool.reserved.end());
-        reserved_start.push_back(static_cast<std::int64_t>(reserved.size()));
-    }
-    arrays["reserved_start"] = bytes_of(reserved_start);
-    arrays["reserved_begin"] = column_of(reserved, &Range::begin);
-    arrays["reserved_end"] = column_of(reserved, &Range::end);
-    std::vector<Choice> choices;
-    std::vector<std::int64_t> choice_start{0};
-    for (Index item = 0; item < from.item_count(); ++item) {
-        const std::span<const Choice> own = from.choices[item];
-        choices.insert(choices.end(), own.begin(), own.end());
-        choice_start.push_back(static_cast<std::int64_t>(choices.size()));
-    }
-    arrays["choice_start"] = bytes_of(choice_start);
-    arrays["choice_pool"] = column_of(choices, &Choice::pool);
-    arrays["choice_modulus"] = column_of(choices, &Choice::modulus);
-    arrays["choice_residue"] = column_of(choices, &Choice::residue);
-    arrays["choice_low"] = column_of(choices, &Choice::low);
-    arrays["choice_high"] = column_of(choices, &Choice::high);
-    arrays["choice_cost"] = column_of(choices, &Choice::cost);
-    arrays["choice_rank"] = column_of(choices, &Choice::rank);
-    std::vector<Range> banks;
-    std::vector<std::int64_t> bank_start{0};
-    for (const std::vector<Range>& of_pool : from.banks.of_pool) {
-        banks.insert(banks.end(), of_pool.begin(), of_pool.end());
-        bank_start.push_back(static_cast<std::int64_t>(banks.size()));
-    }
-    arrays["bank_start"] = bytes_of(bank_start);
-    arrays["bank_begin"] = column_of(banks, &Range::begin);
-    arrays["bank_end"] = column_of(banks, &Range::end);
-    arrays["window_start"] = column_of(from.banks.windows.start, std::identity{});
-    arrays["window_low"] = column_of(from.banks.windows.values, &Range::begin);
-    arrays["window_high"] = column_of(from.banks.windows.values, &Range::end);
-    arrays["apart"] =
-        rows_of(from.banks.apart, &std::pair<Index, Index>::first, &std::pair<Index, Index>::second);
-    arrays["bank_costs"] = rows_of(from.banks.costs, &ReuseCost::first, &ReuseCost::second, &ReuseCost::cost);
-    arrays["item_parts"] = column_of(from.item_parts, std::identity{});
-    arrays["part_delta"] = column_of(from.parts, &Part::delta);
-    arrays["part_size"] = column_of(from.parts, &Part::size);
-    arrays["life_start"] = column_of(from.lives.start, std::identity{});
-    arrays["life_begin"] = column_of(from.lives.values, &Lifetime::begin);
-    arrays["life_end"] = column_of(from.lives.values, &Lifetime::end);
-    arrays["conflicts"] =
-        rows_of(self.conflicts, &std::pair<Index, Index>::first, &std::pair<Index, Index>::second);
-    arrays["exempt"] = rows_of(from.exempt, &ExemptPair::first, &ExemptPair::second, &ExemptPair::in_place);
-    arrays["reuse"] = rows_of(from.reuse, &ReuseCost::first, &ReuseCost::second, &ReuseCost::cost);
-    return arrays;
+// The instance with its rows; the reduction has it no more.
+NativeInstance assembled(Reduction& self) {
+    if (self.instance.pools.empty()) throw nb::value_error("there is no instance, or it was taken");
+    const nb::gil_scoped_release release;
+    NativeInstance native{std::exchange(self.instance, {}), {}, std::exchange(self.conflicts, {})};
+    native.times = assemble_rows(native.instance, native.conflicts);
+    return native;
 }
 
 }  // namespace
@@ -203,14 +138,16 @@ void bind_reduction(nb::module_& m) {
             "__init__",
             [](Reduction* self, DescriptionObject from) { new (self) Reduction(reduction_of(from)); },
             nb::arg("description"))
-        .def_prop_ro("arrays", &arrays_of, nb::sig("def arrays(self) -> dict[str, bytes]"),
-                     "By field of solvers.instance.Instance, its values as bytes.")
+        .def("assembled", &assembled, "The instance, once.")
         .def_ro("unit", &Reduction::unit)
         .def_prop_ro(
             "least_cost", [](const Reduction& self) { return to_python(self.least_cost); },
             "The cost of all accesses, each in the cheapest pool that is allowed.")
         .def_prop_ro(
-            "buffers", [](const Reduction& self) { return column_of(self.buffers, std::identity{}); },
+            "buffers",
+            [](const Reduction& self) {
+                return bytes_of(std::vector<std::int64_t>(self.buffers.begin(), self.buffers.end()));
+            },
             "By part, its buffer, as bytes of 64-bit integers.")
         .def_prop_ro(
             "alone",

@@ -50,6 +50,8 @@ Layout place(const Instance& instance, const std::vector<Index>& order, Rule rul
     Layout layout;
     if (instance.parts.size() <= kMostPairParts) {
         Placer<PairBoard>(instance).run(order, tactics, budget, layout);
+    } else if (NarrowTreeBoard::reaches(instance)) {
+        Placer<NarrowTreeBoard>(instance).run(order, tactics, budget, layout);
     } else {
         Placer<TreeBoard>(instance).run(order, tactics, budget, layout);
     }

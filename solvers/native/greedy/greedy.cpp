@@ -131,7 +131,7 @@ class Portfolio {
 
     void run() {
         const std::vector<Tactics> all = tactics(instance_, scorer_.terms());
-        const bool swept = std::same_as<Board, TreeBoard> && can_sweep(instance_);
+        const bool swept = !std::same_as<Board, PairBoard> && can_sweep(instance_);
         // A hint is kept where it is better, so it comes first.
         if (!scorer_.hint().empty()) from_hint(all.front());
         if (swept) sweeps();
@@ -226,14 +226,16 @@ class Portfolio {
         return static_cast<Bytes>(incumbent_.score().values.front());
     }
 
-    // Made when they are first needed: of a million items they take longer than a sweep.
-    const Traits& traits() {
-        if (!traits_) traits_.emplace(instance_);
+    // Made when they are first needed: of a million items they take longer than a sweep, of which those of
+    // rows take most.
+    const Traits& traits(bool of_rows = true) {
+        if (!traits_) traits_.emplace(instance_, of_rows);
+        if (of_rows && !traits_->has_rows) traits_->look_at_rows(instance_);
         return *traits_;
     }
 
     std::vector<Index> arranged(Order order) {
-        if (instance_.item_count() <= kMany) return arrange(traits(), order);
+        if (instance_.item_count() <= kMany) return arrange(traits(is_of_rows(order)), order);
         return arrange(Traits(instance_, is_of_rows(order)), order);
     }
 
@@ -285,7 +287,8 @@ class Portfolio {
             order.begin(), order.end(), [&](Index item) { return place(item).offset != kUnplaced; });
         std::stable_sort(order.begin(), hinted,
                          [&](Index a, Index b) { return place(a).offset < place(b).offset; });
-        std::stable_partition(order.begin(), order.end(), [&](Index item) { return traits().pinned[item]; });
+        std::stable_partition(order.begin(), order.end(),
+                              [&](Index item) { return traits(false).pinned[item]; });
         attempt(order, tactics, "hint packed");
         tactics.keep = true;
         attempt(order, tactics, "hint");
@@ -331,6 +334,8 @@ GreedyResult solve_greedy(const Instance& instance, const std::vector<Term>& ter
             portfolio.skylines();
             portfolio.improve_best();
         }
+    } else if (scorer.hint().empty() && NarrowTreeBoard::reaches(instance)) {
+        Portfolio<NarrowTreeBoard>(instance, scorer, options, budget, incumbent).run();
     } else {
         Portfolio<TreeBoard>(instance, scorer, options, budget, incumbent).run();
     }

@@ -55,6 +55,7 @@ Traits::Traits(const Instance& instance, bool of_rows) {
 }
 
 void Traits::look_at_rows(const Instance& instance) {
+    has_rows = true;
     const auto n = instance.item_count();
     for (std::vector<double>* trait : {&degree, &pressure, &density}) trait->assign(n, 0);
     const auto row_count = instance.row_count;

@@ -20,12 +20,13 @@ struct Traits {
     std::vector<bool> pinned;
 
     // Of rows:
+    bool has_rows = false;
     std::vector<double> degree;    // parts met in its rows
     std::vector<double> pressure;  // live bytes at the busiest of its rows
     std::vector<double> density;   // what its dearest pool costs above its cheapest, by byte
     std::vector<bool> common;      // live in every one of the rows with the most live bytes
 
-  private:
+    // Adds those of rows where they were left out.
     void look_at_rows(const Instance& instance);
 };
 

@@ -78,8 +78,11 @@ class Placer {
         for (std::size_t i = 0; i < order.size(); ++i) {
             if (i % kStride == 0 && is_over(budget, may_give_up ? kWhole : i)) {
                 if (may_give_up) return give_up(i, budget);
-                stack(order.first(i), order.subspan(i));
-                break;
+                // Pinned items, which come first, are not above what they meet.
+                if (!is_pinned(instance_, order[i])) {
+                    stack(order.first(i), order.subspan(i));
+                    break;
+                }
             }
             if (i % kStride == 0 && may_give_up && pace.too_slow(i, budget)) return give_up(i, budget);
             const Place place = choose(order[i], tactics);

@@ -11,13 +11,23 @@
 
 namespace memstow::greedy {
 
+// Half-open, in numbers of this kind.
+template <class Offset>
+struct Taken {
+    Offset begin;
+    Offset end;
+};
+
 // Of a million buffers there are millions of sets, many of them empty: a set is a pointer to a block, its
 // count, its room and its ranges.
+template <class Offset>
 class RangeSet {
   public:
+    using Range = Taken<Offset>;
+
     void insert(Range added) {
         Range* const first = std::lower_bound(ranges(), ranges() + count(), added.begin,
-                                              [](const Range& r, Bytes begin) { return r.end < begin; });
+                                              [](const Range& r, Offset begin) { return r.end < begin; });
         Range* const end = ranges() + count();
         if (first == end || first->begin > added.end) {
             insert_at(first - ranges(), added);
@@ -59,7 +69,10 @@ class RangeSet {
     }
 
     void grow() {
-        const std::uint32_t room = block_ == nullptr ? 1 : 2 * block_->room;
+        // A block of the least room is no less than the least that is allocated. Half as much again, not
+        // twice as much: of a hundred thousand buffers these blocks are most of the memory.
+        constexpr std::uint32_t kLeast = sizeof(Range) <= sizeof(Block) ? 2 : 1;
+        const std::uint32_t room = block_ == nullptr ? kLeast : block_->room + (block_->room + 1) / 2;
         void* const memory = ::operator new(sizeof(Block) + room * sizeof(Range));
         std::unique_ptr<Block, Release> grown(new (memory) Block{count(), room});
         std::uninitialized_copy(begin(), end(), reinterpret_cast<Range*>(grown.get() + 1));

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <limits>
 #include <numeric>
+
+#include "core/reduction.hpp"
 
 namespace memstow::greedy {
 
@@ -14,7 +17,8 @@ constexpr std::size_t kMostMeetings = 40'000'000;
 
 }  // namespace
 
-TreeBoard::TreeBoard(const Instance& instance)
+template <class Offset>
+TreeBoardOf<Offset>::TreeBoardOf(const Instance& instance)
     : instance_(instance),
       leaves_(std::bit_ceil(std::max<std::uint32_t>(1, instance.time_rows))),
       trees_(instance.pools.size()),
@@ -25,8 +29,14 @@ TreeBoard::TreeBoard(const Instance& instance)
     list_neighbours();
 }
 
+template <class Offset>
+bool TreeBoardOf<Offset>::reaches(const Instance& instance) {
+    return stacked(instance) <= std::numeric_limits<Offset>::max();
+}
+
 // By part. Of a pair that is free to overlap and in place the first counts.
-void TreeBoard::list_exempt() {
+template <class Offset>
+void TreeBoardOf<Offset>::list_exempt() {
     std::vector<std::pair<Index, Exempt>> links;
     links.reserve(2 * instance_.exempt.size());
     for (const ExemptPair& pair : instance_.exempt) {
@@ -42,7 +52,8 @@ void TreeBoard::list_exempt() {
 }
 
 // Parts with exempt pairs stay out of the tree, unless they meet too many.
-void TreeBoard::set_loose_apart() {
+template <class Offset>
+void TreeBoardOf<Offset>::set_loose_apart() {
     std::vector<LooseParts::Life> loose, tight;
     for (Index part = 0; part < count_of(instance_.parts); ++part) {
         std::vector<LooseParts::Life>& lives = exempt_[part].empty() ? tight : loose;
@@ -54,15 +65,17 @@ void TreeBoard::set_loose_apart() {
     if (knows_exempt_) loose_parts_ = LooseParts(std::move(loose));
 }
 
-const TreeBoard::Exempt* TreeBoard::exempt(Index part, Index other) const {
+template <class Offset>
+auto TreeBoardOf<Offset>::exempt(Index part, Index other) const -> const Exempt* {
     const std::span<const Exempt> all = exempt_[part];
     const auto here =
         std::partition_point(all.begin(), all.end(), [&](const Exempt& one) { return one.part < other; });
     return here != all.end() && here->part == other ? &*here : nullptr;
 }
 
+template <class Offset>
 template <class See>
-void TreeBoard::each_loose(Index part, Index pool, See see) const {
+void TreeBoardOf<Offset>::each_loose(Index part, Index pool, See see) const {
     for (const RowRange& rows : time_rows(part)) {
         loose_parts_.meet(rows, [&](Index other) {
             if (pool_of_[other] != pool || instance_.parts[other].item == instance_.parts[part].item) return;
@@ -73,7 +86,8 @@ void TreeBoard::each_loose(Index part, Index pool, See see) const {
 }
 
 // Both ways, by part; each neighbour once of each kind.
-void TreeBoard::list_neighbours() {
+template <class Offset>
+void TreeBoardOf<Offset>::list_neighbours() {
     std::vector<Pair> pairs = explicit_pairs();
     std::erase_if(pairs, [&](Pair& pair) {
         if (instance_.parts[pair.first].item == instance_.parts[pair.second].item) return true;
@@ -105,7 +119,8 @@ void TreeBoard::list_neighbours() {
     }
 }
 
-std::vector<TreeBoard::Pair> TreeBoard::explicit_pairs() const {
+template <class Offset>
+auto TreeBoardOf<Offset>::explicit_pairs() const -> std::vector<Pair> {
     std::vector<std::pair<Index, Index>> members;  // row, part
     for (Index part = 0; part < count_of(instance_.parts); ++part) {
         const std::span<const RowRange> all = instance_.rows[part];
@@ -123,7 +138,8 @@ std::vector<TreeBoard::Pair> TreeBoard::explicit_pairs() const {
     return pairs;
 }
 
-std::span<const RowRange> TreeBoard::time_rows(Index part) const {
+template <class Offset>
+std::span<const RowRange> TreeBoardOf<Offset>::time_rows(Index part) const {
     const std::span<const RowRange> all = instance_.rows[part];
     const auto first_explicit = std::partition_point(
         all.begin(), all.end(), [&](const RowRange& rows) { return rows.begin < instance_.time_rows; });
@@ -132,8 +148,9 @@ std::span<const RowRange> TreeBoard::time_rows(Index part) const {
 
 // Calls `whole` for each node that makes up the rows and `above` for each node that holds some of them and
 // others.
+template <class Offset>
 template <class Whole, class Above>
-void TreeBoard::walk(RowRange rows, Whole whole, Above above) const {
+void TreeBoardOf<Offset>::walk(RowRange rows, Whole whole, Above above) const {
     const auto first = rows.begin + leaves_;
     const auto last = rows.end + leaves_;
     for (int level = std::bit_width<std::uint32_t>(leaves_) - 1; level > 0; --level) {
@@ -148,16 +165,19 @@ void TreeBoard::walk(RowRange rows, Whole whole, Above above) const {
     }
 }
 
-void TreeBoard::add(Aim& aim, const RangeSet& set) const {
+template <class Offset>
+void TreeBoardOf<Offset>::add(Aim& aim, const RangeSet<Offset>& set) const {
     if (!set.empty()) aim.cursors.push_back({set.begin(), set.end()});
 }
 
-Range TreeBoard::extent(Index part) const {
+template <class Offset>
+Taken<Offset> TreeBoardOf<Offset>::extent(Index part) const {
     const Bytes begin = offset_of_[part];
-    return {begin, begin + instance_.parts[part].size};
+    return {static_cast<Offset>(begin), static_cast<Offset>(begin + instance_.parts[part].size)};
 }
 
-void TreeBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
+template <class Offset>
+void TreeBoardOf<Offset>::aim(Index part, Index pool, bool apart, Aim& aim) const {
     aim.size = instance_.parts[part].size;
     aim.reach = 0;
     aim.cursors.clear();
@@ -178,9 +198,9 @@ void TreeBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
     each_loose(part, pool, [&](Index other, bool) { aim.listed.push_back(extent(other)); });
     if (aim.listed.empty()) return;
     std::sort(aim.listed.begin(), aim.listed.end(),
-              [](const Range& a, const Range& b) { return a.begin < b.begin; });
+              [](const Taken<Offset>& a, const Taken<Offset>& b) { return a.begin < b.begin; });
     std::size_t last = 0;
-    for (const Range& range : aim.listed) {
+    for (const Taken<Offset>& range : aim.listed) {
         if (range.begin <= aim.listed[last].end) {
             aim.listed[last].end = std::max(aim.listed[last].end, range.end);
         } else {
@@ -191,11 +211,12 @@ void TreeBoard::aim(Index part, Index pool, bool apart, Aim& aim) const {
     aim.cursors.push_back({aim.listed.data(), aim.listed.data() + aim.listed.size()});
 }
 
-Bytes TreeBoard::next_free(Aim& aim, Bytes from) const {
+template <class Offset>
+Bytes TreeBoardOf<Offset>::next_free(Aim& aim, Bytes from) const {
     aim.reach = std::max(aim.reach, from);
     std::size_t agreed = 0;
     for (std::size_t i = 0; agreed < aim.cursors.size(); i = i + 1 == aim.cursors.size() ? 0 : i + 1) {
-        Aim::Cursor& cursor = aim.cursors[i];
+        typename Aim::Cursor& cursor = aim.cursors[i];
         ++agreed;
         for (; cursor.next != cursor.end && cursor.next->begin - aim.reach < aim.size; ++cursor.next) {
             if (cursor.next->end <= aim.reach) continue;
@@ -206,25 +227,29 @@ Bytes TreeBoard::next_free(Aim& aim, Bytes from) const {
     return aim.reach;
 }
 
-Bytes TreeBoard::gap_end(Aim& aim) const {
+template <class Offset>
+Bytes TreeBoardOf<Offset>::gap_end(Aim& aim) const {
     Bytes end = kLimit;
-    for (const Aim::Cursor& cursor : aim.cursors) {
-        if (cursor.next != cursor.end) end = std::min(end, cursor.next->begin);
+    for (const typename Aim::Cursor& cursor : aim.cursors) {
+        if (cursor.next != cursor.end) end = std::min<Bytes>(end, cursor.next->begin);
     }
     return end;
 }
 
-Bytes TreeBoard::top(Aim& aim) const {
-    for (const Aim::Cursor& cursor : aim.cursors) aim.reach = std::max(aim.reach, (cursor.end - 1)->end);
+template <class Offset>
+Bytes TreeBoardOf<Offset>::top(Aim& aim) const {
+    for (const typename Aim::Cursor& cursor : aim.cursors)
+        aim.reach = std::max<Bytes>(aim.reach, (cursor.end - 1)->end);
     return aim.reach;
 }
 
-bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
+template <class Offset>
+bool TreeBoardOf<Offset>::free_at(Index part, Index pool, Bytes offset) const {
     const Bytes end = offset + instance_.parts[part].size;
     bool free = true;
-    const auto look = [&](const RangeSet& set) {
-        const Range* next = std::partition_point(set.begin(), set.end(),
-                                                 [&](const Range& range) { return range.end <= offset; });
+    const auto look = [&](const RangeSet<Offset>& set) {
+        const Taken<Offset>* next = std::partition_point(
+            set.begin(), set.end(), [&](const Taken<Offset>& range) { return range.end <= offset; });
         if (next != set.end() && next->begin < end) free = false;
     };
     if (const std::vector<Node>& tree = trees_[pool]; !tree.empty()) {
@@ -236,25 +261,26 @@ bool TreeBoard::free_at(Index part, Index pool, Bytes offset) const {
     }
     for (const Neighbour& other : neighbours_[part]) {
         if (pool_of_[other.part] != pool || other.kind == Kind::reuse) continue;
-        const Range range = extent(other.part);
+        const Taken<Offset> range = extent(other.part);
         if (range.begin >= end || range.end <= offset) continue;
         if (other.kind != Kind::in_place || range.begin != offset) return false;
     }
     if (!free) return false;
     each_loose(part, pool, [&](Index other, bool in_place) {
-        const Range range = extent(other);
+        const Taken<Offset> range = extent(other);
         if (range.begin < end && range.end > offset && !(in_place && range.begin == offset)) free = false;
     });
     return free;
 }
 
-void TreeBoard::put(Index part, Index pool, Bytes offset) {
+template <class Offset>
+void TreeBoardOf<Offset>::put(Index part, Index pool, Bytes offset) {
     pool_of_[part] = pool;
     offset_of_[part] = offset;
     if (knows_exempt_ && !exempt_[part].empty()) return;
     std::vector<Node>& tree = trees_[pool];
     if (tree.empty()) tree.resize(2 * leaves_);
-    const Range taken = extent(part);
+    const Taken<Offset> taken = extent(part);
     const std::size_t leaves = leaves_;
     for (const RowRange& rows : time_rows(part)) {
         walk(
@@ -268,7 +294,8 @@ void TreeBoard::put(Index part, Index pool, Bytes offset) {
     }
 }
 
-void TreeBoard::clear() {
+template <class Offset>
+void TreeBoardOf<Offset>::clear() {
     for (std::vector<Node>& tree : trees_) {
         for (Node& node : tree) {
             node.touched.clear();
@@ -277,5 +304,8 @@ void TreeBoard::clear() {
     }
     std::fill(pool_of_.begin(), pool_of_.end(), -1);
 }
+
+template class TreeBoardOf<Bytes>;
+template class TreeBoardOf<std::uint32_t>;
 
 }  // namespace memstow::greedy

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <vector>
 
 #include "core/instance.hpp"
@@ -17,18 +18,23 @@
 
 namespace memstow::greedy {
 
-class TreeBoard {
+// `Offset`: what counts bytes in the tree, where these are most of the memory.
+template <class Offset>
+class TreeBoardOf {
   public:
-    explicit TreeBoard(const Instance& instance);
+    explicit TreeBoardOf(const Instance& instance);
+
+    // Whether it counts to the end of all parts, wherever a pass without a hint puts them.
+    static bool reaches(const Instance& instance);
 
     // The same walk as PairBoard's.
     struct Aim {
         struct Cursor {
-            const Range* next;
-            const Range* end;
+            const Taken<Offset>* next;
+            const Taken<Offset>* end;
         };
         std::vector<Cursor> cursors;
-        std::vector<Range> listed;  // of those looked up
+        std::vector<Taken<Offset>> listed;  // of those looked up
         Bytes size = 0;
         Bytes reach = 0;
     };
@@ -52,8 +58,8 @@ class TreeBoard {
         auto operator<=>(const Neighbour&) const = default;
     };
     struct Node {
-        RangeSet touched;
-        RangeSet covered;
+        RangeSet<Offset> touched;
+        RangeSet<Offset> covered;
     };
     struct Pair {
         Index first;
@@ -79,8 +85,8 @@ class TreeBoard {
     void walk(RowRange rows, Whole whole, Above above) const;
     // The ranges of a part that are rows of lifetimes; they come first.
     std::span<const RowRange> time_rows(Index part) const;
-    void add(Aim& aim, const RangeSet& set) const;
-    Range extent(Index part) const;  // of a placed part
+    void add(Aim& aim, const RangeSet<Offset>& set) const;
+    Taken<Offset> extent(Index part) const;  // of a placed part
 
     const Instance& instance_;
     bool knows_exempt_ = true;
@@ -92,5 +98,8 @@ class TreeBoard {
     std::vector<Index> pool_of_;            // by part; -1 when not placed
     std::vector<Bytes> offset_of_;          // by part
 };
+
+using TreeBoard = TreeBoardOf<Bytes>;
+using NarrowTreeBoard = TreeBoardOf<std::uint32_t>;
 
 }  // namespace memstow::greedy

@@ -164,7 +164,9 @@ void KeySearch::decode(Bytes height, const Skyline::Stop& stop) {
         if (!placer) placer.emplace(instance_);
         return placer->run(order, greedy::Tactics{}, own, layout, greedy::WhenSpent::give_up, height - 1);
     };
-    const bool done = instance_.parts.size() <= kMostPairParts ? place(pairs_) : place(tree_);
+    const bool done = instance_.parts.size() <= kMostPairParts      ? place(pairs_)
+                      : greedy::NarrowTreeBoard::reaches(instance_) ? place(narrow_tree_)
+                                                                    : place(tree_);
     if (stop(kDecodeSteps * count_of(instance_.parts)) || !done) return;
     Bytes top = 0;
     for (const Part& part : instance_.parts) {

@@ -50,6 +50,7 @@ class KeySearch {
     Random random_;
     Skyline skyline_;
     std::optional<greedy::Placer<greedy::PairBoard>> pairs_;
+    std::optional<greedy::Placer<greedy::NarrowTreeBoard>> narrow_tree_;
     std::optional<greedy::Placer<greedy::TreeBoard>> tree_;
     std::vector<Index> pinned_;
     std::vector<Index> order_;

@@ -41,7 +41,7 @@ class Search {
           cliques_of_(shaped.items()),
           looked_at_(shaped.cliques.size(), 0) {
         for (Index item = 0; item < shaped.items(); ++item) {
-            for (const Link& link : shaped.links[item]) linked_[item].push_back(link.other);
+            for (const Link link : shaped.links[item]) linked_[item].push_back(link.other);
             std::sort(linked_[item].begin(), linked_[item].end());
             one_pool_ = one_pool_ && shaped.choices[item].size() == 1;
         }
@@ -132,7 +132,7 @@ class Search {
         for (Index k = 0; k < shaped_.points; ++k) {
             if (now[k] > limits_[k]) return false;
         }
-        for (const Link& link : shaped_.links[item]) {
+        for (const Link link : shaped_.links[item]) {
             if (!placed_[link.other]) raise(link.other, item, choice.pool);
         }
         return !one_pool_ || all_may_fit(item);
@@ -141,16 +141,16 @@ class Search {
     // What is left begins at or above the end of the item.
     void raise(Index other, Index item, Index pool) {
         steps_ += 1 + numbers(1);
-        const std::span<const Link> links = shaped_.links[other];
-        const Link& link =
-            *std::lower_bound(links.begin(), links.end(), item,
-                              [](const Link& entry, Index wanted) { return entry.other < wanted; });
-        const Bytes* gap = shaped_.gap(link);
+        const Links::OfItem links = shaped_.links[other];
+        auto link = links.begin();
+        while ((*link).other != item) ++link;
+        const Gap gap = shaped_.gap(*link);
+        const Bytes* row = shaped_.row(gap);
         Bytes* to = floor(other, pool);
         const Bytes* own = offset(item);
         bool saved = false;
         for (Index k = 0; k < columns_; ++k) {
-            const Bytes end = own[k] + gap[k];
+            const Bytes end = own[k] + row[k] + gap.distance;
             if (end <= to[k]) continue;
             if (!saved) {
                 undo_.push_back({other, pool, saved_.size()});
@@ -177,7 +177,7 @@ class Search {
     // together.
     bool all_may_fit(Index item) {
         ++round_;
-        for (const Link& link : shaped_.links[item]) {
+        for (const Link link : shaped_.links[item]) {
             if (placed_[link.other]) continue;
             for (const Index clique : cliques_of_[link.other]) {
                 if (std::exchange(looked_at_[clique], round_) == round_) continue;

@@ -55,17 +55,18 @@ void SequenceLayout::settle_by_lives() {
         std::fill_n(own, columns_, choice.low);
         for (Index part = shaped_.item_parts[item]; part < shaped_.item_parts[item + 1]; ++part) {
             for (const Index lower : below[part]) {
-                const Bytes distance = shaped_.parts[lower].delta - shaped_.parts[part].delta;
-                raise_above(shaped_.parts[lower].item, shaped_.gaps.data() + lower * columns_, own, distance);
+                const Gap gap{lower, shaped_.parts[lower].delta - shaped_.parts[part].delta};
+                raise_above(shaped_.parts[lower].item, gap, own);
             }
         }
         over_[item] = align(choice, own);
         if (choice.low == choice.high) std::fill_n(own, columns_, choice.low);
-        const std::span<const Link> links = shaped_.links[item];
-        const auto lower_links = std::ranges::count_if(links, [&](const Link& link) {
-            return place_[link.other] <= place_[item] && pool[link.other] == choice.pool;
-        });
-        steps_ += 1 + count_of(links) + (1 + lower_links) * columns_ / kNumbersAStep;
+        const Links::OfItem links = shaped_.links[item];
+        std::int64_t lower_links = 0;
+        for (const Link link : links) {
+            if (place_[link.other] <= place_[item] && pool[link.other] == choice.pool) ++lower_links;
+        }
+        steps_ += 1 + links.size() + (1 + lower_links) * columns_ / kNumbersAStep;
     }
 }
 
@@ -85,7 +86,7 @@ void SequenceLayout::move(Index item, Index place) {
     saved_over_.clear();
     const Index low = std::min(last_from_, place), high = std::max(last_from_, place);
     // The pairs whose sides change.
-    for (const Link& link : shaped_.links[item]) {
+    for (const Link link : shaped_.links[item]) {
         const Index other = place_[link.other];
         if (other >= low && other <= high) dirty_[link.other] = 1;
     }
@@ -136,7 +137,7 @@ void SequenceLayout::shift(Index from, Index to) {
 
 void SequenceLayout::mark_links(Index item) {
     const Index place = place_[item];
-    for (const Link& link : shaped_.links[item]) {
+    for (const Link link : shaped_.links[item]) {
         if (place_[link.other] > place) dirty_[link.other] = 1;
     }
 }
@@ -152,10 +153,11 @@ void SequenceLayout::settle(Index first) {
     }
 }
 
-// At least as high as an item and this gap above it, and the distance.
-void SequenceLayout::raise_above(Index lower, const Bytes* gap, Bytes* own, Bytes distance) const {
+// At least as high as an item and this gap above it.
+void SequenceLayout::raise_above(Index lower, const Gap& gap, Bytes* own) const {
     const Bytes* from = offsets(lower);
-    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + gap[k] + distance);
+    const Bytes* row = shaped_.row(gap);
+    for (Index k = 0; k < columns_; ++k) own[k] = std::max(own[k], from[k] + row[k] + gap.distance);
 }
 
 // By how much that is too high then for the choice.
@@ -172,14 +174,14 @@ bool SequenceLayout::place(Index item) {
     Bytes* fresh = fresh_.data();
     std::fill_n(fresh, columns_, choice.low);
     const Index place = place_[item];
-    const std::span<const Link> links = shaped_.links[item];
+    const Links::OfItem links = shaped_.links[item];
     std::int64_t below = 1;
-    for (const Link& link : links) {
+    for (const Link link : links) {
         if (place_[link.other] > place || chosen(link.other).pool != choice.pool) continue;
         ++below;
         raise_above(link.other, shaped_.gap(link), fresh);
     }
-    steps_ += 1 + count_of(links) + below * columns_ / kNumbersAStep;
+    steps_ += 1 + links.size() + below * columns_ / kNumbersAStep;
     const double over = align(choice, fresh);
     // A pin: the item is there whatever is below it.
     if (choice.low == choice.high) std::fill_n(fresh, columns_, choice.low);
@@ -256,12 +258,13 @@ void SequenceLayout::tower(Index point, Index pool, std::vector<Index>& items) {
     }
     while (now >= 0) {
         items.push_back(now);
-        steps_ += count_of(shaped_.links[now]) / kItemsAStep;
+        steps_ += shaped_.links[now].size() / kItemsAStep;
         Index next = -1;
         Bytes most = chosen(now).low;
-        for (const Link& link : shaped_.links[now]) {
+        for (const Link link : shaped_.links[now]) {
             if (place_[link.other] > place_[now] || chosen(link.other).pool != pool) continue;
-            const Bytes end = offsets(link.other)[point] + shaped_.gap(link)[point];
+            const Gap gap = shaped_.gap(link);
+            const Bytes end = offsets(link.other)[point] + shaped_.row(gap)[point] + gap.distance;
             if (end > most) {
                 most = end;
                 next = link.other;

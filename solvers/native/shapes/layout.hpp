@@ -66,7 +66,7 @@ class SequenceLayout {
     void mark_links(Index item);
     void settle(Index first);
     void settle_by_lives();
-    void raise_above(Index lower, const Bytes* gap, Bytes* own, Bytes distance = 0) const;
+    void raise_above(Index lower, const Gap& gap, Bytes* own) const;
     double align(const Choice& choice, Bytes* own) const;
     bool place(Index item);
     void measure();

@@ -1,8 +1,10 @@
 #include "shapes/shaped.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -20,19 +22,6 @@ std::vector<PartRows> spans_of(const Instance& instance) {
     std::stable_sort(spans.begin(), spans.end(),
                      [](const PartRows& a, const PartRows& b) { return a.rows.begin < b.rows.begin; });
     return spans;
-}
-
-// Ascending, each pair once. There are millions: by counting, not by comparing.
-void sort_pairs(std::vector<PartPair>& pairs, Index parts) {
-    std::vector<PartPair> sorted(pairs.size());
-    for (Index PartPair::* key : {&PartPair::second, &PartPair::first}) {
-        std::vector<std::size_t> at(parts + 1);
-        for (const PartPair& pair : pairs) ++at[pair.*key + 1];
-        std::partial_sum(at.begin(), at.end(), at.begin());
-        for (const PartPair& pair : pairs) sorted[at[pair.*key]++] = pair;
-        pairs.swap(sorted);
-    }
-    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 }
 
 // How many pairs of spans share a row.
@@ -64,28 +53,65 @@ std::size_t count_pairs(const Instance& instance, std::span<const PartRows> span
     return count;
 }
 
-// The pairs of parts of two items that share a row; false when there are too many.
-bool list_pairs(const Instance& instance, std::span<const PartRows> spans, std::vector<PartPair>& pairs) {
+// Each pair of parts of two items that share a row and may share no byte; of several rows, several times.
+template <class Visit>
+void for_each_pair(const Shaped& shaped, const Visit& visit) {
     std::vector<PartRows> live;
-    for (const PartRows& span : spans) {
+    for (const PartRows& span : shaped.lives) {
         std::erase_if(live, [&](const PartRows& other) { return other.rows.end <= span.rows.begin; });
+        const std::span<const Index> sharing = shaped.sharing[span.part];
         for (const PartRows& other : live) {
-            if (instance.parts[other.part].item == instance.parts[span.part].item) continue;
-            pairs.push_back(pair_of(other.part, span.part));
+            if (shaped.parts[other.part].item == shaped.parts[span.part].item) continue;
+            if (!sharing.empty() && std::ranges::binary_search(sharing, other.part)) continue;
+            visit(other.part, span.part);
         }
-        if (pairs.size() > kMostPairs) return false;
         live.push_back(span);
     }
-    sort_pairs(pairs, count_of(instance.parts));
-    std::vector<PartPair> free;
-    for (const ExemptPair& pair : instance.exempt) {
-        if (!pair.in_place) free.push_back(pair_of(pair.first, pair.second));
+}
+
+using Partners = Lists<Links::Number>;
+
+// Each list ascending, each number once: by marks, not by comparing.
+void sort_each(Partners& lists, Index numbers) {
+    constexpr Index kBits = 64;
+    std::vector<std::uint64_t> marks(numbers / kBits + 1);
+    auto to = lists.values.begin();
+    Index begin = 0;
+    for (Index list = 0; list < lists.size(); ++list) {
+        const Index end = lists.start[list + 1];
+        for (Index at = begin; at < end; ++at) {
+            const Index number = lists.values[at];
+            marks[number / kBits] |= std::uint64_t{1} << (number % kBits);
+        }
+        for (Index word = 0; word < count_of(marks); ++word) {
+            for (; marks[word] != 0; marks[word] &= marks[word] - 1) {
+                *to++ = static_cast<Links::Number>(kBits * word + std::countr_zero(marks[word]));
+            }
+        }
+        begin = end;
+        lists.start[list + 1] = static_cast<Index>(to - lists.values.begin());
     }
-    std::sort(free.begin(), free.end());
-    if (free.empty()) return true;
-    std::erase_if(pairs,
-                  [&](const PartPair& other) { return std::binary_search(free.begin(), free.end(), other); });
-    return true;
+    lists.values.erase(to, lists.values.end());
+}
+
+// By part, those of other items that it shares a row with and may share no byte.
+Partners conflicts_of(const Shaped& shaped) {
+    const Index parts = count_of(shaped.parts);
+    Partners lists;
+    lists.start.assign(parts + 1, 0);
+    for_each_pair(shaped, [&](Index a, Index b) {
+        ++lists.start[a + 1];
+        ++lists.start[b + 1];
+    });
+    std::partial_sum(lists.start.begin(), lists.start.end(), lists.start.begin());
+    lists.values.resize(lists.start.back());
+    std::vector<Index> at(lists.start.begin(), lists.start.end() - 1);
+    for_each_pair(shaped, [&](Index a, Index b) {
+        lists.values[at[a]++] = static_cast<Links::Number>(b);
+        lists.values[at[b]++] = static_cast<Links::Number>(a);
+    });
+    sort_each(lists, parts);
+    return lists;
 }
 
 void set_tops(const Instance& instance, std::span<const Bytes> sizes, Shaped& shaped) {
@@ -101,12 +127,6 @@ void set_tops(const Instance& instance, std::span<const Bytes> sizes, Shaped& sh
         }
     }
 }
-
-// A part of an item above one of another item that is below.
-struct Arc {
-    Index part;
-    Index below;
-};
 
 // By part, those that it is in a pair with, ascending.
 Lists<Index> partners_of(const std::vector<PartPair>& pairs, Index parts) {
@@ -125,44 +145,97 @@ Lists<Index> partners_of(const std::vector<PartPair>& pairs, Index parts) {
     return lists;
 }
 
-// Links of both directions. The gap above an item of one part is the size of the part; gaps of others are
-// rows of their own, the largest over their pairs of parts.
-void set_links(const std::vector<PartPair>& pairs, Shaped& shaped) {
-    const std::int64_t columns = shaped.columns();
-    const std::vector<Part>& parts = shaped.parts;
-    const Lists<Index> conflicts = partners_of(pairs, count_of(parts));
-    shaped.links.values.reserve(conflicts.values.size());
-    std::vector<Arc> arcs;
-    for (Index item = 0; item < shaped.items(); ++item) {
-        arcs.clear();
-        for (Index part = shaped.item_parts[item]; part < shaped.item_parts[item + 1]; ++part) {
-            for (const Index below : conflicts[part]) arcs.push_back({part, below});
+// A part of an item above one of another item that is below: where the other item is, and this distance and
+// the size of the part above it, the item begins at the earliest.
+struct Arc {
+    Index below;
+    Bytes distance;
+    auto operator<=>(const Arc&) const = default;
+};
+
+// Links of items of which some are several parts, from the conflicts of parts. Between two such items, the
+// gap is the largest over their pairs of parts.
+class LinkMaker {
+  public:
+    LinkMaker(const Partners& conflicts, Shaped& shaped)
+        : conflicts_(conflicts), shaped_(shaped), links_(shaped.links), of_part_(shaped.parts.size(), -1) {}
+
+    void run() {
+        for (Index item = 0; item < shaped_.items(); ++item) {
+            links_.is_single.push_back(shaped_.single[item] >= 0);
         }
-        const auto item_below = [&](const Arc& arc) { return parts[arc.below].item; };
-        if (shaped.single[item] < 0) std::ranges::stable_sort(arcs, {}, item_below);
-        for (auto next = arcs.begin(); next != arcs.end();) {
-            const Index lower = item_below(*next);
-            const auto end =
-                std::find_if(next, arcs.end(), [&](const Arc& arc) { return item_below(arc) != lower; });
-            if (shaped.single[item] >= 0 && shaped.single[lower] >= 0) {
-                shaped.links.values.push_back({lower, shaped.single[lower]});
-                next = end;
-                continue;
-            }
-            const std::size_t row = shaped.gaps.size();
-            shaped.gaps.resize(row + columns, -kLimit);
-            for (; next != end; ++next) {
-                const Bytes delta = parts[next->below].delta - parts[next->part].delta;
-                for (Index k = 0; k < columns; ++k) {
-                    const Bytes gap = delta + shaped.gaps[next->below * columns + k];
-                    shaped.gaps[row + k] = std::max(shaped.gaps[row + k], gap);
-                }
-            }
-            shaped.links.values.push_back({lower, static_cast<Index>(row / columns)});
+        for (Index item = 0; item < shaped_.items(); ++item) {
+            links_.first_gap.push_back(count_of(links_.gap_of));
+            link(item);
+            links_.others.close();
         }
-        shaped.links.close();
     }
-}
+
+  private:
+    void link(Index item) {
+        arcs_.clear();
+        for (Index part = shaped_.item_parts[item]; part < shaped_.item_parts[item + 1]; ++part) {
+            const Bytes delta = shaped_.parts[part].delta;
+            for (const Index below : conflicts_[part]) {
+                arcs_.push_back({below, shaped_.parts[below].delta - delta});
+            }
+        }
+        // Parts are ordered by item.
+        std::ranges::sort(arcs_);
+        const auto item_below = [&](const Arc& arc) { return shaped_.parts[arc.below].item; };
+        for (auto next = arcs_.begin(); next != arcs_.end();) {
+            const Index lower = item_below(*next);
+            pair_.clear();
+            for (; next != arcs_.end() && item_below(*next) == lower; ++next) {
+                // The last of each part is the farthest.
+                if (!pair_.empty() && pair_.back().below == next->below) pair_.pop_back();
+                pair_.push_back(*next);
+            }
+            links_.others.values.push_back(static_cast<Links::Number>(lower));
+            if (shaped_.single[item] < 0 || shaped_.single[lower] < 0) links_.gap_of.push_back(gap());
+        }
+    }
+
+    // The gap of the pair at hand. Those above one item are the same for most items.
+    Index gap() {
+        const Arc& first = pair_.front();
+        if (pair_.size() > 1) {
+            const auto [known, is_new] = of_several_.try_emplace(pair_, count_of(links_.gaps));
+            return is_new ? add({merged()}) : known->second;
+        }
+        if (first.distance != shaped_.parts[first.below].delta) return add({first.below, first.distance});
+        Index& known = of_part_[first.below];
+        if (known < 0) known = add({first.below, first.distance});
+        return known;
+    }
+
+    Index add(const Gap& gap) {
+        links_.gaps.push_back(gap);
+        return count_of(links_.gaps) - 1;
+    }
+
+    // A row of its own, the largest of the pair.
+    Index merged() {
+        const std::int64_t columns = shaped_.columns();
+        const std::size_t row = shaped_.gaps.size();
+        shaped_.gaps.resize(row + columns, -kLimit);
+        for (const auto& [below, distance] : pair_) {
+            for (std::int64_t k = 0; k < columns; ++k) {
+                const Bytes gap = distance + shaped_.gaps[below * columns + k];
+                shaped_.gaps[row + k] = std::max(shaped_.gaps[row + k], gap);
+            }
+        }
+        return static_cast<Index>(row / columns);
+    }
+
+    const Partners& conflicts_;
+    Shaped& shaped_;
+    Links& links_;
+    std::vector<Arc> arcs_;
+    std::vector<Arc> pair_;
+    std::vector<Index> of_part_;  // the gap above it of an item that begins where its part does, or -1
+    std::map<std::vector<Arc>, Index> of_several_;
+};
 
 // One clique for each row of the instance, without those that are within the one before.
 void set_cliques(const Instance& instance, Shaped& shaped) {
@@ -214,8 +287,6 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     const std::size_t count = count_pairs(instance, spans);
     if (count > kMostPairs) return std::nullopt;
     shaped.linked = count <= most_linked;
-    std::vector<PartPair> pairs;  // ascending, without those of one item
-    if (shaped.linked && !list_pairs(instance, spans, pairs)) return std::nullopt;
     shaped.lives = std::move(spans);
     shaped.sharing = sharing_of(instance);
     shaped.parts = instance.parts;
@@ -230,10 +301,14 @@ std::optional<Shaped> shape(const Instance& instance, std::span<const Bytes> siz
     }
     shaped.gaps.assign(sizes.begin(), sizes.end());
     set_tops(instance, sizes, shaped);
-    if (shaped.linked) {
-        set_links(pairs, shaped);
+    if (!shaped.linked) {
+        shaped.links.others.start.assign(shaped.items() + 1, 0);
+    } else if (Partners conflicts = conflicts_of(shaped);
+               std::ranges::find(shaped.single, -1) == shaped.single.end()) {
+        // Items are numbered as their parts are.
+        shaped.links.others = std::move(conflicts);
     } else {
-        for (Index item = 0; item < shaped.items(); ++item) shaped.links.close();
+        LinkMaker(conflicts, shaped).run();
     }
     // Pairs that are exempt make a row no clique.
     constexpr std::size_t kFewItems = 256;

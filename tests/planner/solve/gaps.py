@@ -60,7 +60,7 @@ def main(solver: str, first: int, number: int) -> dict[str, object]:
     return {"tally": tally, "wrong": wrong}
 
 
-def _badly_started(request: Solver | None, task: Task) -> list[Stage]:
+def _badly_started(request: Solver | None, task: Task, _seconds: float | None) -> list[Stage]:
     """With nothing, or little, to start from: greedy finds the best plan of most tiny problems."""
     assert request is not None
     starts: tuple[list[Stage], ...] = (

@@ -9,11 +9,12 @@ import pytest
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Buffer, Pool, Problem
-from memstow.planner.solve import engine, one_run
-from memstow.planner.solve.portfolio import Stage
+from memstow.planner.reduce import Reduction, reduce
+from memstow.planner.solve import engine, one_run, portfolio
+from memstow.planner.solve.portfolio import Stage, stages_for
 from memstow.solvers import _native
 from memstow.solvers.instance import Layout
-from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task
+from memstow.solvers.solver import Listeners, ModelBound, Outcome, Task, Term, TermKind
 
 FAST_AND_SLOW = (Pool(id="fast"), Pool(id="slow", cost=1))
 
@@ -50,7 +51,7 @@ def solve(monkeypatch: pytest.MonkeyPatch) -> Solve:
 
     def run(problem: Problem, *team: Told, gap: float = 0.0, offered: list[Callable[[], Plan]]) -> Plan:
         monkeypatch.setattr(
-            one_run, "stages_for", lambda _requested, _task: [Stage(entry, 1.0) for entry in team]
+            one_run, "stages_for", lambda _requested, _task, _seconds: [Stage(entry, 1.0) for entry in team]
         )
         return engine.plan(problem, Options(gap=gap), on_better=offered.append)
 
@@ -100,3 +101,20 @@ def test_what_is_proven_of_the_peak_is_proven_of_its_pool(solve: Solve, term: st
     planned = solve(problem, Told([(0, 0), (0, 4), (0, 9)], (10,), (ModelBound(0, 10, ()),)), offered=[])
     assert planned.objective[0].bound == 10
     assert planned.pools[0].bound == 10
+
+
+def test_a_model_has_a_turn_where_there_is_time_to_build_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else greedy has all the time, and no process is started that imports a library."""
+    monkeypatch.setattr(portfolio, "is_installed", lambda _name: True)
+    monkeypatch.setattr(portfolio, "find", lambda name: Told((), (), name=name))
+    buffers = tuple(Buffer(id=f"b{i}", size=1, lifetime=(i, i + 2)) for i in range(1_000))
+    reduction = reduce(Problem(version=1, pools=FAST_AND_SLOW, buffers=buffers))
+    assert isinstance(reduction, Reduction)
+    task = Task(reduction.instance, (Term(TermKind.PLACEMENT_COST), Term(TermKind.PEAK)), (0, 0))
+    shares = {
+        seconds: {stage.solver.name: stage.share for stage in stages_for(None, task, seconds)}
+        for seconds in (1.0, 10.0, None)
+    }
+    assert shares[1.0] == {"greedy": 1.0}
+    assert list(shares[10.0]) == list(shares[None]) == ["greedy", "assign", "cpsat", "highs"]
+    assert shares[10.0]["greedy"] < 1.0

@@ -339,7 +339,7 @@ def test_a_buffer_that_lives_twice_is_left_out() -> None:
 def only_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turns but of greedy and of windows."""
     stages = [Stage(native_solver("greedy"), 1.0, 100_000), Stage(Windows(), 1.0, 100_000_000)]
-    monkeypatch.setattr(one_run, "stages_for", lambda _requested, _task: stages)
+    monkeypatch.setattr(one_run, "stages_for", lambda _requested, _task, _seconds: stages)
 
 
 def many(seed: int, count: int) -> Problem:

@@ -11,6 +11,7 @@ from memstow.planner.generate.features import SYMBOLIC_FEATURES
 from memstow.planner.generate.symbolic import symbolic
 from memstow.planner.model import PLANNED
 from memstow.planner.model.options import Options
+from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import SHAPES, Shapes, points_of
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import LiveBytes, without_capacities
@@ -62,3 +63,16 @@ def test_without_time_nothing_is_in_the_way_of_pins() -> None:
         planned = plan_symbolic(pinned, Options(time_limit=0.001), shapes=shapes)
         assert planned.status in PLANNED
         assert not judge_symbolic(pinned, planned).violations
+
+
+@pytest.mark.parametrize("options", [Options(time_limit=0.001), QUICK])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_with_little_time_buffers_are_in_pools_that_hold_them(shapes: Shapes, options: Options) -> None:
+    problem = symbolic(600, 1)
+    largest = with_largest_sizes(problem)
+    most = max(buffer.size for buffer in largest.buffers)
+    pools = (Pool(id="fast", capacity=most), replace(problem.pools[0], capacity=None))
+    crowded = replace(problem, pools=pools)
+    planned = plan_symbolic(crowded, options, shapes=shapes)
+    assert planned.status in PLANNED
+    assert not judge_symbolic(crowded, planned).violations
