@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from memstow.solvers import _native
+from memstow.solvers.known import KnownOrders
 
 MOST_BYTES: Final = 1 << 61
 """All bytes of an instance together are less than this, so that no sum overflows."""
@@ -278,24 +279,6 @@ DEAD_SETS_MEMORY: Final = 1 << 28
 _MOST_KEPT: Final = 20_000
 
 
-Known = _native.LeastPeak
-"""What a run has proven, as a proof may rest on it."""
-
-_MOST_PACKED: Final = 1 << 20
-"""Numbers of what a run has proven; more are not sent to another process."""
-
-
-def packed(known: Known) -> bytes | None:
-    """What a run has proven, for a proof that another process writes; None where that is too much."""
-    numbers = known.proven()
-    return array("q", numbers).tobytes() if len(numbers) <= _MOST_PACKED else None
-
-
-def unpacked(data: bytes) -> Known:
-    """What a run of another process has proven of the same graph. A ValueError if that is nothing."""
-    return _native.proven_orders(array("q", data))
-
-
 @dataclass(frozen=True, slots=True)
 class OrderTask:
     """Operators to be ordered, and what is known of it."""
@@ -326,7 +309,7 @@ class OrderOutcome:
     solver: str
     proof: Proof | None = None  # of the bound; None where it was given
     prover: str | None = None  # who has proven the bound; None: the solver
-    known: Known | None = field(default=None, compare=False)
+    known: KnownOrders | None = field(default=None, compare=False)
 
 
 class OrderSolver(Protocol):
@@ -443,7 +426,7 @@ def write_order_proof(
     digest: bytes,
     memory: int,
     budget: _native.Budget,
-    known: Known | None = None,
+    known: KnownOrders | None = None,
 ) -> _native.WrittenOrderProof:
     """Write why no order keeps to the height, or to the greatest below for which that can be shown.
 

@@ -46,4 +46,11 @@ class Reuse:
         if placed is None:
             return Outcome(None, False, (), self.name)
         bounds = model_bounds(result.bounds)
-        return Outcome(layout_from(placed), values is not None, tuple(values or ()), self.name, bounds=bounds)
+        return Outcome(
+            layout_from(placed),
+            values is not None,
+            tuple(values or ()),
+            self.name,
+            bounds=bounds,
+            prices=tuple(result.prices),
+        )

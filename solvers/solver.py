@@ -182,6 +182,7 @@ class Outcome:
     proof: Proof | None = None
     misfit: tuple[int, ...] | None = None  # items that cannot share their pool: nothing fits
     bounds: tuple[ModelBound, ...] = ()
+    prices: tuple[_native.AddressPrices, ...] = ()  # by part, that the bound of reuse costs rests on
     failure: str | None = None  # why the solver ended early, for people
     claim: str | None = None  # what it says that nobody has checked, for people
     refused: str | None = None  # why its proof does not count, for people

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memstow.planner.proofs.check import CheckedProof
     from memstow.planner.proofs.proof_file import Proof
     from memstow.solvers.core import Budget
-    from memstow.solvers.orders import Known
+    from memstow.solvers.known import Known
 
 
 def refuse_odd_proof(args: argparse.Namespace) -> None:
@@ -159,13 +159,14 @@ def write_proofs(
 ) -> ProvenPlan:
     """Write the proofs within the limits; of the time `left` seconds remain.
 
-    `known`: what the run has proven of the orders of a graph; a deterministic one is done again without it.
+    `known`: what the run has proven; a deterministic one is done again without it.
 
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
     from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.proof_file import draft_of
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
+    from memstow.planner.solve.engine import proven_again
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
     if options.deterministic:
@@ -181,11 +182,7 @@ def write_proofs(
             return ProvenPlan(plan)
 
         def prove(cancel: threading.Event) -> "Proof | None":
-            shown = known
-            if shown is None and not isinstance(document, Problem):
-                from memstow.planner.solve.free_orders import proven_again
-
-                shown = proven_again(document, plan, options, cancel)
+            shown = proven_again(document, plan, options, cancel) if known is None else known
             with draft_of(args.proof) as draft:
                 proof = prove_within(document, plan, data, draft, budget, shown)
                 if proof is not None and cited in (None, proof.sha256):

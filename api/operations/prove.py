@@ -20,11 +20,12 @@ from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import StoppedError, check_proof
 from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.solvers.core import Budget
+from memstow.solvers.known import unpacked_orders, unpacked_prices
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.model.plan import Plan
-    from memstow.solvers.orders import Known
+    from memstow.solvers.known import Known
 
 
 def against_proofs(document: "Problem | Graph") -> Issue | None:
@@ -58,7 +59,7 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
 
         try:
             with cancelling(budget, cancel, is_too_large):
-                known = _known_orders(request, document, plan, cancel)
+                known = _known(request, document, plan, cancel)
                 proof = prove_within(document, plan, request.problem, str(path), budget, known)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -77,16 +78,14 @@ def prove(request: ProveRequest, cancel: threading.Event) -> ProveResult:
         )
 
 
-def _known_orders(
+def _known(
     request: ProveRequest, document: "Problem | Graph", plan: "Plan", cancel: threading.Event
 ) -> "Known | None":
-    """What the run has proven of the orders of a graph; of a plan from the cache there is no run."""
-    if isinstance(document, Problem):
-        return None
-    # Proofs of problems do not wait for these imports.
-    from memstow.planner.solve.free_orders import proven_again
-    from memstow.solvers.orders import unpacked
+    """What the run has proven; of a plan from the cache there is no run."""
+    if request.known is None:
+        # Most proofs do not wait for this import.
+        from memstow.planner.solve.engine import proven_again
 
-    if request.orders is not None:
-        return unpacked(request.orders)
-    return proven_again(document, plan, options_from_text(request.options, request.hint), cancel)
+        return proven_again(document, plan, options_from_text(request.options, request.hint), cancel)
+    unpacked = unpacked_prices if isinstance(document, Problem) else unpacked_orders
+    return unpacked(request.known)

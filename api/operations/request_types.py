@@ -212,8 +212,8 @@ class SolveResult:
     bound: int | None
     peak: int | None
     solver: str | None
-    orders: bytes | None = None
-    """What the run has proven of the orders of a graph, where a proof is wanted."""
+    known: bytes | None = None
+    """What the run has proven, where a proof is wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ class ProveRequest:
     plan: bytes
     options: str
     hint: bytes | None = None
-    orders: bytes | None = None
+    known: bytes | None = None
     seconds: float | None
     work: int | None
     most_bytes: int

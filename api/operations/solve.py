@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
     from memstow.planner.plain._columns import Columns
     from memstow.planner.plain.column_documents import PlainPlan
-    from memstow.solvers.orders import Known
+    from memstow.solvers.known import Known
 
 # Only models heed a memory limit, and none takes part in a short attempt: any number will do.
 _ATTEMPT_MEMORY: Final = 1 << 30
@@ -114,7 +114,6 @@ def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -
 
         options = limits_before_proof(problem, options)
     known = None if request.known_plan is None else plan_from_bytes(request.known_plan)
-    on_orders = shown.append if proves and not isinstance(problem, Problem) else None
     plan = solve_fully(
         problem,
         options,
@@ -122,13 +121,13 @@ def solve(request: SolveRequest, on_update: OnUpdate, cancel: threading.Event) -
         lambda plan: on_update(result_of(problem, plan)),
         on_update,
         cancel,
-        on_orders,
+        shown.append if proves else None,
     )
     result = result_of(problem, plan)
     if shown:
-        from memstow.solvers.orders import packed
+        from memstow.solvers.known import packed
 
-        result = replace(result, orders=packed(shown[-1]))
+        result = replace(result, known=packed(shown[-1]))
     return result
 
 
@@ -261,12 +260,12 @@ def solve_fully(
     on_plan: OnPlan,
     on_event: OnEvent,
     cancel: threading.Event,
-    on_orders: "Callable[[Known], None] | None" = None,
+    on_known: "Callable[[Known], None] | None" = None,
 ) -> Plan:
     """The plan of the whole run, never worse than a known one; better plans are reported on the way.
 
-    Nor has it a lower bound than the known one, where there is one term. `on_orders` gets what the run has
-    proven of the orders of a graph.
+    Nor has it a lower bound than the known one, where there is one term. `on_known` gets what the run has
+    proven.
     """
     begin, first_options = time.monotonic(), options
     # A deterministic run must not depend on earlier ones; `moves` counts from the caller's hint.
@@ -284,13 +283,8 @@ def solve_fully(
     publisher = Publisher(on_plan, start)
     publisher.start()
     try:
-        if on_orders is None or isinstance(problem, Problem):
-            plan = engine.plan(problem, options, on_event, cancel, publisher.offer)
-        else:
-            from memstow.planner.solve.graphs import plan_graph
-
-            callbacks = Callbacks(on_event, cancel, publisher.offer, on_orders=on_orders)
-            plan = plan_graph(problem, options, callbacks)
+        callbacks = Callbacks(on_event, cancel, publisher.offer, on_known=on_known)
+        plan = engine.run(problem, options, callbacks)
     finally:
         publisher.close()
     if start is None:

@@ -157,7 +157,7 @@ class PlanCache:
                 }
                 if one.cache_key is not None:
                     figures = asdict(one.result)
-                    del figures["plan"], figures["orders"]
+                    del figures["plan"], figures["known"]
                     answer = {"cache_key": one.cache_key, "said": json.dumps(figures), **row}
                     insert_or_update(connection, plans, answer, answer)
                 if id(one) in best_ones:

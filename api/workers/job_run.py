@@ -436,7 +436,7 @@ class JobSteps:
             plan=result.plan,
             options=run.job.options,
             hint=run.claimed.hint,
-            orders=result.orders,
+            known=result.known,
             seconds=None if is_deterministic else left,
             work=options["work_limit"] or DEFAULT_WORK if is_deterministic else None,
             most_bytes=self._limits.max_proof,

@@ -12,7 +12,7 @@ from memstow.records import record
 if TYPE_CHECKING:
     import threading
 
-    from memstow.solvers.orders import Known
+    from memstow.solvers.known import Known
 
 _SECONDS: Final = 10.0
 
@@ -148,5 +148,5 @@ class Callbacks:
     on_better: OnBetter | None = None
     on_proof: "Callable[[bytes], None] | None" = None
     """Gets the proof of a plug-in once the checker has accepted it: about the problem as native JSON."""
-    on_orders: "Callable[[Known], None] | None" = None
-    """Gets what is proven of the orders of a graph, for a proof of that."""
+    on_known: "Callable[[Known], None] | None" = None
+    """Gets what is proven of the orders of a graph, or of reuse costs, for a proof of that."""

@@ -189,6 +189,14 @@ class Model:
     solver: str
 
 
+_SOLVER_OF_ADDRESSES: Final = "reuse"
+
+
+def rests_on_addresses(certificate: "Certificate | None") -> bool:
+    """Whether it is that of a reuse cost which follows from what each address holds."""
+    return isinstance(certificate, Model) and certificate.solver == _SOLVER_OF_ADDRESSES
+
+
 @model_class
 class ExhaustedWindow:
     """These buffers, their lives clipped to a window of time, have no layout below the bound.

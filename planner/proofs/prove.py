@@ -16,7 +16,7 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import sha256_of
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Model, Plan
+from memstow.planner.model.plan import ExhaustedWindow, LiveBytes, Plan, rests_on_addresses
 from memstow.planner.model.problem import (
     LIMIT,
     Buffer,
@@ -52,7 +52,7 @@ from memstow.solvers.core import Budget, CostProof, ProofFile
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
-    from memstow.solvers.orders import Known
+    from memstow.solvers.known import Known, KnownPrices
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
@@ -198,14 +198,16 @@ def prove_within(
 ) -> Proof | None:
     """The same of a problem or a graph that was read from the document, within the budget.
 
-    `why_not` has no objection. `known`: what the run of the plan has proven of the orders of the graph.
+    `why_not` has no objection. `known`: what the run of the plan has proven.
     """
     if not isinstance(problem, Problem):
         from memstow.planner.proofs.prove_order import prove_order_within
 
-        return prove_order_within(problem, plan, document, path, budget, known)
+        orders = None if isinstance(known, tuple) else known
+        return prove_order_within(problem, plan, document, path, budget, orders)
+    prices = known if isinstance(known, tuple) else ()
     with draft_of(path) as draft:
-        written = _Writer(problem, plan, sha256_of(document).digest(), draft, budget).write()
+        written = _Writer(problem, plan, sha256_of(document).digest(), draft, budget, prices).write()
         if written is None:
             return None
         proof = proof_in(draft, *written)
@@ -217,24 +219,26 @@ _PROOF_SHARE: Final = 0.25
 
 
 def limits_before_proof(problem: "Problem | Graph", options: Options) -> Options:
-    """Options for a plan whose proof is wanted within the same time limit.
-
-    Other orders are tried until the time is over, and so are layouts with less reuse cost; then nothing would
-    be left to prove what all of them need.
-    """
-    may_end_early = isinstance(problem, Problem) and Kind.REUSE_COST not in terms_with_proofs(problem)
-    if may_end_early or options.deterministic:
+    """Options for a plan whose proof is wanted within the same time limit."""
+    if options.deterministic or not _uses_all(problem):
         return options
     return replace(options, time_limit=options.time_limit * (1 - _PROOF_SHARE))
 
 
 def work_for_proof(problem: "Problem | Graph", limit: int, used: int) -> int:
-    """Of a deterministic run, the work that a proof may take: what is left, of a graph at least a share more.
+    """Of a deterministic run, the work that a proof may take: what is left, or a share more.
 
     So plans are the same with and without a proof.
     """
-    least = 0 if isinstance(problem, Problem) else int(limit * _PROOF_SHARE)
-    return max(limit - used, least)
+    return max(limit - used, int(limit * _PROOF_SHARE) if _uses_all(problem) else 0)
+
+
+def _uses_all(problem: "Problem | Graph") -> bool:
+    """Whether other orders, or layouts with less reuse cost, are tried until the limits are reached.
+
+    Then nothing would be left to prove what all of them need.
+    """
+    return not isinstance(problem, Problem) or Kind.REUSE_COST in terms_with_proofs(problem)
 
 
 def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:
@@ -287,9 +291,17 @@ class _Wanted:
 class _Writer:
     """A proof about a plan, in a draft."""
 
-    def __init__(self, problem: Problem, plan: Plan, digest: bytes, path: str, budget: Budget) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        plan: Plan,
+        digest: bytes,
+        path: str,
+        budget: Budget,
+        prices: "KnownPrices",
+    ) -> None:
         self._problem, self._plan, self._digest, self._path = problem, plan, digest, path
-        self._budget = budget
+        self._budget, self._prices = budget, prices
         self._several = len(problem.pools) > 1
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
         self._ties = ties_to_try(problem)
@@ -400,8 +412,8 @@ class _Writer:
         if wanted.heights != up_to(self._problem, max(wanted.heights.peaks)):
             return self._by_places(draft, wanted, budget)
         first, second = self._by_cores, self._by_places
-        if isinstance(self._plan.objective[wanted.term_number].certificate, Model):
-            first, second = second, first  # The search knows it from what each address holds.
+        if rests_on_addresses(self._plan.objective[wanted.term_number].certificate):
+            first, second = second, first
         within = budget.share(_SHARE_OF_FIRST)
         bound = first(draft, wanted, within)
         budget.count(within.work)
@@ -411,7 +423,11 @@ class _Writer:
         """Write that layouts cost so much by where units are; what that comes to."""
         height = max(wanted.heights.peaks)
         if wanted.heights == up_to(self._problem, height):
-            proof = PlacementProof(self._problem, wanted.term, wanted.heights, height, budget, self._places)
+            value = self._plan.objective[wanted.term_number]
+            prices = self._prices if rests_on_addresses(value.certificate) else ()
+            proof = PlacementProof(
+                self._problem, wanted.term, wanted.heights, height, budget, self._places, prices
+            )
             shown = proof.raise_bound(wanted.cost)
             if wanted.comes_to(shown):
                 proof.write(draft)

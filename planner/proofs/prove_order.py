@@ -19,7 +19,8 @@ from memstow.planner.model.problem import measure, parse_term
 from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.records import replace
 from memstow.solvers.core import Budget
-from memstow.solvers.orders import DEAD_SETS_MEMORY, MOST_BYTES, Known, write_order_proof
+from memstow.solvers.known import KnownOrders
+from memstow.solvers.orders import DEAD_SETS_MEMORY, MOST_BYTES, write_order_proof
 
 
 def why_not_order(graph: Graph) -> str | None:
@@ -55,7 +56,7 @@ def is_about_peak(graph: Graph) -> bool:
 
 
 def prove_order_within(
-    graph: Graph, plan: Plan, document: bytes, path: str, budget: Budget, known: Known | None = None
+    graph: Graph, plan: Plan, document: bytes, path: str, budget: Budget, known: KnownOrders | None = None
 ) -> Proof | None:
     """Write to `path` why no order needs less than the plan says, or what of that can be shown.
 

@@ -6,10 +6,11 @@ spent. A tree over the pools of buffers, and over pairs, shows with prices for w
 no layout is cheaper.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import gcd, lcm
 from operator import itemgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.problem import (
     LIMIT,
@@ -36,7 +37,10 @@ from memstow.planner.proofs.questions import (
     ties_to_try,
 )
 from memstow.records import record, replace
-from memstow.solvers.core import Budget, PlaceProgram, ProofFile, ProofSteps, chain_limits
+from memstow.solvers.core import AddressPrices, Budget, PlaceProgram, ProofFile, ProofSteps, chain_limits
+
+if TYPE_CHECKING:
+    from memstow.solvers.known import KnownPrices
 
 PLACEMENT_TERMS: Final = COST_TERMS[:2]
 _DEEPEST: Final = 300
@@ -275,7 +279,7 @@ class PlacementProof:
     """What layouts within heights cost at least in a term: a tree, and the limits that it uses.
 
     The number is what stands for the heights in the file; the places, by buffer its pool and offset, are a
-    layout that is known.
+    layout that is known, and the prices what shows the reuse costs of pools.
     """
 
     def __init__(
@@ -286,9 +290,10 @@ class PlacementProof:
         number: int,
         budget: Budget,
         places: Mapping[int, tuple[int, int]] | None = None,
+        prices: "KnownPrices" = (),
     ) -> None:
         self._problem, self._term, self._budget = problem, term, budget
-        self._places = places or {}
+        self._places, self._prices = places or {}, prices
         self._heights, self._number = heights, number
         self._units = units_of(problem, term)
         self._unit_of = {index: number for number, unit in enumerate(self._units) for index in unit.members}
@@ -332,7 +337,8 @@ class PlacementProof:
         self._add_spent()
         wanted = self._rounded(wanted)
         # Any more than the value before it is this one.
-        if not self._node(wanted - self._step + 1, 1):
+        target = wanted - self._step + 1
+        if not self._is_known(target) and not self._node(target, 1):
             bound, self._tree = self._root
             if bound <= self.floor:
                 self._tree = []
@@ -386,6 +392,15 @@ class PlacementProof:
                     if self._add_row(row):
                         self._first.append(row)
 
+    def _is_known(self, target: int) -> bool:
+        """Write a leaf that shows the target by what is known, without a search; whether there is one."""
+        if not self._prices or not self._wants_chains or not self._add_chains(target):
+            return False
+        bound = self._leaf(target)
+        if bound < target:
+            self._root, self._tree = (bound, self._tree), []
+        return bound >= target
+
     def _add_chains(self, target: int) -> bool:
         """Keep what cells of each pool hold, by prices and tolls; whether that is anything new."""
         self._wants_chains, any_new = False, False
@@ -396,13 +411,28 @@ class PlacementProof:
         paying = [pool for pool, mine in enumerate(members) if _among(self._pairs, mine)]
         # What each of several pools has to show is not known.
         wanted = target - self.floor if len(paying) == 1 else None
+        suggested = list[tuple[int, Counter[int]]]()
         for pool in paying:
             if not self._budget.spent:
-                any_new = self._add_chains_of(pool, members[pool], wanted) or any_new
+                scale, prices, is_new = self._add_chains_of(pool, members[pool], wanted)
+                suggested.append((scale, prices))
+                any_new = any_new or is_new
+        # Of several pools all together show more than each.
+        common = lcm(*(scale for scale, _ in suggested))
+        together = Counter[int]()
+        for scale, prices in suggested:
+            together.update({number: price * (common // scale) for number, price in prices.items()})
+        if len(suggested) > 1:
+            suggested.append((common, together))
+        for scale, prices in suggested:
+            if max([scale, *prices.values()]) <= LIMIT:
+                self._program.suggest(scale, sorted(prices.items()))
         return any_new
 
-    def _add_chains_of(self, pool: int, members: list[int], wanted: int | None) -> bool:
-        """The same of these buffers."""
+    def _add_chains_of(
+        self, pool: int, members: list[int], wanted: int | None
+    ) -> tuple[int, Counter[int], bool]:
+        """The same of these buffers: the scale, the prices of limits, and whether there are new ones."""
         height = self._heights.peaks[pool]
         kept = sorted(
             members, key=lambda i: (min(lives_of(self._problem.buffers[i]), default=(-LIMIT, 0)), i)
@@ -422,24 +452,25 @@ class PlacementProof:
         prices, tolls, worth, tree, crowds, scale = chain_limits(
             [(i, -(-self._problem.buffers[i].size // grid)) for i in kept],
             room,
+            grid,
             apart,
             [(min(one, other), max(one, other), cost) for one, other, cost in costs],
             spans,
             wanted,
+            self._known_of(at),
             within,
         )
         self._budget.count(within.work)
-        any_new, suggested = False, list[tuple[int, int]]()
+        any_new, suggested = False, Counter[int]()
         for crowd, price in crowds:
             row = Row(pool, 1, tuple(sorted(kept[link] for link in crowd)))
             any_new = self._add_row(row) or any_new
             if price and row in self._rows:
                 # Its cells may be larger.
                 cell, _ = _cells_of(self._problem, pool, row.buffers, height)
-                suggested.append((self._rows[row], price * (cell // grid)))
+                suggested[self._rows[row]] += price * (cell // grid)
         if not tree or not any(prices):  # Sets alone may show all.
-            self._program.suggest(scale, sorted(suggested))
-            return any_new
+            return scale, suggested, any_new
         both = [(i, price) for i, price in zip(kept, prices, strict=True) if price]
         both += [(pair.number, toll) for pair, toll in zip(pairs, tolls, strict=True) if toll]
         # The tree has places among those with a price.
@@ -448,11 +479,19 @@ class PlacementProof:
         chains = Chains(pool, worth, tuple(sorted(both)), tuple(nodes))
         parts, room = chained(self._problem, chains, height, self._pairs)
         if max(sum(weight for _, _, weight in parts), room) > LIMIT:
-            return any_new
-        suggested.append((len(self._limits), 1))
+            return scale, suggested, any_new
+        suggested[len(self._limits)] = 1
         self._add_limit(chains, parts, room)
-        self._program.suggest(scale, sorted(suggested))
-        return True
+        return scale, suggested, True
+
+    def _known_of(self, at: Mapping[int, int]) -> AddressPrices | None:
+        """The prices that are known of these buffers, by their places among them."""
+        for known in self._prices:
+            links = [(at[index], price) for index, price in known.links if index in at]
+            crowds = [([at[i] for i in some if i in at], price) for some, price in known.crowds]
+            if links or any(some for some, _ in crowds):
+                return AddressPrices(links, crowds, known.scale, known.unit, known.worth)
+        return None
 
     def _neighbours(self, kept: Sequence[int]) -> dict[int, set[int]]:
         """What shares no byte with each of these buffers, or pays for it; nothing if pairs do not count."""

@@ -14,12 +14,14 @@ from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import Problem
 from memstow.planner.solve.column_plans import plan_in_columns
 from memstow.planner.solve.one_run import Progress
-from memstow.planner.solve.problem_plans import Judge, plan_for_judge, recount
+from memstow.planner.solve.problem_plans import Judge, plan_for_judge, prices_again, recount
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memstow.planner.model.graph import Graph
+    from memstow.solvers.known import Known
 
 
 def plan(
@@ -38,15 +40,20 @@ def plan(
     Raises InputError for a problem that contradicts itself, UnknownSolverError, MissingBackEndError and
     DeclinedError for a solver that does not exist, is not installed, or cannot honour a constraint.
     """
-    chosen, callbacks = options or Options(), Callbacks(on_event, cancel, on_better, on_proof)
+    chosen = options or Options()
     require_kind(chosen, Options, "the options of a plan are memstow.Options")
+    return run(problem, chosen, Callbacks(on_event, cancel, on_better, on_proof))
+
+
+def run(problem: "Problem | Graph", options: Options, callbacks: Callbacks) -> Plan:
+    """The same, where also what is proven may be heard."""
     if not isinstance(problem, Problem):
         # Most calls are about problems, and do not wait for this import.
         from memstow.planner.solve.graphs import plan_graph
 
-        # What is proven of one order is about no file of the caller.
-        return plan_graph(problem, chosen, Callbacks(on_event, cancel, on_better))
-    return plan_problem(problem, chosen, callbacks)
+        # A proof of one order is about no file of the caller.
+        return plan_graph(problem, options, replace(callbacks, on_proof=None))
+    return plan_problem(problem, options, callbacks)
 
 
 def plan_problem(problem: Problem, options: Options, callbacks: Callbacks, judge: Judge = recount) -> Plan:
@@ -54,3 +61,18 @@ def plan_problem(problem: Problem, options: Options, callbacks: Callbacks, judge
     progress = Progress(callbacks.on_event)
     in_columns = plan_in_columns(problem, options, callbacks, progress)
     return plan_for_judge(problem, options, callbacks, judge, progress) if in_columns is None else in_columns
+
+
+def proven_again(
+    document: "Problem | Graph", plan: Plan, options: Options, cancel: threading.Event
+) -> "Known | None":
+    """What the deterministic run of a plan has proven, by that run, where it is not at hand.
+
+    None where no proof rests on that.
+    """
+    if isinstance(document, Problem):
+        return prices_again(document, plan, options, cancel)
+    # Most calls are about problems, and do not wait for this import.
+    from memstow.planner.solve.free_orders import orders_again
+
+    return orders_again(document, plan, options, cancel)

@@ -25,10 +25,10 @@ from memstow.planner.solve.portfolio import AUTO, cancelling
 from memstow.planner.solve.schedules import NOTHING, OrderBound, claimed, plan_in_order, with_bound
 from memstow.records import record, replace
 from memstow.solvers.core import DEFAULT_WORK, Budget
+from memstow.solvers.known import Known, KnownOrders
 from memstow.solvers.orders import (
     MOST_BYTES,
     CutProof,
-    Known,
     LeastPeak,
     OrderInstance,
     OrderListeners,
@@ -189,8 +189,8 @@ class FreeRun:
         with cancelling(budget, self._callbacks.cancel):
             outcome = self._solver.solve(task, budget, listeners)
         self._work += budget.work
-        if self._callbacks.on_orders is not None and outcome.known is not None:
-            self._callbacks.on_orders(outcome.known)
+        if self._callbacks.on_known is not None and outcome.known is not None:
+            self._callbacks.on_known(outcome.known)
         bound = bound_of_orders(self._graph, outcome, budget.work)
         return _BestOrder(outcome.order, max(outcome.peak, bound.value), bound)
 
@@ -299,7 +299,7 @@ class FreeRun:
         return budget.spent or self._seconds_left() <= 0.05 * self._options.time_limit
 
 
-def proven_again(graph: Graph, plan: Plan, options: Options, cancel: threading.Event) -> Known | None:
+def orders_again(graph: Graph, plan: Plan, options: Options, cancel: threading.Event) -> KnownOrders | None:
     """What the deterministic run of a plan has proven of the orders, where that run is not at hand.
 
     None where no proof rests on that.
@@ -307,9 +307,13 @@ def proven_again(graph: Graph, plan: Plan, options: Options, cancel: threading.E
     by_cut = bool(plan.objective) and isinstance(plan.objective[0].certificate, Cut)
     if by_cut or graph.order != FREE or not options.deterministic:
         return None
-    shown = list[Known]()
-    callbacks = Callbacks(cancel=cancel, on_orders=shown.append)
-    FreeRun(graph, LeastPeak.name, options, callbacks).prove()
+    shown = list[KnownOrders]()
+
+    def hear(known: Known) -> None:
+        if isinstance(known, KnownOrders):
+            shown.append(known)
+
+    FreeRun(graph, LeastPeak.name, options, Callbacks(cancel=cancel, on_known=hear)).prove()
     return shown[-1] if shown else None
 
 

@@ -55,6 +55,7 @@ from memstow.planner.solve.portfolio import (
 from memstow.records import record, replace
 from memstow.solvers.core import Budget, in_preferred_pools
 from memstow.solvers.instance import Instance, Layout
+from memstow.solvers.known import KnownPrices
 from memstow.solvers.registry import BACK_ENDS, is_classic, is_model, is_ours, name_with_version
 from memstow.solvers.solver import (
     Listeners,
@@ -203,6 +204,8 @@ class LockedBounds:
         return better, prover
 
 
+OnPrices = Callable[[KnownPrices], None]
+"""Called with what a bound of reuse costs rests on, by part."""
 Certify = Callable[[Window, Term, int, str], Certificate | None]
 """The certificate of a window that a solver has searched, for this bound; None where it is not taken."""
 
@@ -211,9 +214,14 @@ class RunState:
     """The best layout of a run and the bounds proven so far. Solvers count in units, bounds are in bytes."""
 
     def __init__(
-        self, terms: dict[Term, TermBound], scales: Sequence[int], certify: Certify | None = None
+        self,
+        terms: dict[Term, TermBound],
+        scales: Sequence[int],
+        certify: Certify | None = None,
+        on_prices: OnPrices | None = None,
     ) -> None:
         self._certify = certify
+        self._on_prices = on_prices
         self.best: Outcome | None = None
         self.terms = terms
         self.scales = scales
@@ -262,6 +270,8 @@ class RunState:
         if outcome.better_than(self.best):
             self.best = outcome
         self._locked.add(solver, outcome.bounds)
+        if outcome.prices and self._on_prices is not None:
+            self._on_prices(outcome.prices)
         if self.best is not None and self.best.fits:
             self.terms, prover = self._locked.improve(self.terms, self.scales, self.best.values)
             self.prover = prover or self.prover

@@ -4,6 +4,7 @@ A certificate that a window of time shows is given to the judge's search first, 
 that it names: where that finds a layout, there is no certificate, and the bound before stays.
 """
 
+import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from memstow.planner.model.plan import (
     Plan,
     PoolUse,
     TermValue,
+    rests_on_addresses,
 )
 from memstow.planner.model.problem import (
     Kind,
@@ -65,6 +67,7 @@ from memstow.planner.verify.verdict import STEPS_IN_A_RUN, Findings, TooMuch, Vi
 from memstow.records import collector_at_rest, record, replace
 from memstow.solvers import core
 from memstow.solvers.instance import Layout
+from memstow.solvers.known import Known, KnownPrices
 from memstow.solvers.registry import is_model, is_ours
 from memstow.solvers.solver import HintPlace, Task, TermKind, Window
 from memstow.solvers.solver import Term as SolverTerm
@@ -94,7 +97,7 @@ def plan_for_judge(
     progress: Progress | None = None,
 ) -> Plan:
     """The plan of a problem that this judge accepts."""
-    source = ProblemSource(problem, options, judge, callbacks.on_proof)
+    source = ProblemSource(problem, options, judge, callbacks)
     progress = Progress(callbacks.on_event) if progress is None else progress
     return run_source(source, options, progress, callbacks.cancel, callbacks.on_better)
 
@@ -143,10 +146,11 @@ class ProblemSource:
         problem: Problem,
         options: Options,
         judge: Judge = recount,
-        on_proof: Callable[[bytes], None] | None = None,
+        callbacks: Callbacks | None = None,
     ) -> None:
         self._problem = problem
-        self._on_proof = on_proof
+        callbacks = callbacks or Callbacks()
+        self._on_proof, self._on_known = callbacks.on_proof, callbacks.on_known
         self._options = options
         self._judge = judge
         self._reduction: Reduction | None = None
@@ -182,9 +186,15 @@ class ProblemSource:
             task = replace(task, named=self._named)
         return Arrays(
             task,
-            RunState(terms, scales, partial(window_of_reduction, reduction)),
+            RunState(terms, scales, partial(window_of_reduction, reduction), self._hand_on),
             self._seconds_after(reducing, progress.seconds()),
         )
+
+    def _hand_on(self, prices: KnownPrices) -> None:
+        """Pass on by buffer, in bytes, what a solver has shown by part, in its units."""
+        if self._on_known is not None:
+            reduction = self._reduced()
+            self._on_known(tuple(_of_buffers(one, reduction.part_buffer, reduction.unit) for one in prices))
 
     def _seconds_after(self, reducing: float, so_far: float) -> float:
         """The seconds that building and judging a plan will take, by those that reducing the problem took."""
@@ -262,6 +272,36 @@ class ProblemSource:
         if self._reduction is None:
             raise AssertionError("there are no arrays yet")
         return self._reduction
+
+
+def _of_buffers(prices: core.AddressPrices, buffer_of: Sequence[int], unit: int) -> core.AddressPrices:
+    """The same prices by the buffers of the parts, and by bytes instead of units."""
+    return core.AddressPrices(
+        [(buffer_of[part], price) for part, price in prices.links],
+        [([buffer_of[part] for part in parts], price) for parts, price in prices.crowds],
+        prices.scale,
+        prices.unit * unit,
+        prices.worth,
+    )
+
+
+def prices_again(
+    problem: Problem, plan: Plan, options: Options, cancel: threading.Event
+) -> KnownPrices | None:
+    """What shows the reuse cost of a plan, by the same deterministic run, where that run is not at hand.
+
+    None where its proof does not rest on that.
+    """
+    if not options.deterministic or not any(rests_on_addresses(one.certificate) for one in plan.objective):
+        return None
+    shown = list[KnownPrices]()
+
+    def hear(known: Known) -> None:
+        if isinstance(known, tuple):
+            shown.append(known)
+
+    plan_for_judge(problem, options, Callbacks(cancel=cancel, on_known=hear))
+    return shown[-1] if shown else None
 
 
 def _blank(status: Status) -> Plan:

@@ -25,12 +25,11 @@ from memstow.planner.model.model_class import fields_of
 from memstow.planner.proofs import _checker
 from memstow.records import replace
 from memstow.solvers.core import Budget
+from memstow.solvers.known import packed, unpacked_orders
 from memstow.solvers.orders import (
     LeastPeak,
     OrderListeners,
     OrderTask,
-    packed,
-    unpacked,
     write_order_proof,
 )
 from tests.campaign import gate_first
@@ -567,7 +566,7 @@ def test_what_a_run_has_proven_is_not_looked_for_again(
     assert run.known is not None
     sent = packed(run.known)
     assert sent is not None
-    for known in (None, run.known, unpacked(sent)):
+    for known in (None, run.known, unpacked_orders(sent)):
         budget = Budget(-1.0, left)
         written = write_order_proof(instance, run.order, height, str(path), digest, 1 << 28, budget, known)
         heights.append(written.height)
@@ -583,13 +582,13 @@ def test_what_a_run_has_proven_is_not_looked_for_again(
 @pytest.mark.parametrize("numbers", [(), (1, 0), (-1, 0, 5, -1), (-1, 0, 5, 1 << 40), (-1, 0, 5, 0, 1)])
 def test_what_no_run_has_proven_is_refused(numbers: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="number"):
-        unpacked(array("q", numbers).tobytes())
+        unpacked_orders(array("q", numbers).tobytes())
 
 
 def test_what_is_proven_of_more_operators_is_refused(tmp_path: Path) -> None:
     data = write_document(replace(generated(60, 3, family="wiring"), order=FREE))
     instance = order_instance(read_free(data))
-    known = unpacked(array("q", (-1, 0, 1 << 40, 60)).tobytes())
+    known = unpacked_orders(array("q", (-1, 0, 1 << 40, 60)).tobytes())
     height = (
         LeastPeak()
         .solve(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from array import array
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -12,11 +13,15 @@ import pytest
 from memstow import Options, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
-from memstow.planner.model.plan import Model
+from memstow.planner.model.options import Callbacks
+from memstow.planner.model.plan import Model, Plan, rests_on_addresses
+from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.prove import limits_before_proof, prove_within
 from memstow.planner.proofs.walk_order import walk_of
+from memstow.planner.solve.engine import run
 from memstow.records import replace
-from memstow.solvers.core import Budget
+from memstow.solvers.core import AddressPrices, Budget
+from memstow.solvers.known import Known, KnownPrices, packed, unpacked_prices
 from tests.campaign import gate_first
 from tests.checker.checkers import (
     NOT_CHECKED,
@@ -467,6 +472,148 @@ def test_what_is_claimed_too_much_is_not_shown(checker: Batch, tmp_path: Path, s
         assert second(files, tmp_path) == verdict
         assert verdict.code in (VERIFIED, WEAKER), files
     assert codes[VERIFIED] > 10
+
+
+def shown_by(problem: Problem, work: int) -> tuple[Plan, KnownPrices]:
+    """A plan, and the prices that its run hands on."""
+    known = list[Known]()
+    options = Options(deterministic=True, work_limit=work)
+    answer = run(problem, options, Callbacks(on_known=known.append))
+    last = known[-1] if known else ()
+    assert isinstance(last, tuple)
+    return answer, last
+
+
+def changed(rng: Random, problem: Problem) -> Problem:
+    """The same in other units, or with sizes that cells do not divide."""
+    if rng.random() < 0.5:
+        times = rng.choice((1, 6, 64))
+        buffers = tuple(replace(one, size=one.size * times, alignment=times) for one in problem.buffers)
+        capacity = (problem.pools[0].capacity or 0) * times
+    else:
+        sizes = ((one, one.size * 8 - rng.randint(0, 3), rng.choice((2, 4))) for one in problem.buffers)
+        buffers = tuple(replace(one, size=size, alignment=cell) for one, size, cell in sizes)
+        capacity = (problem.pools[0].capacity or 0) * 9
+    pool = replace(problem.pools[0], capacity=capacity, base=rng.choice((0, 64)))
+    return replace(problem, buffers=buffers, pools=(pool,))
+
+
+@pytest.mark.parametrize("seed", gate_first(range(30), 3))
+def test_a_proof_rests_on_the_prices_of_its_run(checker: Batch, tmp_path: Path, seed: int) -> None:
+    rng, path, of_addresses, more = Random(seed), tmp_path / "plan.proof", 0, 0
+    for _ in range(8):
+        problem = changed(rng, dense_costs(rng, 24))
+        answer, known = shown_by(problem, 16_000_000)
+        if not answer.objective or not rests_on_addresses(answer.objective[0].certificate):
+            continue
+        claimed, document = answer.objective[0], document_of(problem)
+        of_addresses += 1
+        bounds = list[int]()
+        for prices in ((), known):
+            proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 400_000), prices)
+            bounds.append(0 if proof is None else proof.bounds[0])
+        sizes_are_cells = all(one.size % one.alignment == 0 for one in problem.buffers)
+        assert bounds[1] == claimed.bound or (not sizes_are_cells and bounds[1] >= bounds[0]), document
+        more += bounds[1] > bounds[0]
+        if bounds[1]:
+            verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
+            assert verdict.code in (VERIFIED, WEAKER), (verdict, document)
+    assert of_addresses
+    assert more
+
+
+def test_the_prices_of_two_pools_count_together(checker: Batch, tmp_path: Path) -> None:
+    rng, path = Random(3), tmp_path / "plan.proof"
+    one, other = dense_costs(rng, 24), dense_costs(rng, 24)
+    buffers = [replace(buffer, pool="p") for buffer in one.buffers]
+    for buffer in other.buffers:
+        # Neither the order of buffers nor the unit is that of the first pool.
+        place = rng.randint(0, len(buffers))
+        buffers.insert(place, replace(buffer, id=f"q{buffer.id}", pool="q", size=buffer.size * 3))
+    pairs = [
+        replace(entry, buffers=tuple(f"q{name}" for name in entry.buffers)) for entry in other.reuse_costs
+    ]
+    problem = Problem(
+        pools=(one.pools[0], replace(other.pools[0], id="q", capacity=(other.pools[0].capacity or 0) * 3)),
+        buffers=tuple(buffers),
+        reuse_costs=(*one.reuse_costs, *pairs),
+        objective=("reuse_cost",),
+    )
+    answer, known = shown_by(problem, 40_000_000)
+    assert len(known) == 2
+    document = document_of(problem)
+    proof = prove_within(problem, answer, document, str(path), Budget(-1.0, 3_000_000), known)
+    assert proof is not None
+    # The bound of each pool is rounded up, what limits show together once.
+    assert proof.bounds[0] >= answer.objective[0].bound - 1
+    verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
+    assert verdict.code == WEAKER
+
+
+def _number(rng: Random, near: int) -> int:
+    return rng.choice(
+        (near, near + rng.randint(-3, 3), rng.randint(0, 9), rng.choice((1, -1)) << rng.randint(0, 62))
+    )
+
+
+def _wrong(rng: Random, known: KnownPrices, count: int) -> KnownPrices:
+    """Prices that show something, with other numbers, buffers and crowds."""
+
+    def index(near: int) -> int:
+        return near if rng.random() < 0.8 else rng.choice((rng.randrange(count), -1, count, (1 << 31) - 1))
+
+    wrong = list[AddressPrices]()
+    for one in known or (AddressPrices([], [], 1, 1, 0),):
+        links = [(index(i), _number(rng, price)) for i, price in one.links]
+        crowds = [([*map(index, some)], _number(rng, price)) for some, price in one.crowds]
+        crowds += [(rng.sample(range(count), rng.randint(0, count)), _number(rng, 5)) for _ in range(3)]
+        numbers = (
+            _number(rng, number) if rng.random() < 0.5 else number
+            for number in (one.scale, one.unit, one.worth)
+        )
+        wrong.append(AddressPrices(links if rng.random() < 0.9 else [], crowds, *numbers))
+    return tuple(rng.choices(wrong, k=rng.randint(1, 3)))
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1,), (1, 1, 1, 1, 0, 0), (1, 1, 1, 0, 1, 2, -1), (1, 1, 1, 1, 0, 1 << 40, 1)]
+)
+def test_what_no_run_has_shown_is_refused(numbers: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"list|index"):
+        unpacked_prices(array("q", numbers).tobytes())
+
+
+@pytest.mark.parametrize("seed", gate_first(range(60), 3))
+def test_wrong_prices_make_weaker_proofs_but_no_wrong_ones(checker: Batch, tmp_path: Path, seed: int) -> None:
+    rng, codes, path = Random(seed), Counter[int](), tmp_path / "plan.proof"
+    for number in range(20):
+        is_tiny = number % 4 > 0
+        problem = tiny_costs(rng) if is_tiny else dense_costs(rng, 16)
+        document, (answer, right) = document_of(problem), shown_by(problem, 4_000_000)
+        term = next((k for k, one in enumerate(answer.objective) if one.term == "reuse_cost"), None)
+        if term is None:
+            continue
+        by_addresses = replace(answer.objective[term], certificate=Model(solver="reuse"))
+        terms = (*answer.objective[:term], by_addresses, *answer.objective[term + 1 :])
+        answer = replace(answer, objective=terms)
+        known = _wrong(rng, right, len(problem.buffers))
+        sent = packed(known)
+        assert sent is not None
+        proof = prove_within(
+            problem, answer, document, str(path), Budget(-1.0, 2_000_000), unpacked_prices(sent)
+        )
+        if proof is None:
+            continue
+        files = (document, write_plan(problem, answer), path.read_bytes())
+        verdict = checker.check(files)
+        codes[verdict.code] += 1
+        assert second(files, tmp_path) == verdict
+        assert verdict.code in (VERIFIED, WEAKER), files
+        if is_tiny:
+            vector = best(problem)[1]
+            assert vector is not None
+            assert proof.bounds <= vector, document
+    assert codes[VERIFIED] > 5
 
 
 def test_a_bound_of_addresses_may_need_no_price_of_a_buffer(checker: Batch, tmp_path: Path) -> None:

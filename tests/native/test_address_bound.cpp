@@ -2,6 +2,7 @@
 
 #include "check.hpp"
 #include "costly.hpp"
+#include "proof/chain_tree.hpp"
 #include "reuse/address_bound.hpp"
 #include "reuse/chains.hpp"
 #include "reuse/overfull.hpp"
@@ -203,4 +204,79 @@ TEST(the_pairs_of_a_set_that_is_too_much_relieve_every_layout_of_it) {
     }
     CHECK(sets > 100);
     CHECK(needed > 100);
+}
+
+TEST(limits_by_whatever_prices_are_true) {
+    int trees = 0, crowds = 0, by_known = 0;
+    for (std::uint64_t seed = 0; seed < 3'000; ++seed) {
+        Random random(seed);
+        const Index count = 2 + static_cast<Index>(random.below(7));
+        proof::Linked linked{{}, 3 + static_cast<Bytes>(random.below(20)), 1, LinkPairs(count), {}, {}};
+        for (Index link = 0; link < count; ++link) {
+            linked.units.push_back(1 + static_cast<Bytes>(random.below(9)));
+            linked.names.push_back(static_cast<std::uint64_t>(link));
+            linked.spans.push_back({0, 0});
+        }
+        for (Index a = 0; a < count; ++a) {
+            for (Index b = a + 1; b < count; ++b) {
+                const std::size_t kind = random.below(4);
+                const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);
+                if (kind == 0) linked.pairs.set_apart(a, b);
+                if (kind < 2) continue;
+                const auto cost = static_cast<Bytes>(random.below(6));
+                linked.pairs.add({a, b, std::min(linked.units[x], linked.units[y]), cost});
+            }
+        }
+        const auto number = [&](Bytes most) {
+            if (random.below(8) == 0)
+                return random.below(2) == 0 ? kLimit >> random.below(62)
+                                            : -static_cast<Bytes>(random.below(9));
+            return static_cast<Bytes>(random.below(static_cast<std::size_t>(most)));
+        };
+        const auto link = [&] {
+            if (random.below(16) == 0) return random.below(2) == 0 ? Index{-1} : Index{1} << 30;
+            return static_cast<Index>(random.below(static_cast<std::size_t>(count + 1)));
+        };
+        AddressPrices known{{}, {}, number(40), number(3), number(60)};
+        for (Index k = 0; k < count; ++k) known.links.emplace_back(link(), number(30));
+        for (std::size_t k = random.below(4); k > 0; --k) {
+            Crowd crowd{{}, number(20)};
+            for (std::size_t members = random.below(5); members > 0; --members) crowd.links.push_back(link());
+            known.crowds.push_back(crowd);
+        }
+        std::optional<Bytes> wanted;
+        if (random.below(2) == 0) wanted = static_cast<Bytes>(random.below(30));
+        Budget budget(-1, 1'000'000);
+        const proof::ChainLimits limits = proof::chain_limits(linked, wanted, &known, budget);
+        for (const Crowd& crowd : limits.crowds) {
+            Bytes sum = 0;
+            for (const Index a : crowd.links) {
+                sum += linked.units[static_cast<std::size_t>(a)];
+                for (const Index b : crowd.links) CHECK(a == b || linked.pairs(a, b) != LinkPairs::kFree);
+            }
+            CHECK(sum > linked.room && crowd.price > 0);
+            ++crowds;
+        }
+        if (limits.tree.nodes.empty()) continue;
+        ++trees;
+        by_known += limits.tree.worth == known.worth;
+        for (std::size_t set = 0; set < (std::size_t{1} << count); ++set) {
+            Bytes worth = 0;
+            bool is_chain = true;
+            for (Index a = 0; a < count; ++a) {
+                if ((set >> a & 1) == 0) continue;
+                worth += limits.tree.prices[static_cast<std::size_t>(a)];
+                for (Index b = 0; b < a; ++b) {
+                    if ((set >> b & 1) == 0) continue;
+                    const Index pair = linked.pairs(a, b);
+                    is_chain = is_chain && pair != LinkPairs::kApart;
+                    if (pair >= 0) worth -= limits.tree.tolls[static_cast<std::size_t>(pair)];
+                }
+            }
+            CHECK(!is_chain || worth <= limits.tree.worth);
+        }
+    }
+    CHECK(trees > 300);
+    CHECK(crowds > 100);
+    CHECK(by_known > 10);
 }

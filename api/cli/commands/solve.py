@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.symbolic import Shapes, SymbolicDocument, SymbolicPlan
     from memstow.planner.plain._columns import Columns
     from memstow.planner.recorded.recording import Recording
-    from memstow.solvers.orders import Known
+    from memstow.solvers.known import Known
 
 _OF_NUMBERS: Final = (options.DIM, options.IN_PLACE, options.NO_IN_PLACE)
 _PROOFS: Final = (options.PROOF, options.OPB, options.PBP)
@@ -333,16 +333,16 @@ def _planned(
     size: int,
     began: float,
     on_proof: "Callable[[bytes | None], None] | None" = None,
-    on_orders: "Callable[[Known], None] | None" = None,
+    on_known: "Callable[[Known], None] | None" = None,
 ) -> "tuple[Plan, bool]":
     """The plan that the lock holds, or that a search finds, and whether Ctrl-C ended that.
 
-    `on_proof` gets the proof of a service or a plug-in that searched; `on_orders`, what a search here has
-    proven of the orders of a graph.
+    `on_proof` gets the proof of a service or a plug-in that searched; `on_known`, what a search here has
+    proven, for a proof of that.
     """
     if args.lock is None:
-        return _plan(args, document, less_reading(args, options, size, began), events, on_proof, on_orders)
-    return _locked_plan(args, document, options, events, on_proof, on_orders)
+        return _plan(args, document, less_reading(args, options, size, began), events, on_proof, on_known)
+    return _locked_plan(args, document, options, events, on_proof, on_known)
 
 
 def _solve_document(
@@ -510,7 +510,7 @@ def _locked_plan(
     options: "Options",
     events: "list[Event]",
     on_proof: "Callable[[bytes | None], None] | None",
-    on_orders: "Callable[[Known], None] | None",
+    on_known: "Callable[[Known], None] | None",
 ) -> "tuple[Plan, bool]":
     """The plan in the lock if it holds, else a new one, which is written to the lock."""
     lock = LockFile(args.lock, document, options)
@@ -519,7 +519,7 @@ def _locked_plan(
     if args.locked:
         lock.refuse(args.words)
     # A proof is the same with and without the plan of an older lock to begin from.
-    hears = None if lock.options.hint is not None else on_orders
+    hears = None if lock.options.hint is not None else on_known
     plan, interrupted = _plan(args, document, lock.options, events, on_proof, hears)
     # What is found until Ctrl-C depends on when that was.
     if plan.status in PLANNED and not interrupted:
@@ -533,10 +533,9 @@ def _plan(
     options: "Options",
     events: "list[Event]",
     on_proof: "Callable[[bytes | None], None] | None",
-    on_orders: "Callable[[Known], None] | None" = None,
+    on_known: "Callable[[Known], None] | None" = None,
 ) -> "tuple[Plan, bool]":
     from memstow.planner.model.options import Callbacks
-    from memstow.planner.model.problem import Problem
     from memstow.planner.solve import engine
 
     server = server_of(args)
@@ -544,11 +543,7 @@ def _plan(
     def work(hear: "Listener", cancel: threading.Event) -> "Plan":
         if server:
             return _remote(args, server, document, options, hear, cancel, on_proof)
-        if on_orders is not None and not isinstance(document, Problem):
-            from memstow.planner.solve.graphs import plan_graph
-
-            return plan_graph(document, options, Callbacks(hear, cancel, on_orders=on_orders))
-        return engine.plan(document, options, on_event=hear, cancel=cancel, on_proof=on_proof)
+        return engine.run(document, options, Callbacks(hear, cancel, None, on_proof, on_known))
 
     return _searched(work, next(iter(document.terms()), "fits"), events)
 

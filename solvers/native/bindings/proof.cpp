@@ -132,22 +132,22 @@ std::pair<std::optional<proof::ProofFile>, bool> kept_steps(const proof::Questio
 using ChainAnswer = std::tuple<std::vector<Bytes>, std::vector<Bytes>, Bytes, std::vector<Index>,
                                std::vector<std::pair<std::vector<Index>, Bytes>>, Bytes>;
 
-ChainAnswer chain_limits(const std::vector<std::pair<std::uint64_t, Bytes>>& buffers, Bytes room,
+ChainAnswer chain_limits(const std::vector<std::pair<std::uint64_t, Bytes>>& buffers, Bytes room, Bytes cell,
                          const Pairs& apart, const std::vector<std::tuple<Index, Index, Bytes>>& costs,
-                         const Ranges& spans, std::optional<Bytes> wanted, Budget& budget) {
-    std::vector<std::uint64_t> names;
-    std::vector<Bytes> units;
+                         const Ranges& spans, std::optional<Bytes> wanted, const reuse::AddressPrices* known,
+                         Budget& budget) {
+    proof::Linked linked{{}, room, cell, reuse::LinkPairs(count_of(buffers)), {}, converted(spans)};
     for (const auto& [name, cells] : buffers) {
-        names.push_back(name);
-        units.push_back(cells);
+        linked.names.push_back(name);
+        linked.units.push_back(cells);
     }
-    reuse::LinkPairs pairs(count_of(buffers));
-    for (const auto& [a, b] : apart) pairs.set_apart(a, b);
-    for (const auto& [a, b, cost] : costs) pairs.add({a, b, std::min(units[a], units[b]), cost});
-    proof::ChainLimits limits =
-        proof::chain_limits(units, room, pairs, names, converted(spans), wanted, budget);
+    for (const auto& [a, b] : apart) linked.pairs.set_apart(a, b);
+    for (const auto& [a, b, cost] : costs) {
+        linked.pairs.add({a, b, std::min(linked.units[a], linked.units[b]), cost});
+    }
+    proof::ChainLimits limits = proof::chain_limits(linked, wanted, known, budget);
     std::vector<std::pair<std::vector<Index>, Bytes>> crowds;
-    for (proof::Crowd& crowd : limits.crowds) crowds.emplace_back(std::move(crowd.links), crowd.price);
+    for (reuse::Crowd& crowd : limits.crowds) crowds.emplace_back(std::move(crowd.links), crowd.price);
     proof::ChainTree& tree = limits.tree;
     return {std::move(tree.prices), std::move(tree.tolls), tree.worth,
             std::move(tree.nodes),  std::move(crowds),     limits.scale};
@@ -226,9 +226,9 @@ void bind_proof(nb::module_& m) {
         .def("places", &proof::PlaceProgram::places, "The pool of each unit.")
         .def("shares", &proof::PlaceProgram::shares, "How much of each unit is in each of its pools.");
     m.def(
-        "chain_limits", &chain_limits, nb::arg("buffers"), nb::arg("room"), nb::arg("apart"),
-        nb::arg("costs"), nb::arg("spans"), nb::arg("wanted").none(), nb::arg("budget"),
-        nb::call_guard<nb::gil_scoped_release>(),
+        "chain_limits", &chain_limits, nb::arg("buffers"), nb::arg("room"), nb::arg("cell"), nb::arg("apart"),
+        nb::arg("costs"), nb::arg("spans"), nb::arg("wanted").none(), nb::arg("known").none(),
+        nb::arg("budget"), nb::call_guard<nb::gil_scoped_release>(),
         "Prices of buffers and tolls of pairs that show what layouts pay by what each cell of a pool holds, "
         "as "
         "much as is\n"
@@ -241,7 +241,10 @@ void bind_proof(nb::module_& m) {
         "cells; all\n"
         "else names them by their place, in the order in which lives begin. Pairs of `costs` have the first "
         "earlier;\n"
-        "`spans` are where they are in a layout to begin with, empty where it has none.");
+        "`spans` are where they are in a layout to begin with, empty where it has none. Prices that are "
+        "known "
+        "may be\n"
+        "wrong: then they show less.");
     nb::class_<proof::CostProof>(
         m, "CostProof",
         "What layouts pay for pairs of items that share memory: both items, the cost, and "

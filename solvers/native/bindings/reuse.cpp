@@ -1,5 +1,6 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -49,6 +50,20 @@ ReuseResult solve(const NativeInstance& self, TermObjects terms, LayoutObject st
     return run::minimise_reuse(self.instance, options, budget, events);
 }
 
+using Crowds = std::vector<std::pair<std::vector<Index>, Bytes>>;
+
+void known_prices(reuse::AddressPrices* self, std::vector<std::pair<Index, Bytes>> links, Crowds crowds,
+                  Bytes scale, Bytes unit, Bytes worth) {
+    new (self) reuse::AddressPrices{std::move(links), {}, scale, unit, worth};
+    for (auto& [members, price] : crowds) self->crowds.push_back({std::move(members), price});
+}
+
+Crowds crowds_of(const reuse::AddressPrices& prices) {
+    Crowds crowds;
+    for (const auto& [members, price] : prices.crowds) crowds.emplace_back(members, price);
+    return crowds;
+}
+
 std::optional<Placed> placed(const ReuseResult& result) {
     if (result.layout.empty()) return std::nullopt;
     return Placed{result.layout};
@@ -77,10 +92,23 @@ void bind_reuse(nb::module_& m) {
         .def_prop_ro("value", [](const LockedBound& self) { return to_python(self.value); })
         .def_prop_ro("locks", [](const LockedBound& self) { return list_of(self.locks); })
         .def_ro("searches", &LockedBound::searches);
+    nb::class_<reuse::AddressPrices>(
+        m, "AddressPrices",
+        "Prices that show what layouts of a pool pay, by number, and of what is too much of some together: "
+        "the scale\n"
+        "is a cost of 1 where what shares is counted in units of so many bytes; no chain is worth more.")
+        .def("__init__", &known_prices, nb::arg("links"), nb::arg("crowds"), nb::arg("scale"),
+             nb::arg("unit"), nb::arg("worth"))
+        .def_ro("links", &reuse::AddressPrices::links)
+        .def_prop_ro("crowds", &crowds_of)
+        .def_ro("scale", &reuse::AddressPrices::scale)
+        .def_ro("unit", &reuse::AddressPrices::unit)
+        .def_ro("worth", &reuse::AddressPrices::worth);
     nb::class_<ReuseResult>(m, "ReuseResult", "The best layout, and what is proven.")
         .def_prop_ro("placed", &placed)
         .def_prop_ro("values", [](const ReuseResult& self) { return to_python(self.score); })
         .def_ro("bounds", &ReuseResult::bounds)
+        .def_ro("prices", &ReuseResult::prices, "By part.")
         .def_ro("misfit", &ReuseResult::misfit);
     m.def(
         "declined_by_reuse",

@@ -8,6 +8,7 @@
 
 #include "core/budget.hpp"
 #include "core/instance.hpp"
+#include "reuse/address_bound.hpp"
 #include "reuse/link_pairs.hpp"
 
 namespace memstow::proof {
@@ -22,23 +23,25 @@ struct ChainTree {
     std::vector<Index> nodes;   // a link that is in the chain first, and then not; or a leaf
 };
 
-// Links that are too much together, of which no two share memory unless their pair pays.
-struct Crowd {
-    std::vector<Index> links;
-    Bytes price;  // of a unit that is too much
-};
-
 struct ChainLimits {
     ChainTree tree;  // without nodes where there is none
-    std::vector<Crowd> crowds;
+    std::vector<reuse::Crowd> crowds;
     Bytes scale = 1;  // a cost of 1, in these prices
 };
 
-// Prices and tolls that show what layouts pay where there is so much room: as much as is wanted, if the
-// budget allows, or else what soon comes of it. Links are in the order in which lives begin; the names are
-// how they are numbered elsewhere; the spans are a layout, empty where it has none.
-ChainLimits chain_limits(const std::vector<Bytes>& units, Bytes room, const reuse::LinkPairs& pairs,
-                         const std::vector<std::uint64_t>& names, const std::vector<Range>& spans,
-                         std::optional<Bytes> wanted, Budget& budget);
+// What may share a pool, and how much of it there is, in cells. Links are in the order in which lives begin.
+struct Linked {
+    std::vector<Bytes> units;  // by link
+    Bytes room;
+    Bytes cell;  // bytes
+    reuse::LinkPairs pairs;
+    std::vector<std::uint64_t> names;  // by link, how it is numbered elsewhere
+    std::vector<Range> spans;          // a layout, empty where it has none
+};
+
+// Prices and tolls that show what layouts pay: as much as is wanted, if the budget allows, or else what soon
+// comes of it. Known ones need no search; they may be any numbers, but then they show less.
+ChainLimits chain_limits(const Linked& linked, std::optional<Bytes> wanted, const reuse::AddressPrices* known,
+                         Budget& budget);
 
 }  // namespace memstow::proof

@@ -100,11 +100,6 @@ void AddressBound::list_tolls() {
     sets_of_.assign(pairs_->all().size(), {});
 }
 
-// What each address pays, if so much of the cost is left for all that share it.
-Bytes AddressBound::toll_for(Wide cost, const LinkPair& pair) {
-    return static_cast<Bytes>(std::min<Wide>(cost / pair.shared, kMostToll));
-}
-
 // Where nothing of the cost goes to sets.
 Bytes AddressBound::full_toll(Index pair) const {
     const LinkPair& link = pairs_->all()[pair];
@@ -196,6 +191,22 @@ Bytes AddressBound::proven_by(const Prices& prices, Bytes most) const {
     return least <= 0 ? 0 : static_cast<Bytes>(up(least, scale_));
 }
 
+std::optional<AddressPrices> AddressBound::known() const {
+    if (best_.links.empty()) return std::nullopt;
+    const auto name = [&](Index link) { return order_.empty() ? link : order_[link]; };
+    AddressPrices prices{{}, {}, scale_, unit_, enough_for(best_, bound_)};
+    for (Index link = 0; link < graph_.count; ++link) {
+        if (best_.links[link] > 0) prices.links.emplace_back(name(link), best_.links[link]);
+    }
+    for (std::size_t set = 0; set < best_.sets.size(); ++set) {
+        if (best_.sets[set] == 0) continue;
+        Crowd crowd{{}, best_.sets[set]};
+        for (const Index link : sets_[set].links) crowd.links.push_back(name(link));
+        prices.crowds.push_back(std::move(crowd));
+    }
+    return prices;
+}
+
 // The greatest worth of a chain with which the bound still follows; below 0 when none is small enough.
 Bytes AddressBound::enough_for(const Prices& prices, Bytes bound) const {
     Bytes low = -1, high = kMostToll * 1024;
@@ -273,8 +284,6 @@ void AddressBound::prove(Budget& budget) {
     if (proven > bound_) {
         bound_ = proven;
         best_ = prices;
-        for (const LinkPair& pair : pairs_->all())
-            best_.tolls.push_back(graph_.toll(pair.earlier, pair.later));
     }
     // Where chains were found before and the program took no step for them, floating point has come to its
     // end.

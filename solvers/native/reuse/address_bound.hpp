@@ -7,8 +7,10 @@
 // much of them together, and only the rest to tolls.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/budget.hpp"
@@ -22,6 +24,33 @@
 namespace memstow::reuse {
 
 __extension__ typedef __int128 Wide;
+
+// Links that are too much together, of which no two share memory unless their pair pays.
+struct Crowd {
+    std::vector<Index> links;
+    Bytes price;  // of a unit that is too much
+};
+
+// Prices that show what layouts pay. What tolls there are beside them follows from the scale.
+struct AddressPrices {
+    std::vector<std::pair<Index, Bytes>> links;  // with their prices, where they have one
+    std::vector<Crowd> crowds;
+    Bytes scale = 1;  // a cost of 1 in these prices, where what shares is counted in units
+    Bytes unit = 1;   // so many bytes
+    Bytes worth = 0;  // no chain is worth more
+};
+
+inline constexpr Bytes kMostToll = Bytes{1} << 40;
+
+// What each address pays, if so much of the cost is left for all that share it.
+inline Bytes toll_for(Wide cost, const LinkPair& pair) {
+    return static_cast<Bytes>(std::min<Wide>(cost / pair.shared, kMostToll));
+}
+
+// What sets leave of the costs, as tolls by pair, where a cost of 1 is `scale`; prices of sets that ask more
+// than there is are lowered.
+std::vector<Bytes> tolls_beside(const LinkPairs& pairs, const std::vector<OverfullSet>& sets,
+                                std::vector<Bytes>& prices, Bytes scale);
 
 class AddressBound {
   public:
@@ -42,21 +71,15 @@ class AddressBound {
     // Once it is done: whether it can go on, with another search for sets that add to the bound.
     bool resume();
 
+    // What the bound follows from, by part of the instance if there is one; none while there is no bound.
+    std::optional<AddressPrices> known() const;
+
+  private:
     // What the program proposes, in whole numbers from which a bound follows.
     struct Prices {
         std::vector<Bytes> links;
         std::vector<Bytes> sets;
-        std::vector<Bytes> tolls{};  // by pair
     };
-    // What the bound follows from; without links while there is none.
-    const Prices& best() const { return best_; }
-    // The bound follows where no chain is worth more than this.
-    Bytes most_worth() const { return enough_for(best_, bound_); }
-    Bytes scale() const { return scale_; }  // of these prices
-    const std::vector<OverfullSet>& sets() const { return sets_; }
-
-  private:
-    static constexpr Bytes kMostToll = Bytes{1} << 40;
     static constexpr Index kNarrow = 3, kWide = 16;
     void order_parts(const Instance& instance);
     void start();
@@ -69,7 +92,6 @@ class AddressBound {
     std::vector<double> paid_shares() const;
     void add_sets(const std::vector<OverfullSet>& sets);
     std::vector<CoverProgram::Entry> entries_of(const std::vector<Index>& pairs, Index first_set) const;
-    static Bytes toll_for(Wide cost, const LinkPair& pair);
     Bytes full_toll(Index pair) const;
     void add(const std::vector<Index>& links);
     void add(const std::vector<Chain>& chains);

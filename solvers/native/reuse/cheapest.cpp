@@ -266,7 +266,7 @@ Cheapest::Result Cheapest::result_within(const Limits& limits, bool lowest, Byte
     result.none = none_ && height_ >= limits.height;
     if (result.none) result.dead = dead_;
     result.refuted = refuted_;
-    result.by_addresses = bound_ > core_bound_;
+    if (bound_ > core_bound_) result.by_addresses = addresses_->known();
     return result;
 }
 

@@ -42,13 +42,14 @@ class Cheapest {
         Bytes bound = 0;  // a known lower bound on the height
     };
     struct Result {
-        Offsets offsets;            // of the best layout within the limits; empty when none is known
-        Bytes cost = 0, top = 0;    // of it
-        Bytes bound = 0;            // on the cost, or of `lowest` on the height, within the limits
-        bool none = false;          // proven: there is no layout within the height
-        std::vector<Index> dead;    // then: items that are enough for that, if known
-        std::int64_t refuted = 0;   // searches that ran dry, over all calls
-        bool by_addresses = false;  // no search showed as much of the costs as what each address holds
+        Offsets offsets;           // of the best layout within the limits; empty when none is known
+        Bytes cost = 0, top = 0;   // of it
+        Bytes bound = 0;           // on the cost, or of `lowest` on the height, within the limits
+        bool none = false;         // proven: there is no layout within the height
+        std::vector<Index> dead;   // then: items that are enough for that, if known
+        std::int64_t refuted = 0;  // searches that ran dry, over all calls
+        // No search showed as much of the costs as what each address holds, by these prices of parts.
+        std::optional<AddressPrices> by_addresses;
     };
     // Told of each better value of what is minimised and its layout, and of each better bound on it.
     struct Events {

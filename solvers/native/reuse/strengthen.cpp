@@ -111,24 +111,33 @@ void AddressBound::add_sets(const std::vector<OverfullSet>& sets) {
     for (const Index pair : joining) program_->add(entries_of({pair}, 0), full_toll(pair), pair);
 }
 
-// Gives the sets what they ask of the cost of each pair as far as there is so much of it, and the rest to
-// its toll.
 void AddressBound::set_tolls(Prices& prices) {
     if (sets_.empty()) return;
-    const std::vector<LinkPair>& pairs = pairs_->all();
+    const std::vector<Bytes> tolls = tolls_beside(*pairs_, sets_, prices.sets, scale_);
+    for (std::size_t pair = 0; pair < tolls.size(); ++pair) {
+        const LinkPair& link = pairs_->all()[pair];
+        graph_.tolls[graph_.at(link.earlier, link.later)] = tolls[pair];
+    }
+}
+
+// Gives the sets what they ask of the cost of each pair as far as there is so much of it, and the rest to
+// its toll.
+std::vector<Bytes> tolls_beside(const LinkPairs& pairs, const std::vector<OverfullSet>& sets,
+                                std::vector<Bytes>& prices, Bytes scale) {
     std::vector<Wide> rest;
-    for (const LinkPair& pair : pairs) rest.push_back(Wide{pair.cost} * scale_);
-    for (std::size_t set = 0; set < sets_.size(); ++set) {
-        Wide price = prices.sets[set];
-        for (const Index pair : sets_[set].pairs) {
-            price = std::min(price, rest[pair] / relief(sets_[set], pairs[pair]));
+    for (const LinkPair& pair : pairs.all()) rest.push_back(Wide{pair.cost} * scale);
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+        Wide price = prices[set];
+        for (const Index pair : sets[set].pairs) {
+            price = std::min(price, rest[pair] / relief(sets[set], pairs.all()[pair]));
         }
-        prices.sets[set] = static_cast<Bytes>(price);
-        for (const Index pair : sets_[set].pairs) rest[pair] -= price * relief(sets_[set], pairs[pair]);
+        prices[set] = static_cast<Bytes>(price);
+        for (const Index pair : sets[set].pairs) rest[pair] -= price * relief(sets[set], pairs.all()[pair]);
     }
-    for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
-        graph_.tolls[graph_.at(pairs[pair].earlier, pairs[pair].later)] = toll_for(rest[pair], pairs[pair]);
-    }
+    std::vector<Bytes> tolls;
+    for (std::size_t pair = 0; pair < rest.size(); ++pair)
+        tolls.push_back(toll_for(rest[pair], pairs.all()[pair]));
+    return tolls;
 }
 
 }  // namespace memstow::reuse

@@ -31,13 +31,13 @@ struct PoolRun {
     Cheapest search;
     Bytes height;  // allowed
     Bytes cost = kMostCost;
-    Cheapest::Offsets offsets;  // empty: none is known
-    Bytes paid = 0, top = 0;    // of the layout
-    Bytes bound = 0;            // on the term at hand
-    std::int64_t searches = 0;  // complete ones
-    bool by_addresses = false;  // the bound on its costs is of no search
-    bool none = false;          // proven: it has no layout within the height
-    std::vector<Index> dead{};  // then: items that are enough for that
+    Cheapest::Offsets offsets;                           // empty: none is known
+    Bytes paid = 0, top = 0;                             // of the layout
+    Bytes bound = 0;                                     // on the term at hand
+    std::int64_t searches = 0;                           // complete ones
+    std::optional<reuse::AddressPrices> by_addresses{};  // where the bound on its costs is of no search
+    bool none = false;                                   // proven: it has no layout within the height
+    std::vector<Index> dead{};                           // then: items that are enough for that
 
     PoolRun(const Instance& instance, Index pool, std::vector<Index> mine, const ReuseOptions& options)
         : number(pool),
@@ -50,7 +50,7 @@ struct PoolRun {
         dead = std::move(result.dead);
         for (Index& item : dead) item = items[item];
         searches = result.refuted;
-        by_addresses = result.by_addresses;
+        by_addresses = std::move(result.by_addresses);
         bound = std::max(bound, result.bound);
         if (result.offsets.empty()) return;
         offsets = std::move(result.offsets);
@@ -152,7 +152,10 @@ class ReuseRun {
             settled.bound = settled.value;
         } else if (term.kind == TermKind::reuse_cost) {
             settled = minimise(at, all_, &PoolRun::lower_cost, &PoolRun::paid, false);
-            for (PoolRun& pool : pools_) pool.cost = pool.paid;
+            for (PoolRun& pool : pools_) {
+                pool.cost = pool.paid;
+                if (pool.by_addresses) result_.prices.push_back(of_all_parts(pool));
+            }
         } else {
             const bool largest = term.kind == TermKind::max_peak;
             Pools mine;
@@ -167,7 +170,7 @@ class ReuseRun {
         }
         // A bound that needed no search was proven at the root of one; that of addresses by none.
         std::int64_t searches = 0;
-        if (std::ranges::none_of(pools_, &PoolRun::by_addresses)) {
+        if (std::ranges::none_of(pools_, [](const PoolRun& pool) { return pool.by_addresses.has_value(); })) {
             for (const PoolRun& pool : pools_) searches += pool.searches;
             searches = std::max<std::int64_t>(searches, 1);
         }
@@ -225,6 +228,21 @@ class ReuseRun {
         };
         take_turns(budget, waiting, act);
         return {together(value, nullptr, 0), together(&PoolRun::bound, nullptr, 0)};
+    }
+
+    // The prices of a pool by part of the whole instance.
+    reuse::AddressPrices of_all_parts(const PoolRun& pool) const {
+        std::vector<Index> parts;
+        for (const Index item : pool.items) {
+            for (Index part = instance_.item_parts[item]; part < instance_.item_parts[item + 1]; ++part)
+                parts.push_back(part);
+        }
+        reuse::AddressPrices prices = *pool.by_addresses;
+        for (auto& [part, price] : prices.links) part = parts[part];
+        for (reuse::Crowd& crowd : prices.crowds) {
+            for (Index& part : crowd.links) part = parts[part];
+        }
+        return prices;
     }
 
     // The layouts of all pools, with these offsets in one.

@@ -13,6 +13,7 @@
 #include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "core/score.hpp"
+#include "reuse/address_bound.hpp"
 
 namespace memstow::run {
 
@@ -32,7 +33,8 @@ struct ReuseResult {
     Layout layout;  // empty where none is known
     Score score;    // of it
     std::vector<LockedBound> bounds;
-    std::vector<Index> misfit;  // items that have no layout together in their pool
+    std::vector<reuse::AddressPrices> prices;  // of pools, by part, where reuse costs rest on addresses
+    std::vector<Index> misfit;                 // items that have no layout together in their pool
 };
 
 // Of the first term.

@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from memstow.planner.model import Status
-from memstow.planner.model.options import Bound, Event, Incumbent, Options, Phase, solver_gave_up
+from memstow.planner.model.options import Bound, Callbacks, Event, Incumbent, Options, Phase, solver_gave_up
 from memstow.planner.model.plan import (
     Explanation,
     Live,
@@ -119,6 +119,9 @@ class FakeEngine:
             time.sleep(self.lasting)
         return self.answer(problem)
 
+    def run(self, document: Problem, options: Options, callbacks: Callbacks) -> Plan:
+        return self.plan(document, options, callbacks.on_event, callbacks.cancel)
+
     def plan_columns(
         self,
         columns: Columns,
@@ -139,6 +142,7 @@ def fake_engine(engine: FakeEngine) -> Iterator[FakeEngine]:
     """The engine in place of the real one."""
     with (
         patch("memstow.planner.solve.engine.plan", engine.plan),
+        patch("memstow.planner.solve.engine.run", engine.run),
         patch("memstow.planner.solve.column_plans.plan_columns", engine.plan_columns),
     ):
         yield engine

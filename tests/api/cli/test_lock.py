@@ -68,7 +68,7 @@ def test_a_lock_that_holds_is_taken_as_it_is(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the lock holds")
 
-    monkeypatch.setattr(engine, "plan", never)
+    monkeypatch.setattr(engine, "run", never)
     for more in ((), ("--locked",)):
         ran = cli("solve", three, "--lock", lock, "--output", tmp_path / "plan.json", *more)
         assert (ran.code, ran.err) == (Exit.DONE, "")

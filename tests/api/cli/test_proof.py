@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from memstow.api.cli.terminal import Exit
 from memstow.planner.model.plan import Plan
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
-from tests.checker.checkers import VERIFIED, WEAKER, second
+from tests.checker.checkers import VERIFIED, WEAKER, dense_costs, document_of, second
 from tests.checker.pseudo_boolean import accepts
 from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
 from tests.plugins import PROVING, plugins_in
@@ -66,6 +67,34 @@ def test_the_plan_of_a_lock_is_proven_as_well(cli: Cli, three: Path, tmp_path: P
         assert solve_and_prove(cli, three, *lock)[0] == Exit.DONE
         assert second(written(tmp_path), tmp_path).code == VERIFIED
         os.remove(tmp_path / "plan.proof")
+
+
+def test_a_lock_names_the_same_proof_of_a_reuse_cost_with_and_without_its_run(
+    cli: Cli, three: Path, tmp_path: Path
+) -> None:
+    three.write_bytes(document_of(dense_costs(Random(2), 26)))
+    lock, proof, proofs = tmp_path / "plan.lock", tmp_path / "plan.proof", list[bytes]()
+    limit = ("--work-limit", "12000000")
+    for more in (("--deterministic",), ("--lock", str(lock)), ("--lock", str(lock), "--locked")):
+        assert solve_and_prove(cli, three, *limit, *more)[0] == Exit.DONE
+        proofs.append(proof.read_bytes())
+        proof.unlink()
+    assert len(set(proofs)) == 1
+    (claimed, *_) = json.loads((tmp_path / "plan.json").read_bytes())["objective"]
+    assert claimed["certificate"] == {"kind": "model", "solver": "reuse"}
+    # The plan of an older lock, to begin from, is no part of the proof of the next one.
+    older = json.loads(lock.read_bytes())
+    older["problem"] = older["problem"][::-1]
+    lock.write_text(json.dumps(older))
+    again = list[bytes]()
+    for locked in ([], ["--locked"]):
+        assert solve_and_prove(cli, three, *limit, "--lock", str(lock), *locked)[0] == Exit.DONE
+        again.append(proof.read_bytes())
+    assert again[0] == again[1]
+    least = f"none is below {claimed['bound']}"
+    for data in (proofs[0], again[0]):
+        proof.write_bytes(data)
+        assert least in second(written(tmp_path), tmp_path).words
 
 
 def test_a_lock_that_names_another_proof_does_not_hold(cli: Cli, three: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import threading
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -22,6 +23,7 @@ from memstow.planner.proofs import prove as proofs
 from memstow.planner.proofs.check import check_proof
 from memstow.planner.solve.engine import plan
 from memstow.records import replace as with_changes
+from tests.checker.checkers import dense_costs, document_of
 
 
 @pytest.mark.parametrize("shortage", [errno.ENOSPC, errno.EDQUOT])
@@ -53,19 +55,19 @@ def test_the_proof_of_a_graph_rests_on_what_its_run_has_proven(tmp_path: Path, d
     options = Options(deterministic=deterministic, work_limit=10_000_000, workers=1)
     text = json.dumps({**json.loads(options_to_text(options)), PROOF: True})
     result = solve(SolveRequest(problem=graph, options=text), lambda _: None, threading.Event())
-    assert result.orders is not None
+    assert result.known is not None
     request = ProveRequest(
         problem=graph,
         plan=result.plan,
         options=text,
-        orders=result.orders,
+        known=result.known,
         seconds=None,
         work=1_500_000,
         most_bytes=1 << 24,
     )
     proven = prove(request, threading.Event())
     # A plan from the cache comes without: a run that is the same each time is done again.
-    again = prove(replace(request, orders=None), threading.Event())
+    again = prove(replace(request, known=None), threading.Event())
     bounds = list[int]()
     for one in (proven, again):
         path = tmp_path / "plan.proof"
@@ -73,3 +75,27 @@ def test_the_proof_of_a_graph_rests_on_what_its_run_has_proven(tmp_path: Path, d
         bounds.append(check_proof(graph, plan_from_bytes(one.plan), path).bounds[0])
     assert bounds[0] == result.bound
     assert (bounds[1] == result.bound, proven.proof == again.proof) == (deterministic, deterministic)
+
+
+def test_the_proof_of_a_reuse_cost_rests_on_the_prices_of_its_run(tmp_path: Path) -> None:
+    problem = document_of(dense_costs(Random(2), 26))
+    options = Options(deterministic=True, work_limit=12_000_000)
+    text = json.dumps({**json.loads(options_to_text(options)), PROOF: True})
+    result = solve(SolveRequest(problem=problem, options=text), lambda _: None, threading.Event())
+    assert result.known is not None
+    request = ProveRequest(
+        problem=problem,
+        plan=result.plan,
+        options=text,
+        known=result.known,
+        seconds=None,
+        work=300_000,
+        most_bytes=1 << 24,
+    )
+    proven = prove(request, threading.Event())
+    # A plan from the cache comes without: a run that is the same each time is done again.
+    again = prove(replace(request, known=None), threading.Event())
+    assert proven.proof == again.proof
+    path = tmp_path / "plan.proof"
+    path.write_bytes(proven.proof or b"")
+    assert check_proof(problem, plan_from_bytes(proven.plan), path).bounds[0] == result.bound

@@ -127,7 +127,7 @@ def test_a_run_starts_from_what_is_known_unless_a_plan_to_start_from_is_named(
         request.append(options)
         return laid(PROBLEM, 0, 40)
 
-    monkeypatch.setattr(engine, "plan", worse)
+    monkeypatch.setattr(engine, "run", worse)
     options = Options(hint=hint if named else None)
     planned = solve_fully(PROBLEM, options, known, lambda _: None, lambda _: None, threading.Event())
     assert [entry.hint for entry in request] == [hint if named else known]
@@ -151,7 +151,7 @@ def test_what_was_proven_before_holds_for_a_better_plan(monkeypatch: pytest.Monk
         return honest(ring, {name: ("m", offset) for name, offset in places}, bounds={"peak": bound})
 
     def solved(known: Plan, result: Plan) -> Plan:
-        monkeypatch.setattr(engine, "plan", lambda *_: result)
+        monkeypatch.setattr(engine, "run", lambda *_: result)
         return solve_fully(ring, Options(), known, lambda _: None, lambda _: None, threading.Event())
 
     known = replace(at(12, 12), prover="cpsat")
