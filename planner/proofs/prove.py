@@ -29,6 +29,7 @@ from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
 from memstow.planner.proofs.prove_peaks import PeaksProof
 from memstow.planner.proofs.prove_places import (
     PLACEMENT_TERMS,
+    SHARE_OF_KNOWN,
     Draft,
     PlacementProof,
     floor_and_step,
@@ -414,7 +415,7 @@ class _Writer:
         first, second = self._by_cores, self._by_places
         if rests_on_addresses(self._plan.objective[wanted.term_number].certificate):
             first, second = second, first
-        within = budget.share(_SHARE_OF_FIRST)
+        within = budget.share(SHARE_OF_KNOWN if self._prices else _SHARE_OF_FIRST)
         bound = first(draft, wanted, within)
         budget.count(within.work)
         return bound if bound >= wanted.bound else max(bound, second(draft, wanted, budget))

@@ -58,6 +58,8 @@ _COVER_EFFORT: Final = 10_000
 _ROOT_ROUNDS, _ROUNDS = 6, 2
 """In which covers may gain nothing."""
 _SHARE_OF_CHAINS: Final = 0.8
+SHARE_OF_KNOWN: Final = 0.95
+"""Of the budget where prices are known: there is no better use for it."""
 _MOST_KEPT: Final = 256 << 20
 _MOST_FITTING: Final = 1_000
 _TOLERANCE: Final = 1e-6
@@ -448,7 +450,7 @@ class PlacementProof:
             (offset, offset + self._problem.buffers[i].size if where == pool else offset)
             for i, (where, offset) in zip(kept, there, strict=True)
         ]
-        within = self._budget.share(_SHARE_OF_CHAINS)
+        within = self._budget.share(SHARE_OF_KNOWN if self._prices else _SHARE_OF_CHAINS)
         prices, tolls, worth, tree, crowds, scale = chain_limits(
             [(i, -(-self._problem.buffers[i].size // grid)) for i in kept],
             room,

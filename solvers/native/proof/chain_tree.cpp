@@ -11,8 +11,8 @@ namespace {
 constexpr reuse::Wide kMostWeight = reuse::Wide{1} << 61;  // of all links: checkers read twice as much
 constexpr double kShareOfPrices = 0.875;                   // of the budget; a tree takes less
 constexpr std::int64_t kTurn = 1'000'000;
-constexpr double kShareOfKnown = 0.75;  // where they fail, others are looked for
-constexpr int kMostTrees = 6;           // of trees, each for less than the one before where that is too large
+constexpr double kShareOfKnown = 0.9;  // where they fail, others are looked for
+constexpr int kMostTrees = 6;          // of trees, each for less than the one before where that is too large
 constexpr std::size_t kMostNodes = 1 << 19;
 constexpr std::size_t kFewClasses = 5;   // one of so many
 constexpr std::size_t kMostLinks = 800;  // checkers read no deeper trees
