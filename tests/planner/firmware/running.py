@@ -114,9 +114,10 @@ def compile_programs(names: Sequence[str], folder: Path, *flags: str, compiler: 
     library = folder / "programs.so"
     sources = [f"{name}.c" for name in names]
     command = [compiler or COMPILER or "gcc", *WARNINGS, *flags, "-shared", "-fPIC", "-o", library.name]
-    done = subprocess.run(
-        [*command, *sources, "-lm"], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
+    # Hundreds of programs at a time, with sanitizers, take minutes on a busy machine.
+    patience = PATIENCE + 2 * len(sources)
+    command += [*sources, "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=patience, check=False)
     assert done.returncode == 0, done.stderr[:4000]
     return library
 
