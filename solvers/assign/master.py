@@ -1,16 +1,14 @@
 """The space of a pool in cells of the grid that all of its offsets lie on."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from math import gcd
 from typing import Any
 
 from ortools.sat.python import cp_model
 
-from memstow.solvers import _native
 from memstow.solvers.assign.packing import Crowd, Cut, Pair
 from memstow.solvers.constraints import Choice, Relations, choices, cliques, horizons, look_alikes, rows, tops
 from memstow.solvers.cpsat_model import Expr, Literal, peak_expression
@@ -206,12 +204,12 @@ class Master:
         self._active = 0  # terms that count so far
         pools = range(task.instance.pool_count)
         self.taken: list[dict[int, Literal]] = [self._literals(item) for item in range(len(self.choices))]
-        self._rooms = [Room(task.instance, pool, self.choices, self.horizon[pool]) for pool in pools]
+        self.rooms = [Room(task.instance, pool, self.choices, self.horizon[pool]) for pool in pools]
         self._peaks = {
             pool: self.cp.new_int_var(0, self.horizon[pool], f"peak{pool}") for pool in self._peak_pools()
         }
         self._margins = [self.cp.new_int_var(0, 0, f"margin{pool}") for pool in pools]
-        self._loads: list[tuple[int, list[Pair]]] = []
+        self.loads: list[tuple[int, list[Pair]]] = []
         """The pool of each row, and its items with their sizes."""
         self._make_ends()
         self._make_loads()
@@ -273,7 +271,7 @@ class Master:
 
     def cells(self, pool: int) -> int:
         """The number of cells of the pool."""
-        return self._rooms[pool].cells
+        return self.rooms[pool].cells
 
     def add(self, cut: Cut) -> None:
         """Add a cut."""
@@ -294,53 +292,6 @@ class Master:
             self.cp.add(peak >= cut.height).only_enforce_if(higher)
             ways.append(higher)
         self.cp.add_bool_or(ways)
-
-    def cheap_pools(
-        self, pools: Sequence[int], margins: Sequence[int], seed: int, budget: _native.Budget
-    ) -> Proposal | None:
-        """The first term, a sum of costs, minimised by a local search from these pools.
-
-        Its proposal leaves so many cells of each pool empty. Cuts it does not see.
-        """
-        ways, rows = self._ways_and_rows
-        room = [max(self._rooms[pool].cells - margins[pool], largest) for pool, largest in rows]
-        start = [
-            next((at for at, choice in enumerate(mine) if choice.pool == pools[item]), 0)
-            for item, mine in enumerate(self.choices)
-        ]
-        chosen = _native.cheap_ways(ways, room, start, seed, budget)
-        if chosen is None:
-            return None
-        crowds: list[list[int]] = [[] for _ in self.horizon]
-        for item, at in enumerate(chosen):
-            crowds[self.choices[item][at].pool].append(item)
-        return Proposal(
-            tuple(Crowd(pool, tuple(items)) for pool, items in enumerate(crowds)), tuple(self.horizon)
-        )
-
-    @cached_property
-    def _ways_and_rows(self) -> tuple[list[list[tuple[int, list[Pair]]]], list[Pair]]:
-        """By item, of each choice: its cost, and the cells that it uses in which rows.
-
-        Of each row that may be too full: the pool, and the most cells that an item uses.
-        """
-        costs = choice_weights(self.task.instance, self.task.terms[0].kind)
-        uses: list[dict[int, list[Pair]]] = [{choice.pool: [] for choice in mine} for mine in self.choices]
-        rows: list[Pair] = []
-        for pool, load in self._loads:
-            room, cells = self._rooms[pool], Counter[int]()
-            for item, size in load:
-                cells[item] += room.cells_of(size)
-            if cells.total() <= room.cells:
-                continue
-            for item, count in cells.items():
-                uses[item][pool].append((len(rows), count))
-            rows.append((pool, max(cells.values())))
-        ways = [
-            [(costs[choice.index], uses[item][choice.pool]) for choice in mine]
-            for item, mine in enumerate(self.choices)
-        ]
-        return ways, rows
 
     def read(self, value: Any) -> Proposal:
         """The proposal of a solution, given a function for the value of an expression."""
@@ -405,20 +356,20 @@ class Master:
 
     def _make_loads(self) -> None:
         loads = Loads(self.relations)
-        for pool, room in enumerate(self._rooms):
+        for pool, room in enumerate(self.rooms):
             passed = [self.cp.new_bool_var(f"passed{pool}") for _ in room.barriers]
             self._order_barriers(pool, passed)
             may_go = partial(self._may_go, pool)
             for row in loads.of(room, may_go, only_scarce=pool not in self._peaks):
                 self._add_load(pool, row, passed)
-                self._loads.append((pool, row))
+                self.loads.append((pool, row))
 
     def _may_go(self, pool: int, item: int) -> bool:
         return pool in self.taken[item]
 
     def _order_barriers(self, pool: int, passed: list[Literal]) -> None:
         peak = self._peaks.get(pool)
-        for barrier, literal in zip(self._rooms[pool].barriers, passed, strict=True):
+        for barrier, literal in zip(self.rooms[pool].barriers, passed, strict=True):
             if peak is not None:
                 self.cp.add(peak > barrier.end).only_enforce_if(literal)
         for lower, higher in pairwise(passed):
@@ -426,7 +377,7 @@ class Master:
 
     def _add_load(self, pool: int, row: list[Pair], passed: list[Literal]) -> None:
         """Items that are live together need their cells, wherever they are."""
-        room, margin, peak = self._rooms[pool], self._margins[pool], self._peaks.get(pool)
+        room, margin, peak = self.rooms[pool], self._margins[pool], self._peaks.get(pool)
         cells = sum(room.cells_of(size) * self.taken[item][pool] for item, size in row)
         self.cp.add(cells + margin <= room.cells)
         if peak is None:

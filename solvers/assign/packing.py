@@ -138,6 +138,15 @@ class Answer:
         return self.packing is not None and self.packing.height <= height
 
 
+def join(packings: Iterable[tuple[Crowd, Packing]], items: int) -> Layout:
+    """The layout of these crowds, which have all items."""
+    layout = Layout(array("q", [-1]) * items, array("q", [-1]) * items)
+    for crowd, packing in packings:
+        for item, offset in zip(crowd.items, packing.offsets, strict=True):
+            layout.pool[item], layout.offset[item] = crowd.pool, offset
+    return layout
+
+
 class Packer:
     """Packs crowds, and caches the lowest layout of each."""
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from enum import Enum, auto
-from functools import partial
+from functools import cached_property, partial
 
 from memstow.solvers import _native
+from memstow.solvers.assign.cheap_layouts import CheapLayouts
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, can_improve
 from memstow.solvers.assign.packing import Answer as PackingAnswer
-from memstow.solvers.assign.packing import Lifter, Packer, narrow
+from memstow.solvers.assign.packing import Dead, Lifter, Packer, join, narrow
 from memstow.solvers.assign.proposals import MOST, Proposals, Relaxing, suits
 from memstow.solvers.constraints import Relations
 from memstow.solvers.greedy import layout_from
-from memstow.solvers.instance import Layout
 from memstow.solvers.lexicographic import Answer, Best, Level, LevelEnd, near
 from memstow.solvers.solver import Task
 
@@ -30,15 +30,11 @@ _START_SHARE = 0.05
 _REFINE_SHARE = 0.15
 _REWORK_SHARE = 0.4
 _ROUND_SECONDS = 3.0
-# The same for a local search that does not look at offsets, and for many of them, one after the other; before
-# these the master has less. They pack with less effort, leave more of a pool empty, or less, by this part of
-# it, and are no more than this.
-_CHEAP_SHARE = 0.08
-_CHEAP_TURN_SHARE = 0.6
+# The same for layouts of a beam search, and the most rounds of that, where the master is open and where it is
+# not; before these the master has less.
+_CHEAP_SHARE = 0.6
+_CHEAP_ROUNDS = 100, 2
 _CHEAP_FIRST_SHARE = 0.03
-_CHEAP_EFFORT = 2_000_000
-_PARTS_OF_POOL = 256
-_MOST_CHEAP = 32
 # How often such a proposal is made in one turn, each with more space left empty.
 _ROOMY_TRIES = 4
 # Proving turns before turns for better layouts, and the least share of a pool that these leave empty.
@@ -83,7 +79,10 @@ class Turns:
         self._proving: Relaxing | None = None
         self._followed = False
         self._is_cheap_first = level.term == 0 and self._layouts is not None
-        self._searches = 0
+
+    @cached_property
+    def _cheap(self) -> CheapLayouts:
+        return CheapLayouts(self._task, self._master, self._best)
 
     def run(self) -> Answer:
         """Take proving turns, and turns for a better layout where those make no progress."""
@@ -177,7 +176,9 @@ class Turns:
             self._seek_better()
             return
         if self._is_cheap_first:
-            self._seek_cheaply(_MOST_CHEAP if is_open else 1)
+            budget = _native.Budget(*self._left(_CHEAP_SHARE), self._budget)
+            self._cheap.run(_CHEAP_ROUNDS[not is_open], budget, self._add)
+            self._budget.count(budget.work)
             return
         if not any(self._margins):
             self._margins = [max(self._master.cells(pool) // _LEAST, 1) for pool in range(len(self._margins))]
@@ -212,25 +213,6 @@ class Turns:
         self._master.leave([0] * len(self._margins))
         return proposal is None or self._pack(proposal) is _Outcome.PACKED
 
-    def _seek_cheaply(self, tries: int) -> None:
-        """Proposals of the local search, each time another one."""
-        share = _native.Budget(*self._left(_CHEAP_TURN_SHARE), self._budget)
-        if not self._searches:
-            self._margins = [2 * self._step(pool) for pool in range(len(self._margins))]
-        for _ in range(tries):
-            if share.spent or self._best.layout is None or self._good_enough():
-                break
-            self._searches += 1
-            budget = self._part_of_budget(_CHEAP_SHARE)
-            seed = self._task.seed + self._searches
-            work = self._budget.work
-            proposal = self._master.cheap_pools(self._best.layout.pool, self._margins, seed, budget)
-            self._budget.count(budget.work)
-            if proposal is None:
-                break
-            self._pack(proposal, _CHEAP_EFFORT)
-            share.count(max(self._budget.work - work, 1))
-
     def _leave_less(self) -> None:
         self._margins = [margin // 2 for margin in self._margins]
 
@@ -246,42 +228,41 @@ class Turns:
             return False
         return near(values[term], bound, self._level.gap)
 
-    def _pack(self, proposal: Proposal, effort: int | None = None) -> _Outcome:
-        """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere.
+    def _add(self, dead: Dead) -> None:
+        """Add the cut of a set that does not fit."""
+        self._master.add(self._lifter.cut(dead))
 
-        With another effort than usual, for one of many proposals, they are not.
-        """
+    def _pack(self, proposal: Proposal) -> _Outcome:
+        """Pack each pool. Proven misfits become cuts; items that do not fit are placed elsewhere."""
         outcome = _Outcome.PACKED
         answers: list[PackingAnswer] = []
         for crowd, height in zip(proposal.crowds, proposal.heights, strict=True):
-            answer = self._packer.pack(crowd, height, effort or self._effort, self._budget)
+            answer = self._packer.pack(crowd, height, self._effort, self._budget)
             answers.append(answer)
             fits = answer.fits(height)
             self._adapt(crowd.pool, packed=fits)
             for dead in answer.dead:
-                self._master.add(self._lifter.cut(dead))
+                self._add(dead)
                 outcome = _Outcome.CUT
             if not fits and outcome is _Outcome.PACKED:
                 outcome = _Outcome.OPEN
-        if all(answer.packing is not None for answer in answers):
-            self._best.offer(_join(proposal, answers, self._task.instance.item_count))
-        if outcome is not _Outcome.PACKED and effort is None and not self._budget.spent:
+        packings = [
+            (crowd, answer.packing)
+            for crowd, answer in zip(proposal.crowds, answers, strict=True)
+            if answer.packing is not None
+        ]
+        if len(packings) == len(answers):
+            self._best.offer(join(packings, self._task.instance.item_count))
+        if outcome is not _Outcome.PACKED and not self._budget.spent:
             self._repair(proposal, answers)
         return outcome
 
     def _adapt(self, pool: int, *, packed: bool) -> None:
         """Leave more space empty where packing fails, less where it succeeds."""
         margin = self._margins[pool]
-        if self._is_cheap_first:
-            step = self._step(pool)
-            self._margins[pool] = max(margin - step, 0) if packed else margin + step
-            return
         self._margins[pool] = (
             margin // 2 if packed else max(2 * margin, self._master.cells(pool) // _LEAST, 1)
         )
-
-    def _step(self, pool: int) -> int:
-        return max(self._master.cells(pool) // _PARTS_OF_POOL, 1)
 
     def _repair(self, proposal: Proposal, answers: Sequence[PackingAnswer]) -> None:
         """Place all items by greedy: those that did not fit may change pools, and then all of them may."""
@@ -312,17 +293,6 @@ class Turns:
         )
         self._budget.count(share.work)
         return result.values is not None and self._best.offer(layout_from(result.placed))
-
-
-def _join(proposal: Proposal, answers: Sequence[PackingAnswer], items: int) -> Layout:
-    layout = Layout()
-    layout.pool.extend([-1] * items)
-    layout.offset.extend([-1] * items)
-    for crowd, answer in zip(proposal.crowds, answers, strict=True):
-        offsets = () if answer.packing is None else answer.packing.offsets
-        for item, offset in zip(crowd.items, offsets, strict=True):
-            layout.pool[item], layout.offset[item] = crowd.pool, offset
-    return layout
 
 
 class Search:

@@ -1,5 +1,7 @@
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "assign/cheap_ways.hpp"
@@ -67,26 +69,38 @@ Ways random_ways(Random& random) {
     return ways;
 }
 
+std::vector<Index> random_order(Random& random, const Ways& ways) {
+    std::vector<Index> order(ways.costs.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t left = order.size(); left > 1; --left)
+        std::swap(order[left - 1], order[random.below(left)]);
+    return order;
+}
+
 }  // namespace
 
-TEST(cheap_ways_fit_and_are_nearly_always_the_cheapest) {
+TEST(cheap_ways_fit_and_a_wide_beam_misses_the_cheapest_only_by_what_disturbs_costs) {
     Random random(1);
-    const int rounds = check::rounds(400);
+    const int rounds = check::rounds(2000);
     int solved = 0, cheapest = 0;
     for (int round = 0; round < rounds; ++round) {
         const Ways ways = random_ways(random);
-        std::vector<Index> start(ways.costs.size());
-        for (Index item = 0; item < count_of(start); ++item)
-            start[item] = static_cast<Index>(random.below(ways.costs[item].size()));
         const std::int64_t least = least_cost(ways);
-        Budget budget;
-        const auto chosen = cheap_ways(ways, start, random.next(), budget);
-        if (!chosen) continue;
-        CHECK(fits(ways, *chosen));
-        CHECK(cost_of(ways, *chosen) >= least);
-        if (fits(ways, start)) CHECK(cost_of(ways, *chosen) <= cost_of(ways, start));
-        ++solved;
-        if (cost_of(ways, *chosen) == least) ++cheapest;
+        for (const Index width : {1, 10'000}) {
+            Budget budget;
+            const auto chosen = cheap_ways(
+                ways, {.order = random_order(random, ways), .width = width, .seed = random.next()}, budget);
+            if (!chosen) {
+                CHECK(width == 1 || least == std::numeric_limits<std::int64_t>::max());
+                continue;
+            }
+            CHECK(fits(ways, *chosen));
+            CHECK(cost_of(ways, *chosen) >= least);
+            if (width == 1) continue;
+            CHECK(cost_of(ways, *chosen) <= least + least / 50);
+            ++solved;
+            if (cost_of(ways, *chosen) == least) ++cheapest;
+        }
     }
     CHECK(solved * 2 > rounds);
     CHECK(cheapest * 10 > solved * 9);
@@ -96,41 +110,27 @@ TEST(cheap_ways_are_the_same_for_the_same_seed_and_work) {
     Random random(2);
     for (int round = 0; round < 20; ++round) {
         const Ways ways = random_ways(random);
-        const std::vector<Index> start(ways.costs.size());
+        const std::vector<Index> order = random_order(random, ways);
         Budget first(-1, 200), second(-1, 200);
-        CHECK(cheap_ways(ways, start, 3, first) == cheap_ways(ways, start, 3, second));
+        CHECK(cheap_ways(ways, {.order = order, .width = 3, .seed = 3}, first) ==
+              cheap_ways(ways, {.order = order, .width = 3, .seed = 3}, second));
+        CHECK(first.work() == second.work());
     }
 }
 
-TEST(cheap_ways_begin_with_a_start_that_fits_and_keep_it_where_no_time_is_left) {
+TEST(there_are_no_cheap_ways_where_nothing_fits_or_no_work_is_left) {
     Ways ways;
     ways.room = {4};
-    ways.costs.values = {9, 1};
-    ways.costs.close();
-    ways.loads.close();
-    ways.loads.values = {{0, 4}};
-    ways.loads.close();
-    Budget over(-1, 0);
-    CHECK(cheap_ways(ways, {0}, 1, over) == std::vector<Index>{0});
-    Budget endless;
-    CHECK(cheap_ways(ways, {0}, 1, endless) == std::vector<Index>{1});
-}
-
-TEST(what_is_too_much_at_the_start_goes_elsewhere_or_there_are_no_cheap_ways) {
-    Ways ways;
-    ways.room = {4, 4};
-    for (int item = 0; item < 3; ++item) {
-        for (Index row = 0; row < 2; ++row) {
-            ways.costs.values.push_back(row);
-            ways.loads.values.push_back({row, item < 2 ? 4 : 1});
-            ways.loads.close();
-        }
+    for (const Bytes amount : {3, 2}) {
+        ways.costs.values.push_back(1);
         ways.costs.close();
+        ways.loads.values.push_back({0, amount});
+        ways.loads.close();
     }
-    Budget budget;
-    CHECK(!cheap_ways(ways, {0, 0, 0}, 1, budget));
-    ways.room = {4, 5};
-    const auto chosen = cheap_ways(ways, {0, 0, 0}, 1, budget);
-    CHECK(chosen.has_value());
-    CHECK(chosen && fits(ways, *chosen));
+    Budget endless;
+    CHECK(!cheap_ways(ways, {.order = {0, 1}, .width = 9}, endless));
+    ways.room = {5};
+    CHECK(cheap_ways(ways, {.order = {0, 1}, .width = 9}, endless) == (std::vector<Index>{0, 0}));
+    Budget over(-1, 0);
+    CHECK(!cheap_ways(ways, {.order = {0, 1}, .width = 9}, over));
 }

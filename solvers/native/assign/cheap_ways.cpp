@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "core/random.hpp"
@@ -12,204 +11,266 @@
 namespace memstow::assign {
 namespace {
 
-constexpr Index kOut = -1;  // the way of an item that has none for the moment
-
-class Annealing {
+// What all items cost with prices, each where that is the least, less what full rows pay, is a lower bound of
+// all costs. Prices are where it is about the greatest.
+class Prices {
   public:
-    Annealing(const Ways& ways, std::uint64_t seed) : ways_(ways), random_(seed), load_(ways.room.size()) {
-        const Index items = ways.costs.size();
-        way_.assign(items, kOut);
-        std::vector<std::vector<Member>> members(ways.room.size());
-        for (Index item = 0; item < items; ++item) {
-            const auto costs = ways.costs[item];
-            if (costs.size() > 1) movable_.push_back(item);
-            std::vector<Index> order(costs.size());
-            std::iota(order.begin(), order.end(), 0);
-            std::ranges::stable_sort(order, {}, [&](Index way) { return costs[way]; });
-            by_cost_.values.insert(by_cost_.values.end(), order.begin(), order.end());
-            by_cost_.close();
-            const std::int64_t dearest = costs[order.back()], spread = dearest - costs[order.front()];
-            for (Index way = 0; way < count_of(costs); ++way) {
-                const auto next =
-                    std::ranges::find_if(order, [&](Index other) { return costs[other] > costs[way]; });
-                // Of the dearest, too, some have to give way.
-                const std::int64_t step = next == order.end() ? spread + 1 : costs[*next] - costs[way];
-                step_.push_back(static_cast<double>(step));
-                for (const Load& load : ways.loads[first_way(item) + way])
-                    members[load.row].push_back({item, way, load.amount});
-            }
-            spread_.push_back(spread);
-        }
-        for (const std::vector<Member>& row : members) {
-            members_.values.insert(members_.values.end(), row.begin(), row.end());
-            members_.close();
-        }
+    explicit Prices(const Ways& ways) : ways_(ways), price_(ways.room.size(), 0.0), load_(ways.room.size()) {}
+
+    double of(Index row) const { return price_[row]; }
+    // The cost of a way, and the price of its loads.
+    double dear(Index item, Index way) const {
+        double sum = static_cast<double>(ways_.costs[item][way]);
+        for (const Load& load : ways_.loads[ways_.costs.start[item] + way])
+            sum += price_[load.row] * static_cast<double>(load.amount);
+        return sum;
     }
 
-    std::optional<std::vector<Index>> run(const std::vector<Index>& start, Budget& budget) {
-        for (Index item = 0; item < count_of(start); ++item) enter(item, start[item]);
-        for (Index row = 0; row < count_of(load_); ++row) {
-            if (!make_room(row, kOut)) return std::nullopt;
-        }
-        if (!go_elsewhere(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-        std::vector<Index> best = way_;
-        std::int64_t least = 0;
-        cost_ = 0;
-        const double heat = mean_step() * kHottest;
-        const std::int64_t moves = kMoves * count_of(movable_);
-        const double seconds = budget.seconds_left();
-        const std::int64_t work = work_left(budget);
-        for (std::int64_t move = 0; heat > 0 && move < moves; ++move) {
-            if (move % kBetween == 0) {
-                budget.count(std::exchange(steps_, 0) / kStepsOfWork);
-                if (budget.spent()) break;
-                double left = std::min(share(moves - move, moves), share(work_left(budget), work));
-                if (seconds > 0) left = std::min(left, budget.seconds_left() / seconds);
-                temperature_ = heat * std::pow(kCooling, 1 - left);
+    // Goes along subgradients, each with a part of those before; not as far where that gains nothing.
+    void rise(Budget& budget) {
+        std::vector<double> best = price_, step(price_.size(), 0.0);
+        double most = bound(), here = most, gain = std::abs(most) * kFirstGain + 1;
+        const double least_gain = gain * kLastGain;
+        Index failures = 0;
+        for (Index round = 0; round < kRounds && gain > least_gain; ++round) {
+            double length = 0;
+            for (std::size_t row = 0; row < price_.size(); ++row) {
+                const double excess = load_[row] - static_cast<double>(ways_.room[row]);
+                step[row] = kOld * step[row] + (1 - kOld) * excess;
+                if (price_[row] > 0 || step[row] > 0) length += step[row] * step[row];
             }
-            change();
-            if (cost_ < least) {
-                least = cost_;
-                best = way_;
+            budget.count(1 + count_of(ways_.loads.values) / kStepsOfWork);
+            if (length == 0 || budget.spent()) break;
+            const double far = std::max(most + gain - here, gain / 8) / length;
+            for (std::size_t row = 0; row < price_.size(); ++row)
+                price_[row] = std::max(0.0, price_[row] + far * step[row]);
+            here = bound();
+            if (here > most) {
+                if (here > most + gain / 20) failures = 0;
+                most = here;
+                best = price_;
             }
+            if (++failures < kPatience) continue;
+            failures = 0;
+            gain *= 0.6;
+            price_ = best;
+            std::ranges::fill(step, 0.0);
+            here = bound();
         }
-        return best;
+        price_ = best;
     }
 
   private:
-    static constexpr std::int64_t kMoves = 10'000;  // for each item
-    static constexpr std::int64_t kBetween = 256;   // moves between two looks at the clock
+    static constexpr Index kRounds = 3000;
+    static constexpr Index kPatience = 20;
+    static constexpr double kOld = 0.7;         // the part of a step that is as the one before
+    static constexpr double kFirstGain = 0.05;  // that a step aims at, of the bound
+    static constexpr double kLastGain = 2e-4;   // of the first one
+
+    double bound() {
+        std::ranges::fill(load_, 0.0);
+        double sum = 0;
+        for (std::size_t row = 0; row < price_.size(); ++row)
+            sum -= price_[row] * static_cast<double>(ways_.room[row]);
+        for (Index item = 0; item < ways_.costs.size(); ++item) {
+            Index best = 0;
+            double least = std::numeric_limits<double>::infinity();
+            for (Index way = 0; way < count_of(ways_.costs[item]); ++way) {
+                const double cost = dear(item, way);
+                if (cost < least) {
+                    least = cost;
+                    best = way;
+                }
+            }
+            sum += least;
+            for (const Load& load : ways_.loads[ways_.costs.start[item] + best])
+                load_[load.row] += static_cast<double>(load.amount);
+        }
+        return sum;
+    }
+
     static constexpr std::int64_t kStepsOfWork = 8;
-    // Of what it costs to go from the cheapest way to the next one, on average.
-    static constexpr double kHottest = 0.5;
-    static constexpr double kCooling = 1.0 / 16;   // by the end
-    static constexpr double kMostDearer = 0x1p61;  // as all costs together, so that a sum fits
+
+    const Ways& ways_;
+    std::vector<double> price_;  // by row
+    std::vector<double> load_;   // by row, where each item has its cheapest way
+};
+
+class Beam {
+  public:
+    Beam(const Ways& ways, const BeamOptions& options)
+        : ways_(ways), options_(options), prices_(ways), random_(options.seed) {
+        const Index items = ways.costs.size();
+        std::vector<Index> rank(items);
+        for (Index at = 0; at < items; ++at) rank[options.order[at]] = at;
+        std::vector<std::vector<Member>> members(ways.room.size());
+        for (const Index item : options.order) {
+            for (Index way = 0; way < count_of(ways.costs[item]); ++way) {
+                for (const Load& load : ways.loads[ways.costs.start[item] + way])
+                    members[load.row].push_back({item, way, load.amount});
+            }
+        }
+        std::vector<std::vector<Index>> full(items), leaving(items);
+        std::vector<Index> last = rank;
+        for (Index row = 0; row < count_of(members); ++row) {
+            members_.values.insert(members_.values.end(), members[row].begin(), members[row].end());
+            members_.close();
+            if (members[row].empty()) continue;
+            const Index end = rank[members[row].back().item];
+            full[end].push_back(row);
+            for (const Member& member : members[row]) last[member.item] = std::max(last[member.item], end);
+        }
+        for (Index item = 0; item < items; ++item) leaving[last[item]].push_back(item);
+        slot_.resize(items);
+        std::vector<Index> spare;
+        for (Index at = 0; at < items; ++at) {
+            full_.values.insert(full_.values.end(), full[at].begin(), full[at].end());
+            full_.close();
+            leaving_.values.insert(leaving_.values.end(), leaving[at].begin(), leaving[at].end());
+            leaving_.close();
+            if (spare.empty()) spare.push_back(slots_++);
+            slot_[options.order[at]] = spare.back();
+            spare.pop_back();
+            for (const Index item : leaving[at]) spare.push_back(slot_[item]);
+        }
+    }
+
+    std::optional<std::vector<Index>> run(Budget& budget) {
+        prices_.rise(budget);
+        for (Index item = 0; item < ways_.costs.size(); ++item) {
+            for (Index way = 0; way < count_of(ways_.costs[item]); ++way) {
+                const auto cost = static_cast<double>(ways_.costs[item][way]);
+                dear_.push_back(prices_.dear(item, way) + kNoise * cost * random_.unit());
+                keys_.push_back(random_.next());
+            }
+        }
+        states_.push_back({-1, 0.0, 0});
+        held_.resize(slots_);
+        for (Index at = 0; at < count_of(options_.order); ++at) {
+            list_children(at);
+            pay(at);
+            budget.count(1 + std::exchange(steps_, 0) / kStepsOfWork);
+            if (children_.empty() || budget.spent()) return std::nullopt;
+            keep(at);
+        }
+        Index node = std::ranges::min_element(states_, {}, &State::worth)->node;
+        std::vector<Index> chosen(options_.order.size());
+        for (Index at = count_of(options_.order); --at >= 0; node = nodes_[node].parent)
+            chosen[options_.order[at]] = nodes_[node].way;
+        return chosen;
+    }
+
+  private:
+    static constexpr double kNoise = 0.01;  // of a cost
+    static constexpr std::int64_t kStepsOfWork = 16;
 
     struct Member {
         Index item;
         Index way;
         Bytes amount;
     };
+    // A choice for all items so far.
+    struct State {
+        Index node;
+        double worth;
+        std::uint64_t hash;  // of the ways of items that share a row with later ones
+    };
+    struct Node {
+        Index parent;
+        Index way;
+    };
+    struct Child {
+        Index from;
+        Index way;
+        double worth;
+        std::uint64_t hash;
+    };
 
-    Index first_way(Index item) const { return ways_.costs.start[item]; }
-    std::span<const Load> loads(Index item, Index way) const { return ways_.loads[first_way(item) + way]; }
-
-    static std::int64_t work_left(const Budget& budget) { return budget.work_limit() - budget.work(); }
-    static double share(std::int64_t part, std::int64_t all) {
-        return static_cast<double>(part) / static_cast<double>(all);
-    }
-
-    double mean_step() const {
-        double sum = 0;
-        for (const Index item : movable_) sum += step_[first_way(item) + by_cost_[item].front()];
-        return movable_.empty() ? 0 : sum / count_of(movable_);
-    }
-
-    void enter(Index item, Index way) {
-        way_[item] = way;
-        cost_ += ways_.costs[item][way];
-        const auto added = loads(item, way);
-        for (const Load& load : added) load_[load.row] += load.amount;
-        steps_ += count_of(added) + 1;
-    }
-
-    void leave(Index item) {
-        const Index way = std::exchange(way_[item], kOut);
-        cost_ -= ways_.costs[item][way];
-        for (const Load& load : loads(item, way)) load_[load.row] -= load.amount;
-    }
-
-    bool has_room(Index item, Index way) {
-        steps_ += count_of(loads(item, way));
-        return std::ranges::all_of(loads(item, way), [&](const Load& load) {
-            return load_[load.row] + load.amount <= ways_.room[load.row];
-        });
-    }
-
-    // Takes others out until the row has no more than it may; rather those for whom the next way is not dear.
-    bool make_room(Index row, Index but) {
-        while (load_[row] > ways_.room[row]) {
-            const Bytes excess = load_[row] - ways_.room[row];
-            Index chosen = kOut;
-            double least = std::numeric_limits<double>::infinity();
-            for (const Member& member : members_[row]) {
-                if (way_[member.item] != member.way || member.item == but) continue;
-                const double step = step_[first_way(member.item) + member.way] * (0.5 + random_.unit());
-                const double weight = step / static_cast<double>(std::min(excess, member.amount));
-                if (chosen == kOut || weight < least) {
-                    least = weight;
-                    chosen = member.item;
-                }
+    void list_children(Index at) {
+        const Index item = options_.order[at], first = ways_.costs.start[item];
+        children_.clear();
+        for (Index from = 0; from < count_of(states_); ++from) {
+            for (Index way = 0; way < count_of(ways_.costs[item]); ++way) {
+                children_.push_back({from, way, states_[from].worth + dear_[first + way],
+                                     states_[from].hash ^ keys_[first + way]});
             }
-            steps_ += members_.start[row + 1] - members_.start[row];
-            if (chosen == kOut) return false;
-            changes_.emplace_back(chosen, way_[chosen]);
-            leave(chosen);
-            out_.push_back(chosen);
         }
-        return true;
+        steps_ += count_of(children_);
     }
 
-    // Each that was taken out goes to the cheapest way that has room; false where one has none, or all costs
-    // more than this.
-    bool go_elsewhere(std::int64_t most) {
-        std::ranges::stable_sort(out_, std::greater{}, [&](Index item) { return spread_[item]; });
-        for (const Index item : out_) {
-            const auto there =
-                std::ranges::find_if(by_cost_[item], [&](Index way) { return has_room(item, way); });
-            if (there == by_cost_[item].end()) return false;
-            enter(item, *there);
-            if (cost_ > most) return false;
+    // What is empty in rows that get no more items is paid for; a row that is too full is no choice.
+    void pay(Index at) {
+        const Index item = options_.order[at];
+        for (const Index row : full_[at]) {
+            const auto members = members_[row];
+            steps_ += static_cast<std::int64_t>(children_.size()) * count_of(members);
+            std::erase_if(children_, [&](Child& child) {
+                const Index* ways = &held_[static_cast<std::size_t>(child.from) * slots_];
+                Bytes left = ways_.room[row];
+                for (const Member& member : members) {
+                    const Index way = member.item == item ? child.way : ways[slot_[member.item]];
+                    if (way == member.way) left -= member.amount;
+                }
+                child.worth += prices_.of(row) * static_cast<double>(left);
+                return left < 0;
+            });
         }
-        out_.clear();
-        return true;
     }
 
-    void change() {
-        const Index item = movable_[random_.below(movable_.size())];
-        const auto choice = static_cast<Index>(random_.below(ways_.costs[item].size()));
-        if (choice == way_[item]) return;
-        const std::int64_t before = cost_;
-        const double dearer = std::min(-temperature_ * std::log(1 - random_.unit()), kMostDearer);
-        const std::int64_t most = before + static_cast<std::int64_t>(dearer);
-        changes_.assign(1, {item, way_[item]});
-        out_.clear();
-        leave(item);
-        enter(item, choice);
-        const bool fits = std::ranges::all_of(loads(item, choice), [&](const Load& load) {
-            return load_[load.row] <= ways_.room[load.row] || make_room(load.row, item);
+    // Of the children the best ones, of those that are alike for all that follows one.
+    void keep(Index at) {
+        std::ranges::sort(children_, [](const Child& a, const Child& b) {
+            if (a.worth != b.worth) return a.worth < b.worth;
+            return a.from != b.from ? a.from < b.from : a.way < b.way;
         });
-        if (fits && go_elsewhere(most) && cost_ <= most) return;
-        while (!changes_.empty()) {
-            const auto [changed, way] = changes_.back();
-            changes_.pop_back();
-            if (way_[changed] != kOut) leave(changed);
-            enter(changed, way);
+        const std::size_t slots = slots_;
+        next_states_.clear();
+        next_held_.clear();
+        seen_.clear();
+        for (const Child& child : children_) {
+            if (count_of(next_states_) == options_.width) break;
+            if (!seen_.insert(child.hash).second) continue;
+            const auto begin = held_.begin() + static_cast<std::ptrdiff_t>(child.from * slots);
+            next_held_.insert(next_held_.end(), begin, begin + slots_);
+            Index* ways = &next_held_[next_held_.size() - slots];
+            ways[slot_[options_.order[at]]] = child.way;
+            std::uint64_t hash = child.hash;
+            for (const Index item : leaving_[at]) {
+                Index& way = ways[slot_[item]];
+                hash ^= keys_[ways_.costs.start[item] + way];
+                way = 0;
+            }
+            nodes_.push_back({states_[child.from].node, child.way});
+            next_states_.push_back({count_of(nodes_) - 1, child.worth, hash});
         }
-        cost_ = before;
+        steps_ += count_of(children_) * 4 + count_of(next_held_);
+        std::swap(states_, next_states_);
+        std::swap(held_, next_held_);
     }
 
     const Ways& ways_;
+    const BeamOptions& options_;
+    Prices prices_;
     Random random_;
-    std::vector<Index> movable_;        // items with several ways
-    Lists<Index> by_cost_;              // by item, its ways
-    std::vector<double> step_;          // by way, item after item: what the next one costs more
-    std::vector<std::int64_t> spread_;  // by item, between its cheapest and its dearest way
-    Lists<Member> members_;             // by row
-    std::vector<Index> way_;            // by item
-    std::vector<Bytes> load_;           // by row
-    std::int64_t cost_ = 0;
-    double temperature_ = 0;
+    Lists<Member> members_;  // by row, in the order of the items
+    Lists<Index> full_;      // by item of the order, the rows of which it is the last
+    Lists<Index> leaving_;   // by item of the order, items that share no row with later ones
+    std::vector<Index> slot_;
+    Index slots_ = 0;
+    std::vector<double> dear_;         // by way
+    std::vector<std::uint64_t> keys_;  // by way
+    std::vector<Node> nodes_;
+    std::vector<State> states_, next_states_;
+    std::vector<Index> held_, next_held_;  // by state and slot, a way
+    std::vector<Child> children_;
+    std::unordered_set<std::uint64_t> seen_;
     std::int64_t steps_ = 0;
-    std::vector<std::pair<Index, Index>> changes_;  // items, and the ways that they had
-    std::vector<Index> out_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Index>> cheap_ways(const Ways& ways, const std::vector<Index>& start,
-                                             std::uint64_t seed, Budget& budget) {
-    return Annealing(ways, seed).run(start, budget);
+std::optional<std::vector<Index>> cheap_ways(const Ways& ways, const BeamOptions& options, Budget& budget) {
+    return Beam(ways, options).run(budget);
 }
 
 }  // namespace memstow::assign

@@ -18,15 +18,22 @@ struct Load {
 };
 
 struct Ways {
-    Lists<std::int64_t> costs;  // by item, of its ways; together below 2^61
-    Lists<Load> loads;          // by way, item after item; each amount is at most the room
+    Lists<std::int64_t> costs;  // by item, of its ways; at least one each, together below 2^61
+    Lists<Load> loads;          // by way, item after item
     std::vector<Bytes> room;    // by row, at most 2^61
 };
 
-// Simulated annealing. An item changes its way, what is too much then goes elsewhere, and that is kept if it
-// is cheaper, or seldom. The best after all moves, or within the budget: by item its way. It begins with
-// `start`, which may be too much for some rows; none if no way out of that was seen.
-std::optional<std::vector<Index>> cheap_ways(const Ways& ways, const std::vector<Index>& start,
-                                             std::uint64_t seed, Budget& budget);
+struct BeamOptions {
+    std::vector<Index>
+        order;               // of the items, such as by time: few rows should have items both early and late
+    Index width = 1;         // so many choices for the items so far are kept
+    std::uint64_t seed = 0;  // costs differ a little with it while choices are compared
+};
+
+// Beam search. Room in a row has a price, at which the rows are about full when each item has its cheapest
+// way. A choice for the first items is worth what these cost with that, and the price of what is left empty
+// in rows that no other item can fill. By item its way; none where no choice that was kept can be completed,
+// or the budget is spent.
+std::optional<std::vector<Index>> cheap_ways(const Ways& ways, const BeamOptions& options, Budget& budget);
 
 }  // namespace memstow::assign

@@ -13,7 +13,7 @@ namespace {
 using WaysOfItems = std::vector<std::vector<std::tuple<std::int64_t, std::vector<std::tuple<Index, Bytes>>>>>;
 
 std::optional<std::vector<Index>> cheap_ways(const WaysOfItems& items, const std::vector<Bytes>& room,
-                                             const std::vector<Index>& start, std::uint64_t seed,
+                                             const std::vector<Index>& order, Index width, std::uint64_t seed,
                                              Budget& budget) {
     assign::Ways ways;
     for (const auto& item : items) {
@@ -26,14 +26,14 @@ std::optional<std::vector<Index>> cheap_ways(const WaysOfItems& items, const std
     }
     ways.room = room;
     nb::gil_scoped_release release;
-    return assign::cheap_ways(ways, start, seed, budget);
+    return assign::cheap_ways(ways, {.order = order, .width = width, .seed = seed}, budget);
 }
 
 }  // namespace
 
 void bind_assign(nb::module_& m) {
-    m.def("cheap_ways", &cheap_ways, nb::arg("items"), nb::arg("room"), nb::arg("start"), nb::arg("seed"),
-          nb::arg("budget"),
+    m.def("cheap_ways", &cheap_ways, nb::arg("items"), nb::arg("room"), nb::arg("order"), nb::arg("width"),
+          nb::arg("seed"), nb::arg("budget"),
           "A way for each item that together are cheap, where no row has more than it has room for.");
 }
 

@@ -192,34 +192,6 @@ def test_a_refined_proposal_is_the_best_of_the_master_where_all_items_are_free()
         assert cost_of(task, refined.pools) == bound == cost_of(task, first.pools), seed
 
 
-def test_cheap_pools_have_the_room_that_is_to_stay_empty_and_nearly_the_least_cost() -> None:
-    nearly = 0
-    for seed in range(10):
-        problem = filled(Random(seed), 40)
-        result = started(problem)
-        assert result is not None
-        task, _, best = result
-        relations = Relations(task.instance)
-        master = Master(task, relations, None)
-        master.ask(0, ())
-        first, _ = Proposals(task, relations, master, 0, best, endless()).ask(1.0, proves=True)
-        assert first is not None
-        assert best.layout is not None
-        least = cost_of(task, first.pools)
-        spans = Neighbourhoods(relations, 0).spans
-        for margin in (0, 3):
-            chosen = master.cheap_pools(best.layout.pool, (margin, 0, 0), seed, endless())
-            assert chosen is not None
-            for crowd, room in zip(chosen.crowds, (12 - margin, 12), strict=False):
-                for moment in range(relations.moments):
-                    live = [i for i in crowd.items if any(begin <= moment < end for begin, end in spans[i])]
-                    assert sum(task.instance.part_size[i] for i in live) <= room
-            if not margin:
-                assert cost_of(task, chosen.pools) >= least
-                nearly += cost_of(task, chosen.pools) <= 1.02 * least
-    assert nearly >= 8
-
-
 def cost_of(task: Task, pools: list[int]) -> int:
     """What it costs to have the items in these pools."""
     instance = task.instance
