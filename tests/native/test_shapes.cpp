@@ -190,7 +190,7 @@ TEST(the_search_ends_with_the_best_of_all_sequences) {
         Random random(seed);
         const Start start{shuffled(random, sample.instance.item_count()), some_choices(random, sample)};
         Budget budget(-1, 60'000);
-        const Found result = search(sample.shaped, Aim::kWorst, {start}, seed, budget);
+        const Best result = search(sample.shaped, Aim::kWorst, {start}, seed, budget);
         const auto peaks = by_hand(sample, result.sequence, result.choices);
         CHECK(result.fits == peaks.has_value());
         if (!peaks) continue;
@@ -321,7 +321,7 @@ TEST(what_is_said_of_a_sequence_is_the_same_without_links) {
         bare.weight = sample.shaped.weight;
         bare.measure = sample.shaped.measure;
         Budget budget(-1, 0);
-        const Found start_of_bare = search(bare, Aim::kWorst, {start}, seed, budget);
+        const Best start_of_bare = search(bare, Aim::kWorst, {start}, seed, budget);
         const SequenceLayout layout(listed, Aim::kWorst, start.sequence, start.choices);
         const SequenceLayout by_lives(sample.shaped, Aim::kWorst, start.sequence, start.choices);
         CHECK(by_lives.peaks() == layout.peaks());
@@ -346,12 +346,12 @@ TEST(a_search_of_orders_stops_when_its_budget_is_spent) {
     Random random(5);
     Budget none(-1, 0);
     const Start start{shuffled(random, sample.instance.item_count()), some_choices(random, sample)};
-    const Found result = search(sample.shaped, Aim::kSum, {start}, 1, none);
+    const Best result = search(sample.shaped, Aim::kSum, {start}, 1, none);
     CHECK(result.sequence.size() == start.sequence.size());
     Budget cancelled;
     cancelled.cancel();
     const std::vector<Bytes> limits(static_cast<std::size_t>(sample.points), 1'000);
     static_cast<void>(below(sample.shaped, limits, cancelled));
-    const Found stopped = search(sample.shaped, Aim::kFirst, {start}, 1, cancelled);
+    const Best stopped = search(sample.shaped, Aim::kFirst, {start}, 1, cancelled);
     CHECK(stopped.sequence.size() == start.sequence.size());
 }

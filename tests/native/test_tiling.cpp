@@ -149,7 +149,7 @@ TEST(what_is_looked_at_of_many_sums_that_are_nearly_equal_is_limited) {
         EqualSets sets(alike(count), (1 << kShareBits) / 32, kMemory);
         for (int again = 0; again < 3; ++again) {
             std::int64_t steps = 0;
-            const EqualSets::Found& found = sets.with(alike(count), steps, kInTime);
+            const EqualSets::Sets& found = sets.with(alike(count), steps, kInTime);
             CHECK(!found.pairs.empty() && found.pairs.size() < 70'000 && !found.complete);
             CHECK(steps < 200'000'000);
         }
