@@ -460,7 +460,7 @@ def of_graph(example: JsonObject) -> JsonObject:
 def of_model() -> JsonObject:
     """The request body of an operation about a model that can be built, whose content says which it is.
 
-    Of generators of clients some know no other types of bytes than the last.
+    Some generators of clients know no type of bytes but `application/octet-stream`.
     """
     media_types = (*(MEDIA_TYPES[name] for name in ("tflite", "onnx")), "application/octet-stream")
     content = {media_type: {"schema": BYTES} for media_type in media_types}

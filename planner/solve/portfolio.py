@@ -116,7 +116,7 @@ def _bank_stages(requested: Solver | None, task: Task) -> list[Stage]:
 
 
 def stages_for(requested: Solver | None, task: Task, seconds: float | None) -> Iterable[Stage]:
-    """The stages of a run that has so many seconds left, or any number, in turn.
+    """The stages of a run, in turn. `seconds`: what is left of its time limit; None: it has no such limit.
 
     Greedy comes first wherever another solver starts from a plan.
     """

@@ -96,7 +96,9 @@ void bind_reuse(nb::module_& m) {
         m, "AddressPrices",
         "Prices that show what layouts of a pool pay, by number, and of what is too much of some together: "
         "the scale\n"
-        "is a cost of 1 where what shares is counted in units of so many bytes; no chain is worth more.")
+        "is a cost of 1 where what shares is counted in units; a unit is a number of bytes. No chain is "
+        "worth "
+        "more than `worth`.")
         .def("__init__", &known_prices, nb::arg("links"), nb::arg("crowds"), nb::arg("scale"),
              nb::arg("unit"), nb::arg("worth"))
         .def_ro("links", &reuse::AddressPrices::links)

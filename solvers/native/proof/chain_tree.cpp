@@ -200,7 +200,7 @@ void add_tree(const Linked& linked, ChainLimits& limits, Bytes aim, Budget& budg
         if (search.build(static_cast<Bytes>(std::clamp<Wide>(enough, 0, kLimit)))) {
             best = tree;
             low = aim;
-            if (tree.worth > enough) break;  // more is not to be had
+            if (tree.worth > enough) break;  // these prices show no more
         } else {
             high = aim - 1;
         }

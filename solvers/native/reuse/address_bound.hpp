@@ -36,7 +36,7 @@ struct AddressPrices {
     std::vector<std::pair<Index, Bytes>> links;  // with their prices, where they have one
     std::vector<Crowd> crowds;
     Bytes scale = 1;  // a cost of 1 in these prices, where what shares is counted in units
-    Bytes unit = 1;   // so many bytes
+    Bytes unit = 1;   // in bytes
     Bytes worth = 0;  // no chain is worth more
 };
 
