@@ -1,5 +1,6 @@
-// Checks many files in one process: reads the names of a problem, a plan and a proof from three lines, and
-// prints the exit code and the verdict.
+// The checker as a user starts it, where it is given arguments. Without, checks many files in one process:
+// reads the names of a problem, a plan and a proof from three lines, and prints the exit code and the
+// verdict.
 #include <sstream>
 
 #define main checker_main
@@ -10,7 +11,8 @@
 #endif
 #undef main
 
-int main() {
+int main(int count, char** arguments) {
+    if (count > 1) return checker_main(count, arguments);
     std::string words[4];
     while (std::getline(std::cin, words[1]) && std::getline(std::cin, words[2]) &&
            std::getline(std::cin, words[3])) {

@@ -29,7 +29,7 @@ from tests.problems import costly_problem, random_problem
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "checker"
 WARNINGS: Final = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
-SANITIZERS: Final = ("-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS: Final = ("-g1", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 VERIFIED: Final = 0
 WRONG: Final = 1
 NOT_CHECKED: Final = 2
@@ -80,7 +80,8 @@ class Verdict:
 class Batch:
     """The checker that stays, and is given one case after the other."""
 
-    def __init__(self, process: "subprocess.Popen[str]", folder: Path) -> None:
+    def __init__(self, program: Path, process: "subprocess.Popen[str]", folder: Path) -> None:
+        self.program = program
         self._process = process
         self._paths = [folder / name for name in ("problem.json", "plan.json", "plan.proof")]
 
@@ -103,7 +104,7 @@ def batch(program: Path, folder: Path, *options: str) -> Iterator[Batch]:
     """The checker while it runs; its sanitizers must have nothing to say."""
     command: list[str | Path] = [program, *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Batch(process, folder)
+        yield Batch(program, process, folder)
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait() == 0

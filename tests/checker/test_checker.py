@@ -34,7 +34,6 @@ from tests.checker.checkers import (
     WRONG,
     Batch,
     Files,
-    build,
     bytes_of,
     compilers,
     document_of,
@@ -818,17 +817,18 @@ def test_many_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_p
     assert campaign(checker, tmp_path, 100_000, 2, referee_each=100)[VERIFIED] > 1_000
 
 
-def test_the_steps_as_text(tmp_path: Path) -> None:
-    program = tmp_path / "memstow-check"
-    build(FOLDER / "memstow_check.cpp", program, compilers()[0])
+def test_the_steps_as_text(checker: Batch, tmp_path: Path) -> None:
     for name, data in zip(
         ("problem.json", "plan.json", "plan.proof"), by_hand(TWO, placed(0, 4), *PROOF), strict=True
     ):
         (tmp_path / name).write_bytes(data)
-    command = [str(program), "--text", str(tmp_path / "problem.json"), str(tmp_path / "plan.proof")]
+    command = [str(checker.program), "--text", str(tmp_path / "problem.json"), str(tmp_path / "plan.proof")]
     said = subprocess.run(command, check=True, capture_output=True, text=True)
     assert said.stdout == ("no layout has a peak of at most 9\n  because: overfull from 0 to 9: a b\n")
-    assert subprocess.run([program], check=False, capture_output=True).returncode == NOT_CHECKED
+    assert (
+        subprocess.run([checker.program, "--text"], check=False, capture_output=True).returncode
+        == NOT_CHECKED
+    )
 
 
 def test_what_says_nothing_is_not_written(tmp_path: Path) -> None:
@@ -864,9 +864,7 @@ def test_the_fullest_moment_is_kept_not_all(tmp_path: Path) -> None:
 FORGED = "x\n\x1b[2J\u009b\u202e\ufeff\U000e0001\u00e9\n  verified: peak 10 is least"
 
 
-def test_a_name_does_not_pass_for_a_verdict(tmp_path: Path) -> None:
-    program = tmp_path / "memstow-check"
-    build(FOLDER / "memstow_check.cpp", program, compilers()[0])
+def test_a_name_does_not_pass_for_a_verdict(checker: Batch, tmp_path: Path) -> None:
     buffers = [{"id": FORGED, "size": 4, "lifetime": [0, 2]}, {"id": "b", "size": 6, "lifetime": [1, 3]}]
     answer = placed(0, 0)
     answer["placements"][0]["buffer"] = FORGED
@@ -875,10 +873,10 @@ def test_a_name_does_not_pass_for_a_verdict(tmp_path: Path) -> None:
     for path, data in zip(paths, by_hand({"version": 1, "buffers": buffers}, answer, *PROOF), strict=True):
         Path(path).write_bytes(data)
     harmless = "x\\u000a\\u001b[2J\\u009b\\u202e\\ufeff\\U000e0001\u00e9\\u000a  verified: peak 10 is least"
-    judged = subprocess.run([program, *paths], check=False, capture_output=True, text=True)
+    judged = subprocess.run([checker.program, *paths], check=False, capture_output=True, text=True)
     assert (judged.returncode, judged.stdout) == (WRONG, f"wrong: 'b' and '{harmless}' overlap\n")
     shown = subprocess.run(
-        [program, "--text", paths[0], paths[2]], check=True, capture_output=True, text=True
+        [checker.program, "--text", paths[0], paths[2]], check=True, capture_output=True, text=True
     )
     assert shown.stdout.endswith(f"overfull from 0 to 9: {harmless} b\n")
 

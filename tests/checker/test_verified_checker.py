@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.campaign import gate_first
+from tests.campaign import gate_first, rounds
 from tests.checker.checkers import (
     FOLDER,
     HEAD,
@@ -26,10 +26,8 @@ from tests.checker.checkers import (
     Batch,
     Files,
     batch,
-    build_batch,
     bytes_of,
     compilers,
-    folder_of_run,
 )
 from tests.checker.mutations import Case, is_true, mutant, sample
 from tests.checker.test_checker import PROOF, TWO, by_hand, placed
@@ -51,22 +49,13 @@ def _why_not() -> str | None:
     return None if compilers() else "memstow-check, which it is compared with, needs g++ or clang++"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
     """The checker that is proven right."""
     why = _why_not()
     if why is not None:
         pytest.skip(why)
     with batch(PROGRAM, tmp_path_factory.mktemp("verified"), "--batch") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def fast(verified: Batch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
-    """memstow-check."""
-    assert verified
-    folder = tmp_path_factory.mktemp("fast")
-    with batch(build_batch(folder_of_run(tmp_path_factory), "-O0"), folder) as running:
         yield running
 
 
@@ -92,9 +81,9 @@ ABOUT_COSTS: Final = (
 )
 
 
-def agreed(verified: Batch, fast: Batch, files: Files) -> int:
+def agreed(verified: Batch, checker: Batch, files: Files) -> int:
     """The code of both."""
-    one, other = verified.check(files), fast.check(files)
+    one, other = verified.check(files), checker.check(files)
     if one.words in ABOUT_COSTS:
         return one.code
     with suppress(ValueError):
@@ -107,38 +96,40 @@ def agreed(verified: Batch, fast: Batch, files: Files) -> int:
     return one.code
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("seed", gate_first(range(12), 1))
-def test_it_agrees_with_the_fast_one(verified: Batch, fast: Batch, tmp_path: Path, seed: int) -> None:
+def test_it_agrees_with_the_fast_one(verified: Batch, checker: Batch, tmp_path: Path, seed: int) -> None:
     rng, cases, codes = Random(seed), list[Case](), Counter[int]()
-    while len(cases) < 150:
+    while len(cases) < rounds(150):
         # Most proofs of tiny problems are one step: two of three are to have lemmas.
         case = sample(rng, tmp_path, needs_lemmas=len(cases) % 3 > 0)
         if case is None or not is_known(case.problem):
             continue
         cases.append(case)
-        assert agreed(verified, fast, files_of(case)) in (VERIFIED, WEAKER)
-    for _ in range(1_000):
+        assert agreed(verified, checker, files_of(case)) in (VERIFIED, WEAKER)
+    for _ in range(rounds(1_000)):
         files = mutant(rng, rng.choice(cases))
-        code = agreed(verified, fast, files)
+        code = agreed(verified, checker, files)
         codes[code] += 1
         assert code != VERIFIED or codes[code] > 20 or is_true(files), files
     assert min(codes[code] for code in (VERIFIED, WRONG, NOT_CHECKED, WEAKER)) > 0
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("seed", gate_first(range(12), 1))
-def test_it_agrees_where_pairs_in_place_tie(verified: Batch, fast: Batch, seed: int) -> None:
+def test_it_agrees_where_pairs_in_place_tie(verified: Batch, checker: Batch, seed: int) -> None:
     rng, cases, codes = Random(seed), list[Case](), Counter[int]()
-    while len(cases) < 40:
+    while len(cases) < rounds(100):
         case = derived(rng)
         if case is not None and is_known(case.problem):
             cases.append(case)
-            assert agreed(verified, fast, files_of(case)) == VERIFIED
-    for _ in range(600):
+            assert agreed(verified, checker, files_of(case)) == VERIFIED
+    for _ in range(rounds(600)):
         files = mutant(rng, rng.choice(cases))
-        code = agreed(verified, fast, files)
+        code = agreed(verified, checker, files)
         codes[code] += 1
         assert code != VERIFIED or codes[code] > 20 or is_true(files), files
-    assert min(codes[code] for code in (VERIFIED, WRONG)) > 20
+    assert min(codes[code] for code in (VERIFIED, WRONG)) > rounds(40)
 
 
 @pytest.mark.parametrize(
@@ -210,8 +201,8 @@ def test_files_of_any_length_have_the_digest_of_others(verified: Batch, blanks: 
         {"buffers": [{"id": "a", "size": -1}]},
     ],
 )
-def test_what_it_does_not_know_it_refuses(verified: Batch, fast: Batch, change: dict[str, Any]) -> None:
-    assert agreed(verified, fast, by_hand(TWO | change, placed(0, 4), *PROOF)) == NOT_CHECKED
+def test_what_it_does_not_know_it_refuses(verified: Batch, checker: Batch, change: dict[str, Any]) -> None:
+    assert agreed(verified, checker, by_hand(TWO | change, placed(0, 4), *PROOF)) == NOT_CHECKED
 
 
 @pytest.mark.parametrize(
@@ -231,20 +222,20 @@ def test_what_it_does_not_know_it_refuses(verified: Batch, fast: Batch, change: 
         b"[" * 200 + b"]" * 200,
     ],
 )
-def test_what_is_no_json_it_refuses(verified: Batch, fast: Batch, document: bytes) -> None:
+def test_what_is_no_json_it_refuses(verified: Batch, checker: Batch, document: bytes) -> None:
     answer = json.dumps(placed(0, 4)).encode()
     proof = HEAD + sha256(document).digest() + bytes_of([*PROOF])
-    assert agreed(verified, fast, (document, answer, proof)) == NOT_CHECKED
+    assert agreed(verified, checker, (document, answer, proof)) == NOT_CHECKED
 
 
-def test_ids_may_be_any_text(verified: Batch, fast: Batch) -> None:
+def test_ids_may_be_any_text(verified: Batch, checker: Batch) -> None:
     name = 'é\U0001f600\t"\\/\x7f'
     problem = json.loads(json.dumps(TWO).replace('"a"', json.dumps(name)))
     answer = json.loads(json.dumps(placed(0, 4)).replace('"a"', json.dumps(name)))
-    assert agreed(verified, fast, by_hand(problem, answer, *PROOF)) == VERIFIED
+    assert agreed(verified, checker, by_hand(problem, answer, *PROOF)) == VERIFIED
     document = json.dumps(problem, ensure_ascii=False).encode()
     files = document, json.dumps(answer).encode(), HEAD + sha256(document).digest() + bytes_of([*PROOF])
-    assert agreed(verified, fast, files) == VERIFIED
+    assert agreed(verified, checker, files) == VERIFIED
 
 
 def test_the_program_prints_and_exits_as_the_fast_one(verified: Batch, tmp_path: Path) -> None:

@@ -394,9 +394,9 @@ Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, c
     for (std::size_t i = 0; i < columns.sizes.size(); ++i) {
         const int64_t size = columns.sizes[i];
         const std::size_t pool = places.pool(i);
-        const bool told = i < costs.accesses.size() && costs.accesses[i] >= 0;
+        const bool counted = i < costs.accesses.size() && costs.accesses[i] >= 0;
         if (size == 0) continue;
-        worth.placement_cost += Wide{told ? costs.accesses[i] : size} * rules.pools[pool].cost;
+        worth.placement_cost += Wide{counted ? costs.accesses[i] : size} * rules.pools[pool].cost;
         worth.peaks[pool] = std::max(worth.peaks[pool], places.offsets[i] + size);
         const int64_t list = i < rules.list_of.size() ? rules.list_of[i] : -1;
         std::size_t rank = pool;

@@ -506,11 +506,11 @@ class Call {
         use.bound = in_64_bits(bound.value);
         use.proof = MEMSTOW_PROOF_CROWDS;
         for (const banks::Crowd& crowd : bound.crowds) {
-            CrowdUse& told = plan.crowds.emplace_back(plan.from);
+            CrowdUse& crowd_use = plan.crowds.emplace_back(plan.from);
             for (const Index part : crowd.parts) {
-                told.buffers.push_back(static_cast<std::size_t>(converted_.buffers[part]));
+                crowd_use.buffers.push_back(static_cast<std::size_t>(converted_.buffers[part]));
             }
-            told.cost = crowd.cost;
+            crowd_use.cost = crowd.cost;
         }
     }
 

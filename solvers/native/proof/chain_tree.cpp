@@ -273,9 +273,9 @@ ChainLimits chain_limits(const Linked& linked, std::optional<Bytes> wanted, cons
         budget.count(most.work());
         if (said > 0 && shown(linked, limits) >= wanted.value_or(said)) return limits;
     }
-    const std::optional<AddressPrices> found = found_prices(linked, wanted, budget);
-    if (!found) return limits;
-    ChainLimits others = limits_by(linked, *found, budget).first;
+    const std::optional<AddressPrices> prices = found_prices(linked, wanted, budget);
+    if (!prices) return limits;
+    ChainLimits others = limits_by(linked, *prices, budget).first;
     return shown(linked, others) > shown(linked, limits) ? others : limits;
 }
 

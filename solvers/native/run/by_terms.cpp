@@ -123,16 +123,16 @@ class TermsRun {
         const Scorer scorer(instance_, options_.terms, options_.hint);
         events.better = [&](const Layout& layout, Value) { note(layout, scorer(layout)); };
         events.bound = [&](Value bound) { raise(bound); };
-        ReuseResult found = run::minimise_reuse(instance_, options, *share_, events);
-        if (!found.misfit.empty() && !(best_ && best_->score.fits())) {
-            result_.misfit = std::move(found.misfit);
+        ReuseResult least = run::minimise_reuse(instance_, options, *share_, events);
+        if (!least.misfit.empty() && !(best_ && best_->score.fits())) {
+            result_.misfit = std::move(least.misfit);
             result_.solver = name_of(Solver::reuse);
             return;
         }
-        if (!found.layout.empty()) {
-            learn({std::move(found.layout), std::move(found.score), name_of(Solver::reuse)});
+        if (!least.layout.empty()) {
+            learn({std::move(least.layout), std::move(least.score), name_of(Solver::reuse)});
         }
-        if (best_ && best_->score.fits()) prove(found.bounds);
+        if (best_ && best_->score.fits()) prove(least.bounds);
     }
 
     // Takes over the bounds that hold for layouts with the values of the best one.

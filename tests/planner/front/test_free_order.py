@@ -25,7 +25,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
 from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
-from tests.campaign import gate_first
+from tests.campaign import gate_first, rounds
 from tests.graphs import Document
 from tests.planner.front.every_schedule import Asked, lies, random_free, schedules
 from tests.planner.graph.stripes.nets import random_net
@@ -33,7 +33,7 @@ from tests.planner.graph.stripes.nets import random_net
 _STEADY = Options(deterministic=True, work_limit=20_000_000)
 
 
-@pytest.mark.parametrize("chunk", gate_first(range(20), 2))
+@pytest.mark.parametrize("chunk", gate_first(range(20), 1))
 def test_no_schedule_in_any_order_is_better_than_what_is_proven(chunk: int) -> None:
     graphs = points = proven = complete = 0
     for seed in range(20 * chunk, 20 * (chunk + 1)):
@@ -164,6 +164,7 @@ def test_stripes_are_proven_where_there_is_one_order(rows: int) -> None:
     assert fronts[1].complete
 
 
+@pytest.mark.rounds
 @pytest.mark.parametrize("generators", [("stripes",), ("stripes", "channels"), ("stripes", "recompute")])
 @pytest.mark.parametrize("most_orders", [0, 64], ids=["by bounds", "order by order"])
 def test_no_stripes_in_any_order_are_better_than_the_bounds(
@@ -172,7 +173,7 @@ def test_no_stripes_in_any_order_are_better_than_the_bounds(
     """Also where only a part of what is made is read, so that stripes cost less than the whole."""
     monkeypatch.setattr("memstow.planner.front.free_front._MOST_ORDERS", most_orders)
     bounded = 0
-    for seed in range(5):
+    for seed in range(rounds(8)):
         graph = parse_graph(json.loads(json.dumps(_network(Random(seed)))))
         said = find_front(graph, FrontOptions(generators=generators), _STEADY, FrontCallbacks())
         ways = list(_every_way(with_channels(graph) if "channels" in generators else graph))
@@ -194,7 +195,7 @@ def test_no_stripes_in_any_order_are_better_than_the_bounds(
     assert bounded
 
 
-@pytest.mark.parametrize("seeds", gate_first([range(at, at + 6) for at in range(0, 96, 6)], 2))
+@pytest.mark.parametrize("seeds", gate_first([range(at, at + 6) for at in range(0, 96, 6)], 1))
 def test_no_stripes_in_which_operators_run_again_are_better_than_the_bounds(seeds: range) -> None:
     bounded = 0
     for seed in seeds:
