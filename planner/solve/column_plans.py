@@ -85,7 +85,7 @@ _SECONDS_TO_PLACE: Final = 1.5e-6
 _JUDGING_TO_ARRAYS: Final = 4.0
 # With several pools, where the arrays take longer.
 _SECONDS_TO_JUDGE_IN_POOLS: Final = 1.5e-6
-_JUDGING_TO_ARRAYS_OF_POOLS: Final = 1.0
+_JUDGING_TO_ARRAYS_OF_POOLS: Final = 1.5
 # But the search has at least this share of the limit.
 _LEAST_SHARE: Final = 0.5
 
