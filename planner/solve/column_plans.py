@@ -101,7 +101,7 @@ def plan_columns(
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
 ) -> PlainPlan | Plan:
-    """The plan of a plain problem, as of `engine.plan`; where there is none, the answer of the objects."""
+    """The plan of such a problem, as of `engine.plan`; where there is none, the answer of the objects."""
     progress = Progress(on_event)
     source = _source_of(columns, options, lambda plan: plan, None)
     if source is not None:
@@ -136,7 +136,7 @@ ViewT = TypeVar("ViewT", bound=PlainPlan | Plan)
 
 
 class ColumnSource(Generic[ViewT]):
-    """A plain problem as a source of runs."""
+    """A plain or related problem as a source of runs."""
 
     def __init__(
         self,
