@@ -1,22 +1,18 @@
-"""An instance of columns: native code alone has its arrays, so that a million buffers take little memory.
+"""An instance of columns: native code has its arrays, so that a million buffers take little memory.
 
-It is for the native solvers of one pool, which read no arrays but the capacity.
+Native solvers read none of them in Python; what others look at is copied then.
 """
 
 from array import array
-from functools import cached_property
 
 from memstow.records import field, record
 from memstow.solvers import _native
 from memstow.solvers.instance import Instance, Layout
-from memstow.solvers.solver import Term, TermKind
-
-PEAK_OF_ALL = (Term(TermKind.PEAK),)
 
 
 @record
 class ColumnInstance(Instance):
-    """Buffers in one pool, each an item of one part unless ties hold it to others."""
+    """Buffers, each an item of one part unless ties hold it to others."""
 
     columns: _native.ColumnInstance = field(kw_only=True)
     by_begin: bool = field(kw_only=True)
@@ -32,16 +28,6 @@ class ColumnInstance(Instance):
         """How many parts there are."""
         return self.columns.part_count
 
-    @cached_property
-    def stacked(self) -> int:
-        """The units up to which its items reach at most, one on top of the other."""
-        return self.columns.stacked
-
-    @cached_property
-    def native(self) -> _native.Instance:
-        """The instance of the native core."""
-        return self.columns.native
-
     @property
     def unit(self) -> int:
         """The bytes of a unit."""
@@ -51,13 +37,17 @@ class ColumnInstance(Instance):
         """The parts that must be in memory at once and have the most units, and where they end at least."""
         return _native.need_of(self.native, [True])
 
-    def peak_of(self, layout: Layout) -> int:
-        """The end of the last buffer in this layout, in bytes."""
-        return _native.pool_peaks(self.native, layout)[0] * self.unit
+    def peaks_of(self, layout: Layout) -> list[int]:
+        """By pool, the end of the last buffer in this layout, in bytes."""
+        return [peak * self.unit for peak in _native.pool_peaks(self.native, layout)]
 
     def offsets_of(self, layout: Layout) -> "array[int]":
         """Where each buffer is in this layout, in bytes."""
         return _array(self.columns.offsets_of(layout.offset))
+
+    def homes_of(self, layout: Layout) -> "array[int]":
+        """The number of the pool that each buffer is in in this layout."""
+        return _array(self.columns.homes_of(layout.pool))
 
     def buffers_of(self, parts: "list[int]") -> "array[int]":
         """The buffers of these parts."""
@@ -88,29 +78,35 @@ def instance_of_columns(
     return _around(_native.ColumnInstance(sizes, begins, ends, alignments, capacity, by_begin), by_begin)
 
 
+Memory = tuple[list[tuple[int, int, int, int]], list[tuple[int, int, int]], list[list[int]]]
+"""By pool capacity, alignment, base and cost; by reserved range its pool, begin and end; lists of pools."""
+
+
 def instance_of_related(
     buffers: tuple[memoryview, memoryview, memoryview, memoryview],
-    capacity: int,
+    memory: Memory,
+    choices: tuple[memoryview, memoryview],
     pins: memoryview,
     pairs: tuple[memoryview, memoryview, memoryview],
     ties: memoryview,
 ) -> ColumnInstance | None:
-    """The same with pins and relations that contradict nothing; None where a buffer has no place even alone.
+    """The same with what contradicts nothing; None where a buffer has no place even alone.
 
+    `choices`: by buffer, or none, its list of pools or -1 for all, and its accesses or -1 for its bytes;
     `pins`: by buffer, or none; `pairs`: two buffers each that conflict, are exclusive, may be in place;
     `ties`: a buffer, its base and its distance from that each.
     """
-    columns = _native.ColumnInstance.of_related(buffers, capacity, pins, pairs, ties)
+    columns = _native.ColumnInstance.of_related(buffers, memory, choices, pins, pairs, ties)
     return None if columns.homeless else _around(columns, by_begin=False)
 
 
 def _around(columns: _native.ColumnInstance, by_begin: bool) -> ColumnInstance:
-    return ColumnInstance(
-        capacity=array("q", [columns.capacity]),
-        reserved_start=array("q", [0, 0]),
-        columns=columns,
-        by_begin=by_begin,
-    )
+    instance = ColumnInstance.__new__(ColumnInstance)
+    # All else is there when somebody looks at it.
+    instance.__dict__.update(native=columns.native, stacked=columns.stacked)
+    object.__setattr__(instance, "columns", columns)
+    object.__setattr__(instance, "by_begin", by_begin)
+    return instance
 
 
 def _array(columns: _native.PlacedColumns) -> "array[int]":

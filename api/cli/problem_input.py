@@ -486,7 +486,7 @@ def columns_in(args: argparse.Namespace, data: bytes, *, related: bool = False) 
         return None
     columns.fit_only = columns.fit_only or args.fit_only
     if args.capacity is not None:
-        if not 0 <= args.capacity <= 1 << 62:
+        if columns.pools_text or not 0 <= args.capacity <= 1 << 62:
             return None
         columns.set_memory(columns.pool, args.capacity)
     return columns if columns.are_plainly_sound() else None

@@ -144,7 +144,7 @@ def _lines_of(
 
 def _parts(problem: Problem, buffers: bytes | None = None) -> Iterator[bytes]:
     """The canonical form in a few parts; `buffers`: its lines, where they are there already."""
-    yield _utf8([FIRST_LINE, *map(_pool, problem.pools)])
+    yield _utf8([FIRST_LINE, *map(line_of_pool, problem.pools)])
     yield _lines_of(problem, problem.buffers, _itself, RARE_FIELDS) if buffers is None else buffers
     yield from relation_lines(
         _sides(problem.conflicts),
@@ -192,7 +192,7 @@ def pool_line(name: str, capacity: int | None, rest: str = "1 0 0 0") -> str:
 
 def objective_line(terms: Sequence[str]) -> str:
     """The last line."""
-    return f"objective {_texts(terms)}\n"
+    return f"objective {counted_list(terms)}\n"
 
 
 def _cost_lines(problem: Problem) -> Iterator[str]:
@@ -220,7 +220,8 @@ def _bank_lines(problem: Problem) -> Iterator[str]:
         yield f"bank_conflict {counted(one)} {counted(other)} {'-' if cost is None else cost}\n"
 
 
-def _pool(pool: Pool) -> str:
+def line_of_pool(pool: Pool) -> str:
+    """The line of any pool."""
     reserved = _ranges((entry.offset, entry.offset + entry.size) for entry in pool.reserved)
     return pool_line(pool.id, pool.capacity, f"{pool.alignment} {pool.base or 0} {pool.cost} {reserved}")
 
@@ -231,7 +232,7 @@ def _buffer(problem: Problem, buffer: Buffer, everywhere: tuple[str, ...]) -> st
         pools = "*"
     else:
         allowed = allowed_pools(problem, buffer)
-        pools = "*" if allowed == everywhere else _texts(allowed)
+        pools = "*" if allowed == everywhere else counted_list(allowed)
     return (
         f"buffer {counted(buffer.id)} {buffer.size} {buffer.alignment} {access_count(buffer)} {offset} "
         f"{_life(buffer)} {pools}\n"
@@ -259,5 +260,6 @@ def counted(text: str) -> str:
     return f"{length}:{text}"
 
 
-def _texts(texts: Sequence[str]) -> str:
+def counted_list(texts: Sequence[str]) -> str:
+    """Texts after their number."""
     return " ".join([str(len(texts)), *map(counted, texts)])

@@ -313,9 +313,12 @@ class Problem(Referable, AnyProblem, Document):
 
     def terms(self) -> tuple[str, ...]:
         """The objective in force."""
-        if self.objective is not None:
-            return self.objective
-        return ("peak",) if len(self.pools) == 1 else ("placement_cost", "peak")
+        return usual_terms(len(self.pools)) if self.objective is None else self.objective
+
+
+def usual_terms(pools: int) -> tuple[str, ...]:
+    """What is minimised with so many pools where a problem does not say."""
+    return ("peak",) if pools == 1 else ("placement_cost", "peak")
 
 
 def access_count(buffer: Buffer) -> int:

@@ -6,33 +6,54 @@ Also from columns to the models and back, for whoever asks for more than offsets
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from io import BytesIO
-from typing import Final, TypeVar
+from operator import mul
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.planner.model.digest import (
     FIRST_LINE,
     LINE,
     Sides,
+    counted_list,
     hasher,
+    line_of_pool,
     objective_line,
     pool_line,
     relation_lines,
 )
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.model_class import instances_of
 from memstow.planner.model.plan import (
     Certificate,
     Exhausted,
     ExhaustedWindow,
+    Least,
     LiveBytes,
+    Model,
     Placement,
     Plan,
     PoolUse,
+    Sum,
     TermValue,
 )
-from memstow.planner.model.problem import LIMIT, Buffer, Distances, InPlace, Pool, Problem, Relative
+from memstow.planner.model.problem import (
+    LIMIT,
+    Buffer,
+    Distances,
+    InPlace,
+    Pool,
+    Problem,
+    Relative,
+    usual_terms,
+)
+from memstow.planner.model.problem import end_of as end_of_pool
 from memstow.planner.plain import _columns
 from memstow.planner.plain._columns import Columns
-from memstow.records import collector_at_rest, fields, record, replace
+from memstow.records import collector_at_rest, field, fields, record, replace
+
+if TYPE_CHECKING:
+    from memstow.solvers.column_instance import Memory
 
 
 @record
@@ -40,22 +61,29 @@ class PlainPlan:
     """Where every buffer is, and what that is worth."""
 
     frame: Plan
-    """The plan without its placements; the certificate of its term, or of its pool, names no buffers."""
+    """The plan without its placements; the certificate of its term, or of its pool, names no buffers.
+
+    With several pools there are several, and they name theirs.
+    """
     offsets: "array[int]"
     """By buffer."""
     members: "array[int]"
-    """The buffers that this certificate should name, where it is one of live bytes."""
+    """The buffers that the only certificate should name, where it is one of live bytes."""
+    homes: "array[int]" = field(default_factory=partial(array, "q"))
+    """By buffer, the number of its pool, where there are several."""
 
 
 _LINES_AT_ONCE: Final = 1 << 16
-_LAST_LINE: Final = objective_line(("peak",)).encode()
-_LAST_LINE_TO_FIT: Final = objective_line(()).encode()
 
 
 def digest(columns: Columns) -> str:
     """SHA-256 of the canonical form, in hex."""
     identity = hasher(len(columns) * LINE)
-    identity.update((FIRST_LINE + pool_line(columns.pool, columns.capacity)).encode())
+    if columns.pools_text:
+        pools = "".join(map(line_of_pool, pools_of(columns)))
+    else:
+        pools = pool_line(columns.pool, columns.capacity)
+    identity.update((FIRST_LINE + pools).encode())
     for first in range(0, len(columns), _LINES_AT_ONCE):
         identity.update(columns.canonical(first, first + _LINES_AT_ONCE))
     if columns.related:
@@ -63,7 +91,7 @@ def digest(columns: Columns) -> str:
         conflicts, exclusive, in_place = pairs
         for lines in relation_lines(conflicts, exclusive, ties, in_place):
             identity.update(lines)
-    identity.update(_LAST_LINE_TO_FIT if columns.fit_only else _LAST_LINE)
+    identity.update(objective_line(terms_of(columns)).encode())
     return identity.hexdigest()
 
 
@@ -111,8 +139,70 @@ def pairs_of(columns: Columns) -> tuple[memoryview, memoryview, memoryview]:
 
 
 def end_of(columns: Columns) -> int:
-    """The end of the memory: its capacity, or the largest address if it has none."""
+    """The end of the only memory: its capacity, or the largest address if it has none."""
     return LIMIT if columns.capacity is None else columns.capacity
+
+
+def pools_of(columns: Columns) -> tuple[Pool, ...]:
+    """The pools."""
+    if not columns.pools_text:
+        return (Pool(id=columns.pool, capacity=columns.capacity),)
+    return _read_pools(columns, ())
+
+
+def _read_pools(columns: Columns, lists: Sequence[Sequence[str]]) -> tuple[Pool, ...]:
+    """The pools as they are written; InputError where they, or these lists of their names, are not right."""
+    # Most problems that are plain do not wait for this import.
+    from memstow.planner.reading.json_text import parse_json
+    from memstow.planner.reading.parse import parse_problem
+
+    buffers = [
+        {"id": str(number), "size": 0, "lifetime": [0, 1], "pools": list(names)}
+        for number, names in enumerate(lists)
+    ]
+    return parse_problem({"version": 1, "buffers": buffers, "pools": parse_json(columns.pools_text)}).pools
+
+
+def _are_pools_sound(columns: Columns) -> bool:
+    """Whether the ordinary checks find nothing wrong with the pools; then the columns know their names."""
+    lists = columns.lists
+    try:
+        pools = _read_pools(columns, lists)
+    except InputError:
+        return False
+    cost_of = {pool.id: pool.cost for pool in pools}
+    everywhere = list(cost_of)
+    dearest = [max(map(cost_of.__getitem__, names)) for names in (everywhere, *lists)]
+    columns.set_pools(everywhere, ["*" if names == everywhere else counted_list(names) for names in lists])
+    has_banks = any(pool.banks for pool in pools)
+    return not has_banks and sum(map(mul, dearest, columns.accesses_of_lists())) <= LIMIT
+
+
+def terms_of(columns: Columns) -> tuple[str, ...]:
+    """The objective in force."""
+    if columns.fit_only:
+        return ()
+    return usual_terms(len(pools_of(columns)) if columns.pools_text else 1)
+
+
+def memory_of(columns: Columns) -> "Memory":
+    """The pools, and the lists of them, as native code takes them."""
+    pools = pools_of(columns)
+    number_of = {pool.id: number for number, pool in enumerate(pools)}
+    return (
+        [(end_of_pool(pool), pool.alignment, pool.base or 0, pool.cost) for pool in pools],
+        [
+            (number, entry.offset, entry.offset + entry.size)
+            for number, pool in enumerate(pools)
+            for entry in pool.reserved
+        ],
+        [[number_of[name] for name in names] for names in columns.lists],
+    )
+
+
+def choices_of(columns: Columns) -> tuple[memoryview, memoryview]:
+    """By buffer the list of pools that it may go to, and its accesses."""
+    return columns.list_of, columns.accesses
 
 
 def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Problem:
@@ -121,6 +211,8 @@ def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Proble
     sizes, begins, ends, alignments = ints_of(columns)
     pool, pins = columns.pool, columns.pins
     own = len(alignments) > 1
+    list_of, accesses = choices_of(columns)
+    lists = {-1: None, **dict(enumerate(map(tuple, columns.lists)))}
     with collector_at_rest():
         buffers = tuple(
             Buffer(
@@ -128,6 +220,8 @@ def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Proble
                 size=sizes[number],
                 lifetime=(begins[number], ends[number]),
                 alignment=alignments[number if own else 0],
+                pools=lists[list_of[number]] if list_of else None,
+                accesses=accesses[number] if accesses and accesses[number] >= 0 else None,
                 pool=pool if pins and pins[number] >= 0 else None,
                 offset=pins[number] if pins and pins[number] >= 0 else None,
             )
@@ -144,7 +238,7 @@ def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Proble
         )
         return Problem(
             buffers=buffers,
-            pools=(Pool(id=pool, capacity=columns.capacity),),
+            pools=pools_of(columns),
             conflicts=tuple(conflicts),
             exclusive=tuple(exclusive),
             relative=tuple(
@@ -177,9 +271,11 @@ def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -
             names = [columns.name(number) for number in range(len(columns))]
         else:
             names = [buffer.id for buffer in problem.buffers]
-        placements = instances_of(
-            Placement, len(names), buffer=names, pool=columns.pool, offset=list(plan.offsets)
-        )
+        pools: str | list[str] = columns.pool
+        if plan.homes:
+            called = [pool.id for pool in pools_of(columns)]
+            pools = list(map(called.__getitem__, plan.homes))
+        placements = instances_of(Placement, len(names), buffer=names, pool=pools, offset=list(plan.offsets))
         return replace(
             plan.frame,
             placements=placements,
@@ -205,14 +301,17 @@ _PLACES_AT_ONCE: Final = 1 << 16
 def columns_in(data: bytes, form: str | None = None, *, related: bool = False) -> Columns | None:
     """The plain problem in the bytes, in JSON or CSV; None where the ordinary readers should read it.
 
-    `related`: or one that is plain but for pins and relations between buffers.
+    `related`: or one that is plain but for pins and relations between buffers, or for its pools.
     """
     if form not in (None, "json", "csv"):
         return None
     is_json = looks_like_json(data)
     if form is not None and is_json != (form == "json"):
         return None
-    return _columns.read_json(data, related) if is_json else _columns.read_csv(data)
+    columns = _columns.read_json(data, related) if is_json else _columns.read_csv(data)
+    if columns is not None and columns.pools_text and not _are_pools_sound(columns):
+        return None
+    return columns
 
 
 def columns_and_options_in(data: bytes) -> tuple[Columns, bytes] | None:
@@ -258,13 +357,15 @@ def plan_as_json(columns: Columns, plan: PlainPlan) -> bytes:
 def is_in_order(columns: Columns, plan: bytes) -> bool:
     """Whether this is a plan of the problem, in native JSON, that places the buffers in their order."""
     read = _columns.read_plan(columns, plan, True)
-    return read is not None and columns.placements(array("q", read.offsets), 0, len(columns)) in plan
+    if read is None:
+        return False
+    return columns.placements(array("q", read.offsets), 0, len(columns), array("q")) in plan
 
 
 def _placements(columns: Columns, plan: PlainPlan) -> Iterator[bytes]:
     """In parts, because the whole is a copy of what native code has made."""
     for first in range(0, len(columns), _PLACES_AT_ONCE):
-        yield columns.placements(plan.offsets, first, first + _PLACES_AT_ONCE)
+        yield columns.placements(plan.offsets, first, first + _PLACES_AT_ONCE, plan.homes)
 
 
 def _fields(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -293,10 +394,11 @@ def _lines(elements: Iterable[str]) -> str:
 
 
 def _pool(use: PoolUse) -> str:
-    capacity, time = _number(use.capacity), _number(use.live.time)
+    capacity = _number(use.capacity)
+    time = "" if use.live.time is None else f', "time": {use.live.time}'
     fields = (
         f'"pool": {_encode(use.pool)}, "capacity": {capacity}, "peak": {use.peak}, "bound": {use.bound}, '
-        f'"live": {{"bytes": {use.live.bytes}, "time": {time}}}'
+        f'"live": {{"bytes": {use.live.bytes}{time}}}'
     )
     return _proven(fields, use.certificate)
 
@@ -321,10 +423,15 @@ def _number(value: int | None) -> str:
 def _certificate(certificate: Certificate) -> str:
     if isinstance(certificate, LiveBytes):
         pool = "null" if certificate.pool is None else _encode(certificate.pool)
-        return f'{{"kind": "live_bytes", "pool": {pool}, "time": {_number(certificate.time)}, "buffers": []}}'
+        time, buffers = _number(certificate.time), _encode(certificate.buffers)
+        return f'{{"kind": "live_bytes", "pool": {pool}, "time": {time}, "buffers": {buffers}}}'
+    if isinstance(certificate, Sum):
+        parts = ", ".join(map(_certificate, certificate.parts))
+        return f'{{"kind": "sum", "parts": [{parts}]}}'
+    fields: dict[str, object] = {}
     if isinstance(certificate, Exhausted):
         steps = [{"height": step.height, "nodes": step.nodes} for step in certificate.refuted]
-        fields: dict[str, object] = {"solver": certificate.solver, "refuted": steps}
+        fields = {"solver": certificate.solver, "refuted": steps}
     elif isinstance(certificate, ExhaustedWindow):
         fields = {
             "solver": certificate.solver,
@@ -333,7 +440,9 @@ def _certificate(certificate: Certificate) -> str:
             "end": certificate.end,
             "buffers": list(certificate.buffers),
         }
-    else:
+    elif isinstance(certificate, Model):
+        fields = {"solver": certificate.solver}
+    elif not isinstance(certificate, Least):
         raise TypeError(f"no plan in columns is proven by {certificate.kind}")
     return _encode({"kind": certificate.kind, **fields})
 

@@ -219,6 +219,16 @@ class Reduction:
     alone: "tuple[tuple[int, Placement], ...]"  # buffers of size 0 (by index)
     moments: list[int] | None  # by time of the instance: the time of the problem, where they differ
 
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """The pools of the problem."""
+        return self.problem.pools
+
+    def names_of(self, parts: Sequence[int]) -> tuple[str, ...]:
+        """The ids of the buffers of these parts."""
+        buffers, part_buffer = self.problem.buffers, self.part_buffer
+        return tuple(buffers[part_buffer[part]].id for part in parts)
+
     def moment(self, time: int | None) -> int | None:
         """The time of the problem for a time of the instance."""
         return time if self.moments is None or time is None else self.moments[time]

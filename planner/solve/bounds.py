@@ -3,9 +3,10 @@
 The sizes of buffers that must be apart at one time add up: that alone decides most problems.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
-from memstow.planner.model.plan import Crowd, Crowds, Explanation, Least, LiveBytes, Sum
+from memstow.planner.model.plan import Crowd, Crowds, Explanation, Least, Live, LiveBytes, PoolUse, Sum
 from memstow.planner.model.problem import (
     Kind,
     Pool,
@@ -16,9 +17,33 @@ from memstow.planner.model.problem import (
 from memstow.planner.solve.one_run import TermBound
 from memstow.records import record
 from memstow.solvers import core
+from memstow.solvers.instance import Instance
 
-if TYPE_CHECKING:
-    from memstow.planner.reduce import Reduction
+
+class Reduced(Protocol):
+    """A problem as arrays, with the names of its buffers: a reduction, or columns."""
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Its pools."""
+
+    @property
+    def instance(self) -> Instance:
+        """The arrays."""
+
+    @property
+    def unit(self) -> int:
+        """The bytes of a unit."""
+
+    @property
+    def least_cost(self) -> int:
+        """Of all accesses, each in the cheapest pool that is allowed."""
+
+    def names_of(self, parts: Sequence[int]) -> tuple[str, ...]:
+        """The ids of the buffers of these parts."""
+
+    def moment(self, time: int | None) -> int | None:
+        """The time of the problem for a time of the instance."""
 
 
 @record
@@ -43,9 +68,9 @@ class PoolBound:
 class Bounds:
     """The bounds of one problem, computed once, in native code."""
 
-    def __init__(self, reduction: "Reduction") -> None:
+    def __init__(self, reduction: Reduced) -> None:
         self._reduction = reduction
-        self._pools = reduction.problem.pools
+        self._pools = reduction.pools
         capacities = [end_of(pool) for pool in self._pools]
         self._bounds = core.PoolBounds(reduction.instance.native, reduction.unit, capacities)
         self._of_pools: dict[int, PoolBound] = {}
@@ -79,11 +104,9 @@ class Bounds:
                 return TermBound(0, None)
 
     def _of_crowds(self) -> TermBound:
-        buffers, part_buffer = self._reduction.problem.buffers, self._reduction.part_buffer
         result = core.bound_of_crowds(self._reduction.instance.native)
         crowds = tuple(
-            Crowd(buffers=tuple(buffers[part_buffer[part]].id for part in crowd.parts), cost=crowd.cost)
-            for crowd in result.crowds
+            Crowd(buffers=self._reduction.names_of(crowd.parts), cost=crowd.cost) for crowd in result.crowds
         )
         return TermBound(result.value, Crowds(crowds=crowds) if crowds else None)
 
@@ -98,11 +121,11 @@ class Bounds:
         return TermBound(bound.bytes, certificate)
 
     def _certificate(self, number: int) -> LiveBytes:
-        need, buffers = self._need(number), self._reduction.problem.buffers
+        need = self._need(number)
         return LiveBytes(
             pool=self._pools[need.pools[0]].id if len(need.pools) == 1 else None,
             time=self._reduction.moment(need.time),
-            buffers=tuple(buffers[self._reduction.part_buffer[part]].id for part in need.parts),
+            buffers=self._reduction.names_of(need.parts),
         )
 
     def _need(self, number: int) -> Need:
@@ -111,8 +134,7 @@ class Bounds:
         return Need(pools, need.bytes * unit, need.height * unit, need.time, tuple(need.parts))
 
     def _explain(self, need: Need) -> Explanation:
-        buffers = self._reduction.problem.buffers
-        ids = tuple(buffers[self._reduction.part_buffer[part]].id for part in need.parts)
+        ids = self._reduction.names_of(need.parts)
         pools = [self._pools[p] for p in need.pools]
         names = " and ".join(repr(p.id) for p in pools)
         capacity = sum(map(end_of, pools))
@@ -135,6 +157,33 @@ class Bounds:
             capacity=None if unbounded else capacity,
             reserved=reserved,
             buffers=ids,
+        )
+
+
+def pool_uses(
+    pools: Sequence[Pool],
+    peaks: Sequence[int],
+    live: Sequence[Live],
+    bounds: Sequence[PoolBound],
+    terms: Mapping[Term, TermBound],
+) -> Iterator[PoolUse]:
+    """What a plan makes of each pool."""
+    # If a pool's peak is the first term; bounds of later terms depend on the first.
+    first = next(iter(terms), None)
+    for number, pool in enumerate(pools):
+        bound, certificate = bounds[number].value, bounds[number].certificate
+        is_first = first is not None and first.is_peak_of(pool.id, len(pools))
+        in_objective = terms[first].value if first is not None and is_first else 0
+        if in_objective >= bound:
+            # Its certificate is there.
+            bound, certificate = in_objective, None
+        yield PoolUse(
+            pool=pool.id,
+            capacity=pool.capacity,
+            peak=peaks[number],
+            bound=bound,
+            live=live[number],
+            certificate=certificate,
         )
 
 

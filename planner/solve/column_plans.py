@@ -1,14 +1,16 @@
 """Plans of plain and related problems in columns: the same runs as of objects, without objects.
 
-The instance and the judge are native. Where nothing fits, the answer is made of objects, which have the words
-for it.
+The instance and the judge are native. With several pools, what certificates say is judged as that of objects,
+of which there are those that they name. Where nothing fits, the answer is made of objects, which have the
+words for it.
 """
 
 import threading
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from operator import mul
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import memstow
@@ -18,19 +20,24 @@ from memstow.planner.model.errors import RefusedPlanError
 from memstow.planner.model.model_class import maker_of
 from memstow.planner.model.options import Callbacks, Listener, Options
 from memstow.planner.model.plan import Certificate, Live, LiveBytes, Overflow, Plan, PoolUse
-from memstow.planner.model.problem import PEAK, Term
+from memstow.planner.model.problem import PEAK, PLACEMENT_COST, Pool, Term, parse_term
 from memstow.planner.plain._columns import Columns
 from memstow.planner.plain.column_documents import (
     PlainPlan,
+    choices_of,
     columns_of,
     digest,
     end_of,
     ints_of,
+    memory_of,
     pairs_of,
     plan_of,
+    pools_of,
     problem_of,
+    terms_of,
     with_tied,
 )
+from memstow.planner.solve.bounds import Bounds, PoolBound, pool_uses
 from memstow.planner.solve.one_run import (
     LIVE_BYTES,
     NO_TIME,
@@ -43,14 +50,14 @@ from memstow.planner.solve.one_run import (
     TermBound,
     plan_without_places,
     run_source,
+    seconds_to_prefer,
     task_for,
     term_value,
 )
 from memstow.planner.solve.portfolio import AUTO
-from memstow.records import collector_at_rest, replace
+from memstow.records import collector_at_rest, record, replace
 from memstow.solvers import core
 from memstow.solvers.column_instance import (
-    PEAK_OF_ALL,
     ColumnInstance,
     instance_of_columns,
     instance_of_related,
@@ -58,7 +65,8 @@ from memstow.solvers.column_instance import (
 from memstow.solvers.core import Budget
 from memstow.solvers.instance import Layout
 from memstow.solvers.registry import is_classic
-from memstow.solvers.solver import Window
+from memstow.solvers.solver import Term as SolverTerm
+from memstow.solvers.solver import TermKind, Window
 
 if TYPE_CHECKING:
     from memstow.planner.model.problem import Problem
@@ -75,6 +83,9 @@ _SECONDS_TO_JUDGE: Final = 1.2e-6
 _SECONDS_TO_PLACE: Final = 1.5e-6
 # And so many times as long as making the arrays took: a busy machine is slow in both.
 _JUDGING_TO_ARRAYS: Final = 4.0
+# With several pools, where the arrays take longer.
+_SECONDS_TO_JUDGE_IN_POOLS: Final = 1.5e-6
+_JUDGING_TO_ARRAYS_OF_POOLS: Final = 1.5
 # But the search has at least this share of the limit.
 _LEAST_SHARE: Final = 0.5
 
@@ -90,7 +101,7 @@ def plan_columns(
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
 ) -> PlainPlan | Plan:
-    """The plan of a plain problem, as of `engine.plan`; where there is none, the answer of the objects."""
+    """The plan of such a problem, as of `engine.plan`; where there is none, the answer of the objects."""
     progress = Progress(on_event)
     source = _source_of(columns, options, lambda plan: plan, None)
     if source is not None:
@@ -125,7 +136,7 @@ ViewT = TypeVar("ViewT", bound=PlainPlan | Plan)
 
 
 class ColumnSource(Generic[ViewT]):
-    """A plain problem as a source of runs."""
+    """A plain or related problem as a source of runs."""
 
     def __init__(
         self,
@@ -133,31 +144,33 @@ class ColumnSource(Generic[ViewT]):
         options: Options,
         view: Callable[[PlainPlan], ViewT],
         problem: "Problem | None",
-        instance: ColumnInstance,
-        bound: TermBound,
-        members: "array[int]",
+        bounded: "_Bounded",
         seconds: float,
     ) -> None:
-        """`members` prove the bound; the arrays took so many seconds to make."""
+        """The arrays took so many seconds to make."""
         self._columns = columns
         self._options = options
         self._view = view
         self._problem = problem
+        instance = bounded.instance
         # None when it is not needed any more: of a million buffers it is most of the memory.
         self._instance: ColumnInstance | None = instance
-        self._bound = bound
-        self._members = members
-        minimised = not columns.fit_only
-        state = RunState(
-            {PEAK: bound} if minimised else {}, [instance.unit] if minimised else [], self._certificate
-        )
-        terms = PEAK_OF_ALL if minimised else ()
-        task = task_for(instance, terms, state.lower_bounds(), options)
+        self._bound = bounded.terms[PEAK]
+        self._of_pools = bounded.of_pools
+        self._members = bounded.members
+        terms = {term: bounded.terms[term] for term in map(parse_term, terms_of(columns)) if term is not None}
+        scales = [instance.unit if term == PEAK else 1 for term in terms]
+        state = RunState(terms, scales, self._certificate)
+        wanted = tuple(SolverTerm(_KINDS[term]) for term in terms)
+        task = task_for(instance, wanted, state.lower_bounds(), options)
         self._arrays: Arrays | None = Arrays(task, state, self._seconds_after(seconds))
 
     def _seconds_after(self, seconds: float) -> float:
         count, limit = len(self._columns), self._options.time_limit
         rest = max(_SECONDS_TO_JUDGE * count, _JUDGING_TO_ARRAYS * seconds)
+        if self._of_pools:
+            rest = max(_SECONDS_TO_JUDGE_IN_POOLS * count, _JUDGING_TO_ARRAYS_OF_POOLS * seconds)
+            rest += seconds_to_prefer(limit)
         rest += 0.0 if self._problem is None else _SECONDS_TO_PLACE * count
         return min(rest, limit * (1.0 - _LEAST_SHARE))
 
@@ -174,16 +187,23 @@ class ColumnSource(Generic[ViewT]):
         """The plan of a layout; RefusedPlanError if the judge finds a violation."""
         instance = self._instance_there()
         offsets = instance.offsets_of(candidate.layout)
-        peak = instance.peak_of(candidate.layout)
+        homes = instance.homes_of(candidate.layout) if self._of_pools else array("q")
+        peaks = instance.peaks_of(candidate.layout)
         if candidate.is_last:
             # Judging and writing have the memory for themselves.
             del instance
             self._instance = None
+        name = digest(self._columns)
+        if self._of_pools:
+            return self._view(
+                _judged_in_pools(
+                    self._columns, offsets, homes, peaks, self._members, self._of_pools, candidate, name
+                )
+            )
         bound = candidate.terms.get(PEAK, self._bound)
         members = self._members if isinstance(bound.certificate, LiveBytes) else array("q")
-        name = digest(self._columns)
         plan = _judged_plan(
-            self._columns, offsets, members, peak, bound, candidate.solver, candidate.prover, name
+            self._columns, offsets, members, peaks[0], bound, candidate.solver, candidate.prover, name
         )
         return self._view(plan)
 
@@ -194,11 +214,13 @@ class ColumnSource(Generic[ViewT]):
 
     def unknown(self, attempt: Layout | None) -> Plan:
         """The plan that says how far the closest attempt is beyond the capacity."""
-        closest: tuple[Overflow, ...] = ()
-        pool, capacity = self._columns.pool, self._columns.capacity
-        peak = 0 if attempt is None else self._instance_there().peak_of(attempt)
-        if capacity is not None and peak > capacity:
-            closest = (Overflow(pool=pool, peak=peak, capacity=capacity),)
+        pools = pools_of(self._columns)
+        peaks = [] if attempt is None else self._instance_there().peaks_of(attempt)
+        closest = tuple(
+            Overflow(pool=pool.id, peak=peak, capacity=pool.capacity)
+            for pool, peak in zip(pools, peaks, strict=False)
+            if pool.capacity is not None and peak > pool.capacity
+        )
         return Plan(
             status=Status.UNKNOWN, version=memstow.__version__, digest=digest(self._columns), closest=closest
         )
@@ -223,7 +245,10 @@ class ColumnSource(Generic[ViewT]):
         # Imported late: few runs come across one.
         from memstow.planner.solve.problem_plans import accepted_window
 
-        part = problem_of(self._columns, self._instance_there().buffers_of(list(window.parts)))
+        buffers = self._instance_there().buffers_of(list(window.parts))
+        if self._of_pools:
+            self._members = array("q", sorted({*self._members, *buffers}))
+        part = problem_of(self._columns, buffers)
         part = replace(part, conflicts=(), relative=())
         return accepted_window(part, (window.first, window.last), term, bound, solver)
 
@@ -246,19 +271,26 @@ def _source_of(
     capacity = end_of(columns)
     if max(columns.sizes) > capacity:
         return None
-    bounded = _bounded_related(columns, capacity) if columns.related else _bounded(columns, options, capacity)
+    bounded = _bounded_related(columns) if columns.related else _bounded(columns, options, capacity)
     if bounded is None:
         return None
-    instance, bound, parts = bounded
-    members = instance.buffers_of(parts)
-    if instance.by_begin:
-        members = array("q", sorted(members))
-    seconds = time.monotonic() - began
-    return ColumnSource(columns, options, view, problem, instance, bound, members, seconds)
+    return ColumnSource(columns, options, view, problem, bounded, time.monotonic() - began)
 
 
-_Bounded = tuple[ColumnInstance, TermBound, list[int]]
-"""An instance with a bound on its peak, and the parts that prove it."""
+_KINDS: Final = {PEAK: TermKind.PEAK, PLACEMENT_COST: TermKind.PLACEMENT_COST}
+"""The terms that may be minimised."""
+
+
+@record
+class _Bounded:
+    """An instance, and what bounds its values before a search."""
+
+    instance: ColumnInstance
+    terms: dict[Term, TermBound]
+    members: "array[int]"
+    """The buffers that prove the bound; with several pools, those that some certificate names."""
+    of_pools: tuple[PoolBound, ...] = ()
+    """With several pools, or where more is said of one than its capacity, those of their peaks."""
 
 
 def _bounded(columns: Columns, options: Options, capacity: int) -> _Bounded | None:
@@ -270,23 +302,69 @@ def _bounded(columns: Columns, options: Options, capacity: int) -> _Bounded | No
     height = need.height * instance.unit
     if height > capacity or not instance.adds_up:
         return None
-    return instance, TermBound(height, LiveBytes(pool=columns.pool, time=need.time, buffers=())), need.parts
+    members = instance.buffers_of(need.parts)
+    if by_begin:
+        members = array("q", sorted(members))
+    bound = TermBound(height, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
+    return _Bounded(instance, {PEAK: bound}, members)
 
 
-def _bounded_related(columns: Columns, capacity: int) -> _Bounded | None:
-    """Those of a problem with pins and relations; None as well where the ordinary checks have to see them."""
+def _bounded_related(columns: Columns) -> _Bounded | None:
+    """Those of a problem with pins, relations or pools; None too where the ordinary checks must see it."""
     if not columns.are_plainly_sound():
         return None
-    instance = instance_of_related(ints_of(columns), capacity, columns.pins, pairs_of(columns), columns.ties)
+    memory = memory_of(columns)
+    instance = instance_of_related(
+        ints_of(columns), memory, choices_of(columns), columns.pins, pairs_of(columns), columns.ties
+    )
     if instance is None or not instance.adds_up:
         return None
-    bounds = core.PoolBounds(instance.native, instance.unit, [capacity])
+    if columns.pools_text:
+        named = _NamedParts(columns, instance, pools_of(columns), set())
+        bounds_of_pools = Bounds(named)
+        if bounds_of_pools.misfit() is not None:
+            return None
+        terms = {term: bounds_of_pools.of_term(term) for term in _KINDS}
+        of_pools = tuple(map(bounds_of_pools.of_pool, range(len(named.pools))))
+        return _Bounded(instance, terms, array("q", sorted(named.members)), of_pools)
+    bounds = core.PoolBounds(instance.native, instance.unit, [end for end, *_ in memory[0]])
     if bounds.misfit() is not None:
         return None
     bound = bounds.of_pool(0) if columns.fit_only else bounds.of_sum()
     need = bounds.need(bound.needs[0])
     shown = TermBound(bound.bytes, LiveBytes(pool=columns.pool, time=need.time, buffers=()))
-    return instance, shown, need.parts
+    return _Bounded(instance, {PEAK: shown}, instance.buffers_of(need.parts))
+
+
+@record
+class _NamedParts:
+    """Columns as arrays, with the names of their buffers, for bounds of several pools."""
+
+    columns: Columns
+    instance: ColumnInstance
+    pools: tuple[Pool, ...]
+    members: set[int]
+    """The buffers that were named so far."""
+
+    @property
+    def unit(self) -> int:
+        """The bytes of a unit."""
+        return self.instance.unit
+
+    @property
+    def least_cost(self) -> int:
+        """Of all accesses, each in the cheapest pool that is allowed."""
+        return self.instance.columns.least_cost
+
+    def names_of(self, parts: Sequence[int]) -> tuple[str, ...]:
+        """The ids of the buffers of these parts."""
+        buffers = self.instance.buffers_of(list(parts))
+        self.members.update(buffers)
+        return tuple(map(self.columns.name, buffers))
+
+    def moment(self, time: int | None) -> int | None:
+        """Times are as they are."""
+        return time
 
 
 _use: Final = maker_of(PoolUse, "pool", "capacity", "peak", "bound", "live", "certificate")
@@ -318,21 +396,83 @@ def _judged_plan(
     return PlainPlan(plan_without_places((use,), objective, solver, prover, name, stamp), offsets, members)
 
 
+def _judged_in_pools(
+    columns: Columns,
+    offsets: "array[int]",
+    homes: "array[int]",
+    peaks: list[int],
+    members: "array[int]",
+    bounds: Sequence[PoolBound],
+    candidate: Candidate,
+    name: str,
+) -> PlainPlan:
+    """The plan with these places and peaks in several pools; RefusedPlanError if the judge finds a violation.
+
+    `members` are all buffers that certificates name; `bounds` are those of the peaks; `name` is the digest of
+    the problem.
+    """
+    # Imported late: most problems do without.
+    from memstow.planner.solve.problem_plans import refuse_for
+    from memstow.planner.verify.problem_verdict import Counted, judge_claims
+
+    (defect, first, second), used, cost = _judged_places(columns, offsets, homes)
+    if defect is not Defect.NONE:
+        raise _refused(_defect_in_words(columns, defect, first, second))
+    if [peak for peak, _, _ in used] != peaks:
+        raise _refused(f"the peaks are {[peak for peak, _, _ in used]}, not {peaks}")
+    described, _, lists = memory_of(columns)
+    costs = [cost for *_, cost in described]
+    cheapest = [min(costs), *(min(map(costs.__getitem__, pools)) for pools in lists)]
+    counted = Counted(peaks, cost, sum(map(mul, cheapest, columns.accesses_of_lists())))
+    objective = tuple(
+        term_value(term, counted.value(str(term)) or 0, bound) for term, bound in candidate.terms.items()
+    )
+    live = [_live(most, moment if most else None) for _, most, moment in used]
+    uses = tuple(pool_uses(pools_of(columns), peaks, live, bounds, candidate.terms))
+    frame = plan_without_places(uses, objective, candidate.solver, candidate.prover, name)
+    refuse_for(judge_claims(problem_of(columns, members), frame, counted), frame.solver)
+    return PlainPlan(frame, offsets, array("q"), homes)
+
+
+def _judged_places(
+    columns: Columns, offsets: "array[int]", homes: "array[int]"
+) -> tuple[tuple[Defect, int, int], list[tuple[int, int, int]], int]:
+    """What the native judge says of these places: see `judge_related`."""
+    return judge_related(
+        ints_of(columns),
+        (offsets, homes),
+        memory_of(columns),
+        choices_of(columns),
+        columns.pins,
+        pairs_of(columns),
+        columns.ties,
+    )
+
+
+def _defect_in_words(columns: Columns, defect: Defect, first: int, second: int) -> str:
+    names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
+    return f"{defect.name.lower()} of {' and '.join(names)}"
+
+
+def _refused(why: str) -> RefusedPlanError:
+    return RefusedPlanError(f"the plan was refused; please report it: {why}")
+
+
 def _judged(
     columns: Columns, offsets: "array[int]", peak: int, bound: TermBound, members: "array[int]"
 ) -> Live:
     """The most live bytes, as the native judge has counted them; RefusedPlanError where anything is wrong."""
     columns_of_ints = ints_of(columns)
-    capacity = end_of(columns)
-    (defect, first, second), counted, live, moment = (
-        judge_related(columns_of_ints, offsets, capacity, columns.pins, pairs_of(columns), columns.ties)
-        if columns.related
-        else judge_plan(*columns_of_ints, offsets, capacity)
-    )
+    if columns.related:
+        (defect, first, second), used, _ = _judged_places(columns, offsets, array("q"))
+        counted, live, moment = used[0] if used else (0, 0, 0)
+    else:
+        (defect, first, second), counted, live, moment = judge_plan(
+            *columns_of_ints, offsets, end_of(columns)
+        )
     certificate, refused = bound.certificate, None
     if defect is not Defect.NONE:
-        names = [repr(columns.name(buffer)) for buffer in (first, second) if buffer >= 0]
-        refused = f"{defect.name.lower()} of {' and '.join(names)}"
+        refused = _defect_in_words(columns, defect, first, second)
     elif counted != peak:
         refused = f"the peak is {counted}, not {peak}"
     elif bound.value > peak:
@@ -344,7 +484,7 @@ def _judged(
         if live_bound is None or live_bound < bound.value:
             refused = f"the certificate does not prove {bound.value}"
     if refused is not None:
-        raise RefusedPlanError(f"the plan was refused; please report it: {refused}")
+        raise _refused(refused)
     return _live(live, moment)
 
 

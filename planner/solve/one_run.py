@@ -641,6 +641,16 @@ def run_source(
     return accepted(best.layout, best.solver, state.terms, is_last=on_better is None)
 
 
+# Moving buffers to pools they prefer, at the end, takes up to this long.
+_SECONDS_TO_PREFER: Final = 0.05
+_SHARE_TO_PREFER: Final = 0.1
+
+
+def seconds_to_prefer(time_limit: float) -> float:
+    """What a source of several pools leaves for that, of a run with this limit."""
+    return min(_SECONDS_TO_PREFER, time_limit * _SHARE_TO_PREFER)
+
+
 def _prefer_pools(state: RunState, task: Task, options: Options, progress: Progress) -> None:
     """Move buffers to pools they prefer where the objective allows it.
 

@@ -7,7 +7,7 @@ that it names: where that finds a layout, there is no certificate, and the bound
 import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -25,7 +25,6 @@ from memstow.planner.model.plan import (
     Overflow,
     Placement,
     Plan,
-    PoolUse,
     TermValue,
     rests_on_addresses,
 )
@@ -44,7 +43,7 @@ from memstow.planner.model.problem import (
     terms_of,
 )
 from memstow.planner.reduce import Reduction, reduce, size_of
-from memstow.planner.solve.bounds import Bounds, PoolBound
+from memstow.planner.solve.bounds import Bounds, pool_uses
 from memstow.planner.solve.one_run import (
     Arrays,
     Candidate,
@@ -57,6 +56,7 @@ from memstow.planner.solve.one_run import (
     named_in_plan,
     plan_without_places,
     run_source,
+    seconds_to_prefer,
     task_for,
     term_value,
 )
@@ -117,9 +117,6 @@ _REDUCING_TO_AFTER: Final = 0.3
 _MOST_SLOWNESS: Final = 8.0
 # But the search has at least this share of what is left: a plan that is late is better than none.
 _LEAST_SHARE: Final = 0.25
-# Moving buffers to pools they prefer, at the end, takes up to this long.
-_SECONDS_TO_PREFER: Final = 0.05
-_SHARE_TO_PREFER: Final = 0.1
 # The judge tries to lay out so many named buffers in some hundredths of a second.
 _MOST_TRIED: Final = 200
 
@@ -206,7 +203,7 @@ class ProblemSource:
             choices = sum(
                 len(problem.pools if names is None else names) * count for names, count in lists.items()
             )
-            seconds += min(_SECONDS_TO_PREFER, self._options.time_limit * _SHARE_TO_PREFER)
+            seconds += seconds_to_prefer(self._options.time_limit)
             seconds += _SECONDS_PER_CHOICE * choices
         left = max(self._options.time_limit - so_far, 0.0)
         return min(seconds, (1.0 - _LEAST_SHARE) * left)
@@ -539,38 +536,11 @@ def plan_of_values(
 ) -> Plan:
     """The plan with these values, and these bounds of the terms, before anyone has judged it."""
     objective = tuple(term_value(term, values.of(term), bound) for term, bound in terms.items())
-    pools = tuple(_pool_uses(values, bounds, terms))
-    plan = plan_without_places(pools, objective, solver, prover)
+    pools = values.problem.pools
+    of_pools = [bounds.of_pool(number) for number in range(len(pools))]
+    uses = tuple(pool_uses(pools, values.peaks, values.live, of_pools, terms))
+    plan = plan_without_places(uses, objective, solver, prover)
     return replace(plan, placements=values.placements)
-
-
-def _pool_uses(values: PlanValues, bounds: Bounds, terms: Mapping[Term, TermBound]) -> Iterator[PoolUse]:
-    """What the plan makes of each pool."""
-    problem = values.problem
-    for i, pool in enumerate(problem.pools):
-        # If a pool's peak is the first term; bounds of later terms depend on the first.
-        first = next(iter(terms), None)
-        bound = _pool_bound(
-            bounds.of_pool(i),
-            (
-                terms[first].value
-                if first is not None and first.is_peak_of(pool.id, len(problem.pools))
-                else 0
-            ),
-        )
-        yield PoolUse(
-            pool=pool.id,
-            capacity=pool.capacity,
-            peak=values.peaks[i],
-            bound=bound.value,
-            live=values.live[i],
-            certificate=bound.certificate,
-        )
-
-
-def _pool_bound(bound: PoolBound, in_objective: int) -> PoolBound:
-    """The better of a pool's own bound and the one in the objective, whose certificate is there."""
-    return PoolBound(in_objective, None) if in_objective >= bound.value else bound
 
 
 @record

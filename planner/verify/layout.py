@@ -747,6 +747,9 @@ def pool_peaks(pools: int, pool: Sequence[int], offsets: Iterable[int], sizes: I
 class ObjectiveValues:
     """Peaks and term values of one layout."""
 
+    least_cost = None
+    """Whoever needs it counts it."""
+
     def __init__(
         self, index: ProblemIndex, layout: Layout, hint: Plan | None, cost: CostTerm | None = None
     ) -> None:

@@ -11,6 +11,7 @@ with the rest of the plan.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.digest import digest
@@ -35,6 +36,7 @@ from memstow.planner.model.plan import (
 )
 from memstow.planner.model.problem import (
     COST,
+    PEAK,
     PLACEMENT_COST,
     Kind,
     Problem,
@@ -63,9 +65,11 @@ from memstow.planner.verify.verdict import (
     Subject,
     TooMuch,
     Verdict,
+    Violation,
     live_in_words,
     use_in_words,
 )
+from memstow.records import record
 
 COUNTED_AGAIN = frozenset({"over_capacity", "no_place"})
 """Codes of explanations that the judge can check by counting."""
@@ -216,15 +220,21 @@ class Proofs:
     """Judges the certificates of one plan. Bounds are conditional on the terms before, in their order."""
 
     def __init__(
-        self, index: ProblemIndex, claims: Sequence[TermValue], graph: GraphFacts, search_steps: int
+        self,
+        index: ProblemIndex,
+        claims: Sequence[TermValue],
+        graph: GraphFacts,
+        search_steps: int,
+        least_cost: int | None = None,
     ) -> None:
+        """`least_cost`: of all placements, where the index knows a part of the buffers alone."""
         windows = sum(isinstance(claim.certificate, ExhaustedWindow) for claim in claims)
         # The verdict has so many steps in all, however many windows there are.
         self._search_steps = search_steps // max(windows, 1)
         self._graph = graph
         self._index = index
         self._claims = claims
-        self._least_cost: int | None = None
+        self._least_cost = least_cost
         self.unchecked: set[int] = set()
         """Positions of claims whose certificates are too much work to check."""
 
@@ -359,8 +369,56 @@ def _check_closest(index: ProblemIndex, plan: Plan, findings: Findings, claims: 
         claims.claimed(Subject.CLOSEST, overflow.pool, says, None, holds)
 
 
+class Values(Protocol):
+    """The values of a plan, counted again."""
+
+    @property
+    def peaks(self) -> Sequence[int]:
+        """By pool."""
+
+    @property
+    def least_cost(self) -> int | None:
+        """The least placement cost of any plan; None where that is to be counted when it is needed."""
+
+    def value(self, text: str) -> int | None:
+        """The value of the term; None where it cannot be counted."""
+
+    def greatest(self, text: str) -> int | None:
+        """An upper limit of a term whose value cannot be counted."""
+
+
+@record
+class Counted:
+    """What native code has counted of a plan with the usual objective."""
+
+    peaks: Sequence[int]
+    cost: int
+    least_cost: int
+
+    def value(self, text: str) -> int | None:
+        """The value of the term."""
+        return {str(PEAK): sum(self.peaks), str(PLACEMENT_COST): self.cost}.get(text)
+
+    def greatest(self, text: str) -> int | None:  # noqa: ARG002
+        """Nothing is known of other terms."""
+        return None
+
+
+def judge_claims(named: Problem, plan: Plan, counted: Counted) -> list[Violation]:
+    """What is wrong with the claims of a plan whose places and values were counted already.
+
+    `named`: the problem, at least with the buffers that certificates name, and with what is between these.
+    """
+    findings, claims = Findings(), Claims(plan)
+    index = ProblemIndex(named, findings)
+    if not findings.total:
+        check_pools(index, plan, counted, findings, claims)
+        check_objective(index, plan, counted, findings, claims, STEPS_IN_A_RUN)
+    return findings.violations()
+
+
 def check_pools(
-    index: ProblemIndex, plan: Plan, values: ObjectiveValues, findings: Findings, claims: Claims
+    index: ProblemIndex, plan: Plan, values: Values, findings: Findings, claims: Claims
 ) -> dict[int, PoolUse]:
     """Compare capacities and peaks; return the pools of the plan, whose live bytes are compared later."""
     uses: dict[int, PoolUse] = {}
@@ -458,7 +516,7 @@ def _check_pool_bound(
 def check_objective(
     index: ProblemIndex,
     plan: Plan,
-    values: ObjectiveValues,
+    values: Values,
     findings: Findings,
     claims: Claims,
     search_steps: int,
@@ -472,7 +530,7 @@ def check_objective(
     if claimed != terms:
         findings.add(Code.TERMS, "the objective is [{}], not [{}]", ", ".join(terms), ", ".join(claimed[:20]))
         return
-    proofs = Proofs(index, plan.objective, claims.graph, search_steps)
+    proofs = Proofs(index, plan.objective, claims.graph, search_steps, values.least_cost)
     for position, claim in enumerate(plan.objective):
         before = findings.total
         value = values.value(claim.term)

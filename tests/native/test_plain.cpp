@@ -24,6 +24,12 @@ const std::string kBanked =
     R"( {"id": "c", "size": 0, "lifetime": [0, 1], "banks": null}, {"id": "a", "size": 7, "lifetime": [1, 2]}],)"
     R"( "bank_conflicts": [{"buffers": ["b", "a"]}, {"cost": 3, "buffers": ["a", "b", "c"]}],)"
     R"( "objective": ["bank_cost", "peak"]})";
+const std::string kPooled =
+    R"({"version": 1, "conflicts": [["c", "b"]], "buffers": [)"
+    R"({"id": "b", "size": 4, "lifetime": [0, 5], "pools": ["q", "p"]}, {"id": "c", "size": 6, "lifetime": [1, 2]},)"
+    R"( {"id": "a", "size": 7, "lifetime": [0, 3], "accesses": 9, "pools": ["q", "p"]},)"
+    R"( {"id": "d", "size": 0, "lifetime": [0, 1], "accesses": 5, "pools": ["p"]}],)"
+    R"( "pools": [{"id": "p", "capacity": 8, "cost": 2}, {"id": "q", "reserved": [{"offset": 1, "size": 2}]}]})";
 const std::string kRequest = R"({"problem": )" + kJson + R"(, "options": {"seed": [1, "}"]}})";
 const std::string kPlan =
     R"({"status": "feasible", "placements": [{"buffer": "c", "pool": "s", "offset": 8},)"
@@ -56,7 +62,7 @@ std::string mutated(std::string text, std::mt19937& random) {
 }
 
 // Uses all that can be made of a problem: the sanitizers look.
-void use(const Problem& problem) {
+void use(Problem problem) {
     const std::size_t count = problem.sizes.size();
     CHECK(problem.begins.size() == count && problem.ends.size() == count && problem.names.size() == count);
     CHECK(problem.alignments.size() == 1 || problem.alignments.size() == count);
@@ -67,6 +73,12 @@ void use(const Problem& problem) {
         CHECK(find(problem.names, problem.order, problem.names[i]) == static_cast<Number>(i));
         offsets[i] = problem.sizes[i] > kLimit / 2 ? 0 : static_cast<std::int64_t>(i);
     }
+    const Pools& pools = problem.pools;
+    CHECK(pools.list_of.empty() || pools.list_of.size() == count);
+    CHECK(pools.accesses.empty() || pools.accesses.size() == count);
+    CHECK(pools.any() || (pools.list_of.empty() && pools.accesses.empty()));
+    CHECK(accesses_of_lists(problem).size() == pools.lists.size() + 1);
+    problem.pools.allowed.assign(pools.lists.size(), "*");
     CHECK(!canonical(problem, 0, count).empty());
     CHECK(!placements_as_json(problem, offsets.data(), 0, offsets.size()).empty());
     CHECK(plan_as_csv(problem, offsets.data()).has_value() || count > 0);
@@ -93,6 +105,28 @@ TEST(plain_problems_are_read) {
     CHECK(request.has_value());
     CHECK(request->options == R"({"seed": [1, "}"]})");
     use(request->problem);
+}
+
+TEST(pools_are_read_and_written) {
+    CHECK(!read_json(kPooled).has_value());
+    std::optional<Problem> read = read_related_json(kPooled);
+    CHECK(read.has_value());
+    use(*read);
+    Pools& pools = read->pools;
+    CHECK(pools.text.find("reserved") != std::string::npos);
+    CHECK(pools.lists == std::vector<std::vector<std::string>>({{"q", "p"}, {"p"}}));
+    CHECK(pools.list_of == std::vector<std::int64_t>({0, Pools::kAny, 0, 1}));
+    CHECK(pools.accesses == std::vector<std::int64_t>({Pools::kAsBytes, Pools::kAsBytes, 9, 5}));
+    CHECK(accesses_of_lists(*read) == std::vector<std::int64_t>({6, 13, 0}));
+    pools.names = {"p", "q"};
+    pools.allowed = {"2 1:q 1:p", "1 1:p"};
+    CHECK(canonical(*read, 0, 9) ==
+          "buffer 1:a 7 1 9 - 1 0 3 2 1:q 1:p\nbuffer 1:b 4 1 4 - 1 0 5 2 1:q 1:p\n"
+          "buffer 1:c 6 1 6 - 1 1 2 *\nbuffer 1:d 0 1 0 - 1 0 1 1 1:p\n");
+    const std::int64_t offsets[] = {0, 1, 2, 3}, homes[] = {1, 0, 1, 0};
+    CHECK(placements_as_json(*read, offsets, 0, 2, homes) ==
+          "{\"buffer\": \"b\", \"pool\": \"q\", \"offset\": 0},\n"
+          "    {\"buffer\": \"c\", \"pool\": \"p\", \"offset\": 1}");
 }
 
 TEST(banks_are_read_and_written) {
@@ -135,12 +169,14 @@ TEST(broken_texts_are_survived) {
         const auto json = read_json(mutated(kJson, random));
         const auto request = read_request(mutated(kRequest, random));
         const auto banked = read_banked_json(mutated(kBanked, random));
+        const auto pooled = read_related_json(mutated(kPooled, random));
         const auto plan = read_plan(*problem, mutated(kPlan, random));
         const auto csv_plan = read_plan_csv(*csv_problem, mutated(kCsvPlan, random));
         if (csv) use(*csv);
         if (csv_plan) CHECK(csv_plan->offsets.size() == csv_problem->sizes.size());
         if (json) use(*json);
         if (request) use(request->problem);
+        if (pooled) use(*pooled);
         if (banked) {
             use(banked->problem);
             std::int64_t count = 0;

@@ -397,7 +397,7 @@ def _tell_of_fronts(document: "Problem | Graph", plan: "Plan") -> None:
 
 def _solve_columns(args: argparse.Namespace, columns: "Columns", size: int, began: float) -> int:
     """The same for a plain problem of which nothing is asked that needs objects."""
-    from memstow.planner.plain.column_documents import PlainPlan
+    from memstow.planner.plain.column_documents import PlainPlan, terms_of
     from memstow.planner.solve import column_plans
 
     options = less_reading(args, options_without_hint(args), size, began)
@@ -405,7 +405,7 @@ def _solve_columns(args: argparse.Namespace, columns: "Columns", size: int, bega
     def work(hear: "Listener", cancel: threading.Event) -> "PlainPlan | Plan":
         return column_plans.plan_columns(columns, options, hear, cancel)
 
-    solved, interrupted = _searched(work, "fits" if columns.fit_only else "peak")
+    solved, interrupted = _searched(work, next(iter(terms_of(columns)), "fits"))
     if isinstance(solved, PlainPlan):
         write_plain_results(args, columns, solved)
         plan = solved.frame

@@ -101,11 +101,21 @@ std::vector<Rules::Pair> listed_pairs(const Ints& numbers, std::int64_t count) {
     return pairs;
 }
 
-// The same with pins, or none, and what holds between buffers: pairs, and ties of three numbers each.
-auto judge_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const Ints& offsets,
-                   std::int64_t capacity, const Ints& pins, const std::tuple<Ints, Ints, Ints>& pairs,
-                   const Ints& ties) {
+// By pool its capacity, alignment, base and cost; by reserved range its pool, begin and end; lists of pools.
+using Memory = std::tuple<std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>>,
+                          std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>>,
+                          std::vector<std::vector<std::size_t>>>;
+
+// The finding; by pool the peak, the most bytes in use at one moment and the first such moment; and the cost
+// of all accesses. Nothing is counted for what is not right. With pins, or none, and what holds between
+// buffers: pairs, and ties of three numbers each. `places`: offsets and, with several pools, the numbers of
+// these; `choices`: lists of pools and accesses, or none.
+auto judge_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const std::pair<Ints, Ints>& places,
+                   const Memory& memory, const std::pair<Ints, Ints>& choices, const Ints& pins,
+                   const std::tuple<Ints, Ints, Ints>& pairs, const Ints& ties) {
     const auto& [sizes, begins, ends, alignments] = buffers;
+    const auto& [described, ranges, lists] = memory;
+    const auto& [list_of, accesses] = choices;
     const Released released(sizes);
     const Columns columns{span_of(sizes), span_of(begins), span_of(ends), span_of(alignments)};
     const auto count = static_cast<std::int64_t>(sizes.size());
@@ -119,21 +129,51 @@ auto judge_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const Ints
             throw nb::index_error("no such buffer");
         tied.push_back({buffer, base, tie[2]});
     }
-    const memstow::judge::Pool pool{capacity};
+    std::vector<memstow::judge::Pool> pools;
+    for (const auto& [capacity, alignment, base, cost] : described) {
+        if (alignment < 1) throw nb::value_error("an alignment of 1 or more for each pool");
+        pools.push_back({capacity, alignment, base, cost});
+    }
+    if (pools.empty()) throw nb::value_error("at least one pool");
+    std::vector<Rules::Reserved> reserved;
+    for (const auto& [pool, begin, end] : ranges) {
+        if (pool >= pools.size()) throw nb::index_error("no such pool");
+        reserved.push_back({static_cast<std::int64_t>(pool), begin, end});
+    }
+    std::vector<std::size_t> list_start{0}, list_pools;
+    for (const std::vector<std::size_t>& list : lists) {
+        list_pools.insert(list_pools.end(), list.begin(), list.end());
+        list_start.push_back(list_pools.size());
+    }
+    const auto list_count = static_cast<std::int64_t>(lists.size());
+    if (std::ranges::any_of(span_of(list_of), [&](std::int64_t list) { return list >= list_count; }))
+        throw nb::index_error("no such list");
+    const Ints& homes = places.second;
+    // One that is negative is none of the pools.
+    const std::vector<std::size_t> home_of(homes.data(), homes.data() + homes.size());
     Rules rules;
-    rules.pools = {&pool, 1};
+    rules.pools = pools;
+    rules.reserved = reserved;
+    rules.list_of = span_of(list_of);
+    rules.list_start = list_start;
+    rules.list_pools = list_pools;
     rules.pins = span_of(pins);
     rules.conflicts = conflicts;
     rules.exclusive = exclusive;
     rules.in_place = in_place;
     rules.ties = tied;
-    const memstow::judge::Places places{span_of(offsets), {}};
+    const memstow::judge::Places placed{span_of(places.first), home_of};
     std::vector<memstow::judge::Most> most;
-    const Finding finding = memstow::judge::judge_by_rules(columns, rules, places, &most);
-    const bool is_right = finding.defect == Defect::none;
-    return std::tuple{as_tuple(finding),
-                      is_right ? memstow::judge::peak_of(span_of(sizes), span_of(offsets)) : 0,
-                      is_right ? static_cast<std::int64_t>(most[0].bytes) : 0, is_right ? most[0].moment : 0};
+    const Finding finding = memstow::judge::judge_by_rules(columns, rules, placed, &most);
+    std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> uses;
+    if (finding.defect != Defect::none) return std::tuple{as_tuple(finding), uses, std::int64_t{0}};
+    const memstow::judge::Worth worth =
+        memstow::judge::worth_of(columns, rules, {span_of(accesses), {}, {}}, placed);
+    for (std::size_t pool = 0; pool < pools.size(); ++pool)
+        uses.emplace_back(worth.peaks[pool], static_cast<std::int64_t>(most[pool].bytes), most[pool].moment);
+    constexpr memstow::judge::Wide kMost = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t cost = static_cast<std::int64_t>(std::min(worth.placement_cost, kMost));
+    return std::tuple{as_tuple(finding), uses, cost};
 }
 
 std::int64_t peak_of(const Ints& sizes, const Ints& offsets) {
@@ -369,8 +409,10 @@ NB_MODULE(_judge, m) {
         .value("PLACE", Defect::place)
         .value("UNALIGNED", Defect::unaligned)
         .value("OVERLAP", Defect::overlap)
+        .value("RESERVED", Defect::reserved)
         .value("PIN", Defect::pin)
-        .value("TIE", Defect::tie);
+        .value("TIE", Defect::tie)
+        .value("POOL", Defect::pool);
     m.def("check_columns", &check_columns, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("alignments"),
           "The first thing that is wrong with the columns, and the buffers concerned.");
@@ -381,11 +423,15 @@ NB_MODULE(_judge, m) {
           nb::arg("alignments"), nb::arg("offsets"), nb::arg("capacity"),
           "The first thing that is wrong with the offsets, their peak, the most live bytes, and when.");
     m.def(
-        "judge_related", &judge_related, nb::arg("buffers"), nb::arg("offsets"), nb::arg("capacity"),
-        nb::arg("pins"), nb::arg("pairs"), nb::arg("ties"),
-        "The same where buffers have pins, by buffer or none, and relations: `buffers` are the four columns, "
-        "`pairs` conflicts, exclusive and in-place pairs, one after the other, `ties` buffers, bases and "
-        "distances.");
+        "judge_related", &judge_related, nb::arg("buffers"), nb::arg("places"), nb::arg("memory"),
+        nb::arg("choices"), nb::arg("pins"), nb::arg("pairs"), nb::arg("ties"),
+        "The first thing that is wrong with places in one pool or several; by pool the peak, the most live "
+        "bytes, and when; and the cost of all accesses, at most 2^63 - 1.\n\n"
+        "`buffers` are the four columns; `places` offsets and, with several pools, by buffer their numbers. "
+        "`memory`: by pool its capacity, alignment, base and cost; the pool, begin and end of reserved "
+        "ranges; lists of pools. `choices`: by buffer, or none, its list or -1 for any pool, and its "
+        "accesses or -1 for its bytes. `pins`: by buffer, or none; `pairs` conflicts, exclusive and "
+        "in-place pairs, one after the other; `ties` buffers, bases and distances.");
     m.def("peak_of", &peak_of, nb::arg("sizes"), nb::arg("offsets"), "The peak of valid offsets.");
     nb::enum_<Goal>(m, "Goal", "What is counted of the peaks of pools.")
         .value("SUM", Goal::sum)

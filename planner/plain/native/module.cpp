@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,6 +22,7 @@ namespace {
 namespace nb = nanobind;
 using memstow::plain::Picture;
 using memstow::plain::Plan;
+using memstow::plain::Pools;
 using memstow::plain::Problem;
 using memstow::plain::Relations;
 
@@ -87,6 +89,16 @@ const std::int64_t* whole(const Problem& problem, const Ints& offsets) {
     return offsets.data();
 }
 
+// The numbers of pools, one for each buffer; none where there are not several.
+const std::int64_t* whole_homes(const Problem& problem, const Ints& homes) {
+    if (homes.size() == 0) return nullptr;
+    const auto pools = static_cast<std::int64_t>(problem.pools.names.size());
+    const auto is_none = [&](std::int64_t home) { return home < 0 || home >= pools; };
+    if (std::any_of(homes.data(), homes.data() + homes.size(), is_none))
+        throw nb::index_error("no such pool");
+    return whole(problem, homes);
+}
+
 template <std::vector<std::int64_t> Problem::* column>
 View view_of(nb::handle self) {
     const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).*column;
@@ -96,6 +108,12 @@ View view_of(nb::handle self) {
 template <std::vector<std::int64_t> Relations::* column>
 View relations_of(nb::handle self) {
     const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).relations.*column;
+    return View(values.data(), {values.size()}, self);
+}
+
+template <std::vector<std::int64_t> Pools::* column>
+View pools_of(nb::handle self) {
+    const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).pools.*column;
     return View(values.data(), {values.size()}, self);
 }
 
@@ -116,9 +134,28 @@ NB_MODULE(_columns, m) {
         .def_prop_ro("exclusive", &relations_of<&Relations::exclusive>)
         .def_prop_ro("in_place", &relations_of<&Relations::in_place>, "Inputs and outputs.")
         .def_prop_ro("ties", &relations_of<&Relations::ties>, "Buffers, bases and distances.")
+        .def_prop_ro("related", &Problem::is_related, "Whether there are pins, relations or several pools.")
         .def_prop_ro(
-            "related", [](const Problem& self) { return self.relations.any(); },
-            "Whether there are pins or relations.")
+            "pools_text", [](const Problem& self) { return bytes_of(self.pools.text); },
+            "The pools in JSON; nothing where there is one memory, of which only the capacity is said.")
+        .def_prop_ro(
+            "lists", [](const Problem& self) { return self.pools.lists; },
+            "Each list of names of pools that some buffer has.")
+        .def_prop_ro("list_of", &pools_of<&Pools::list_of>,
+                     "By buffer, the number of its list, or -1: it may go anywhere; or nothing.")
+        .def_prop_ro("accesses", &pools_of<&Pools::accesses>,
+                     "By buffer, the bytes moved, or -1: those it has; or nothing.")
+        .def("accesses_of_lists", &memstow::plain::accesses_of_lists,
+             "Bytes moved by buffers that may go anywhere, and by those of each list; above 2^62, one more.")
+        .def(
+            "set_pools",
+            [](Problem& self, std::vector<std::string> names, std::vector<std::string> allowed) {
+                if (allowed.size() != self.pools.lists.size()) throw nb::value_error("a text for each list");
+                self.pools.names = std::move(names);
+                self.pools.allowed = std::move(allowed);
+            },
+            nb::arg("names"), nb::arg("allowed"),
+            "What the pools are called, and how the canonical form has each list of them.")
         .def("are_plainly_sound", &memstow::plain::are_plainly_sound,
              "Whether pins and relations are right; False as well where the ordinary checks have to say so.")
         .def_prop_ro("pool", [](const Problem& self) { return text_of(self.pool); })
@@ -151,11 +188,14 @@ NB_MODULE(_columns, m) {
             "The lines of the canonical form for these buffers in the order of their ids.")
         .def(
             "placements",
-            [](const Problem& self, const Ints& offsets, std::size_t first, std::size_t last) {
-                return bytes_of(memstow::plain::placements_as_json(self, whole(self, offsets), first, last));
+            [](const Problem& self, const Ints& offsets, std::size_t first, std::size_t last,
+               const Ints& homes) {
+                return bytes_of(memstow::plain::placements_as_json(self, whole(self, offsets), first, last,
+                                                                   whole_homes(self, homes)));
             },
-            nb::arg("offsets"), nb::arg("first"), nb::arg("last"),
-            "The placements of these buffers as elements of a JSON list, from the second on after a comma.")
+            nb::arg("offsets"), nb::arg("first"), nb::arg("last"), nb::arg("homes"),
+            "The placements of these buffers as elements of a JSON list, from the second on after a comma; "
+            "`homes`: by buffer, the number of its pool, where there are several.")
         .def(
             "names",
             [](const Problem& self, const std::vector<std::int64_t>& members) {
@@ -189,7 +229,7 @@ NB_MODULE(_columns, m) {
           "The plain problem of a CSV; None where it is not plain.");
     m.def("read_json", &read_json, nb::arg("data"), nb::arg("related"),
           nb::sig("def read_json(data: bytes, related: bool) -> Columns | None"),
-          "The plain problem of native JSON, or one with pins and relations as well; None where it is not.");
+          "The plain problem of native JSON, or one with pins, relations and pools; None where it is not.");
     m.def(
         "read_request", &read_request, nb::arg("data"),
         "The plain problem of a request to plan it, and the text of its options; None where it is not one.");

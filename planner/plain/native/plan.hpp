@@ -25,9 +25,10 @@ std::optional<Plan> read_plan(const Problem& problem, std::string_view text);
 // The same of a CSV, which has no document around it.
 std::optional<Plan> read_plan_csv(const Problem& problem, std::string_view text);
 
-// The placements of buffers from `first` until `last` as elements of a JSON list, a line each.
+// The placements of buffers from `first` until `last` as elements of a JSON list, a line each. `homes`: by
+// buffer, the number of its pool, where there are several.
 std::string placements_as_json(const Problem& problem, const std::int64_t* offsets, std::size_t first,
-                               std::size_t last);
+                               std::size_t last, const std::int64_t* homes = nullptr);
 // The names of these buffers as elements of a JSON list.
 std::string names_as_json(const Problem& problem, const std::vector<std::int64_t>& members);
 // The plan as CSV; nothing where an id would need quotes.

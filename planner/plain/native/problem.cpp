@@ -143,6 +143,17 @@ bool finish(Problem& problem) {
     return true;
 }
 
+std::vector<std::int64_t> accesses_of_lists(const Problem& problem) {
+    const Pools& pools = problem.pools;
+    std::vector<std::int64_t> totals(pools.lists.size() + 1, 0);
+    for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
+        const std::int64_t list = pools.list_of.empty() ? Pools::kAny : pools.list_of[i];
+        std::int64_t& total = totals[static_cast<std::size_t>(list - Pools::kAny)];
+        total = std::min(total + problem.accesses(i), kLimit + 1);
+    }
+    return totals;
+}
+
 bool are_plainly_sound(const Problem& problem) {
     const Relations& relations = problem.relations;
     for (const auto* pairs : {&relations.conflicts, &relations.exclusive, &relations.in_place}) {

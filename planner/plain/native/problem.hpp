@@ -1,5 +1,5 @@
 // A plain problem: buffers with one lifetime each, in one memory, of which only the peak counts. A related
-// one has pins and relations between buffers as well.
+// one has pins and relations between buffers as well, or several pools.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,22 @@ struct Relations {
     }
 };
 
+// Several pools, or one of which more is said than its capacity, and where buffers may go.
+struct Pools {
+    static constexpr std::int64_t kAny = -1;
+    static constexpr std::int64_t kAsBytes = -1;
+
+    std::string text;  // in JSON, for those who know the models; empty: the memory is the only one
+    std::vector<std::vector<std::string>> lists;  // of names, each list once
+    std::vector<std::int64_t> list_of;            // by buffer, or `kAny`; empty: of all buffers
+    std::vector<std::int64_t> accesses;           // by buffer, or `kAsBytes`; empty: of all buffers
+    // What the text and the lists have come to.
+    std::vector<std::string> names;    // by pool
+    std::vector<std::string> allowed;  // by list, as the canonical form has it
+
+    bool any() const { return !text.empty(); }
+};
+
 struct Problem {
     Names names;
     std::vector<std::int64_t> sizes, begins, ends;
@@ -42,9 +58,17 @@ struct Problem {
     bool fit_only = false;      // any plan that fits will do; else the peak is to be minimised
     std::vector<Number> order;  // of the names
     Relations relations;        // none of a plain problem
+    Pools pools;                // likewise; then neither `pool` nor `capacity` says anything
+
+    bool is_related() const { return relations.any() || pools.any(); }
 
     std::int64_t alignment(std::size_t buffer) const {
         return alignments.size() == 1 ? alignments[0] : alignments[buffer];
+    }
+    // Bytes moved.
+    std::int64_t accesses(std::size_t buffer) const {
+        const bool said = !pools.accesses.empty() && pools.accesses[buffer] != Pools::kAsBytes;
+        return said && sizes[buffer] > 0 ? pools.accesses[buffer] : sizes[buffer];
     }
 };
 
@@ -74,6 +98,9 @@ bool finish(Problem& problem);
 // Whether the pins and relations are plainly right: what has none has sound ones, and where they could
 // contradict each other or the memory, the ordinary checks have to say whether they do.
 bool are_plainly_sound(const Problem& problem);
+
+// Bytes moved by the buffers that may go anywhere, and by those of each list; of more than 2^62, one more.
+std::vector<std::int64_t> accesses_of_lists(const Problem& problem);
 
 // The banks of the memory, and what depends on them.
 struct Banks {
@@ -112,7 +139,8 @@ struct BankedProblem {
 // the matter with it.
 std::optional<Problem> read_csv(std::string_view text);
 std::optional<Problem> read_json(std::string_view text);
-// Plain, or related; whether its relations are sound is for others to say.
+// Plain, or related; whether its relations and pools are sound is for others to say. With pools it has
+// neither pins nor ties.
 std::optional<Problem> read_related_json(std::string_view text);
 std::optional<BankedProblem> read_banked_json(std::string_view text);
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <map>
 
 #include "problem.hpp"
 #include "scanner.hpp"
@@ -41,7 +42,7 @@ class Reader {
         : text_(text), scanner_(text), banks_(banks), related_(related) {}
 
     std::optional<Problem> read() {
-        if (!problem() || !ends() || !find_named() || !find_related()) return std::nullopt;
+        if (!problem() || !ends() || !find_named() || !settle_pools() || !find_related()) return std::nullopt;
         return std::move(problem_);
     }
 
@@ -88,7 +89,7 @@ class Reader {
                 case 1:
                     return label();
                 case 2:
-                    return pools();
+                    return related_ ? any_pools() : pools();
                 case 3:
                     return scanner_.list([&] { return buffer(); });
                 case 9:
@@ -229,6 +230,7 @@ class Reader {
         if (scanner_.word("null")) return true;
         if (!scanner_.take('[')) return false;
         problem_.fit_only = scanner_.take(']');
+        has_terms_ = !problem_.fit_only;
         if (!problem_.fit_only && banks_ != nullptr) return terms();
         return problem_.fit_only || (scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
     }
@@ -245,6 +247,57 @@ class Reader {
     }
 
     bool pools() { return scanner_.take('[') && pool() && scanner_.take(']'); }
+
+    // One memory of which no more than the capacity is said, or the text of others.
+    bool any_pools() {
+        const Scanner before = scanner_;
+        is_pooled_ = !pools();
+        if (is_pooled_) {
+            scanner_ = before;
+            if (!scanner_.sees('[') || !scanner_.skip()) return false;
+        }
+        text_of_pools_ = text_.substr(before.position(), scanner_.position() - before.position());
+        return text_of_pools_.size() <= kMostTextOfPools;
+    }
+
+    // Pins and ties, and other terms than the usual ones, are left to the ordinary readers.
+    bool settle_pools() {
+        Pools& to = problem_.pools;
+        if (!is_pooled_ && to.lists.empty() && to.accesses.empty()) return true;
+        problem_.pool.clear();
+        problem_.capacity = kLimit;
+        problem_.bounded = false;
+        to.text = text_of_pools_.empty() ? std::string_view(R"([{"id": "memory"}])") : text_of_pools_;
+        const std::size_t count = problem_.sizes.size();
+        if (!to.list_of.empty()) to.list_of.resize(count, Pools::kAny);
+        if (!to.accesses.empty()) to.accesses.resize(count, Pools::kAsBytes);
+        for (auto* column : {&to.list_of, &to.accesses}) column->shrink_to_fit();
+        return !has_terms_ && problem_.relations.pins.empty() && related_names_[kTies].one.size() == 0;
+    }
+
+    // The pools that a buffer may go to, by the number of the list of their names.
+    bool allowed(std::int64_t& list) {
+        if (scanner_.word("null")) return true;
+        some_.clear();
+        if (!related_ || !names(some_)) return false;
+        std::vector<std::vector<std::string>>& lists = problem_.pools.lists;
+        const auto [known, is_new] = lists_.try_emplace(some_, static_cast<std::int64_t>(lists.size()));
+        if (is_new) lists.push_back(some_);
+        list = known->second;
+        return lists.size() <= kMostLists;
+    }
+
+    bool accesses(std::int64_t& count) {
+        if (scanner_.word("null")) return true;
+        return related_ && scanner_.integer(count) && 0 <= count && count <= kLimit;
+    }
+
+    // A value of this buffer in a column that begins with the first buffer of which it says anything.
+    void note(std::vector<std::int64_t>& column, std::int64_t value, std::int64_t usual) const {
+        if (value == usual) return;
+        column.resize(problem_.sizes.size(), usual);
+        column.push_back(value);
+    }
 
     bool pool() {
         constexpr std::string_view kFields[] = {"id",   "capacity", "alignment", "reserved",
@@ -284,6 +337,7 @@ class Reader {
         Buffer result;
         Banks::Rule of_banks{static_cast<Number>(problem_.sizes.size()), false, {}};
         std::optional<std::int64_t> offset;
+        std::int64_t list = Pools::kAny, moved = Pools::kAsBytes;
         bool has_pool = false;
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
@@ -296,6 +350,10 @@ class Reader {
                            scanner_.integer(result.end) && scanner_.take(']');
                 case 3:
                     return scanner_.integer(result.alignment);
+                case 5:
+                    return allowed(list);
+                case 6:
+                    return accesses(moved);
                 case 7:
                     has_pool = !scanner_.sees('n');
                     return pin(offset, true);
@@ -312,16 +370,20 @@ class Reader {
         });
         if (of_banks.within || of_banks.some) banks_->rules.push_back(std::move(of_banks));
         if (has_pool != offset.has_value()) return false;
-        if (offset) {
-            problem_.relations.pins.resize(problem_.sizes.size(), Relations::kFree);
-            problem_.relations.pins.push_back(*offset);
-        }
+        note(problem_.relations.pins, offset.value_or(Relations::kFree), Relations::kFree);
+        note(problem_.pools.list_of, list, Pools::kAny);
+        note(problem_.pools.accesses, moved, Pools::kAsBytes);
         return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, result);
     }
 
     // As fields of a problem are numbered.
     static constexpr int kFirstRelation = 4;
     static constexpr int kInPlace = 7;
+    // As relations are numbered.
+    static constexpr std::size_t kTies = 2;
+    // Of more, the ordinary readers make objects.
+    static constexpr std::size_t kMostTextOfPools = 1 << 14;
+    static constexpr std::size_t kMostLists = 1 << 8;
     struct Named {
         Names one, other;
         std::vector<std::int64_t> distances;
@@ -334,6 +396,10 @@ class Reader {
     std::vector<std::vector<std::string>> named_;  // by bank conflict
     std::array<Named, 4> related_names_;           // by field
     std::optional<std::string> pinned_pool_;
+    bool is_pooled_ = false, has_terms_ = false;
+    std::string_view text_of_pools_;
+    std::map<std::vector<std::string>, std::int64_t> lists_;
+    std::vector<std::string> some_;
     Problem problem_;
     std::string id_, string_, other_;
 };

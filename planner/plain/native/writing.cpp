@@ -1,6 +1,7 @@
 // Plans and canonical forms as text, byte for byte as the ordinary writers have them.
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -53,18 +54,23 @@ void append_json(std::string& to, std::string_view text) {
 }
 
 std::string placements_as_json(const Problem& problem, const std::int64_t* offsets, std::size_t first,
-                               std::size_t last) {
+                               std::size_t last, const std::int64_t* homes) {
     last = std::min(last, problem.sizes.size());
     first = std::min(first, last);
-    std::string pool = ", \"pool\": ";
-    append_json(pool, problem.pool);
-    pool.append(", \"offset\": ");
+    const auto in_pool = [](std::string_view name) {
+        std::string pool = ", \"pool\": ";
+        append_json(pool, name);
+        return pool.append(", \"offset\": ");
+    };
+    std::vector<std::string> pools;
+    if (homes == nullptr) pools.push_back(in_pool(problem.pool));
+    if (homes != nullptr) std::ranges::transform(problem.pools.names, std::back_inserter(pools), in_pool);
     std::string text;
-    text.reserve((last - first) * (pool.size() + 48));
+    text.reserve((last - first) * (pools[0].size() + 48));
     for (std::size_t i = first; i < last; ++i) {
         text.append(i == 0 ? "{\"buffer\": " : ",\n    {\"buffer\": ");
         append_json(text, problem.names[i]);
-        text.append(pool);
+        text.append(pools[homes == nullptr ? 0 : static_cast<std::size_t>(homes[i])]);
         append(text, offsets[i]);
         text.push_back('}');
     }
@@ -114,7 +120,7 @@ std::string canonical(const Problem& problem, std::size_t first, std::size_t las
         append_counted(text, problem.names[i]);
         number(problem.sizes[i]);
         number(problem.alignment(i));
-        number(problem.sizes[i]);
+        number(problem.accesses(i));
         const std::vector<std::int64_t>& pins = problem.relations.pins;
         if (pins.empty() || pins[i] == Relations::kFree) {
             text.append(" -");
@@ -124,7 +130,14 @@ std::string canonical(const Problem& problem, std::size_t first, std::size_t las
         text.append(" 1");
         number(problem.begins[i]);
         number(problem.ends[i]);
-        text.append(" *\n");
+        const std::vector<std::int64_t>& lists = problem.pools.list_of;
+        text.push_back(' ');
+        if (lists.empty() || lists[i] == Pools::kAny) {
+            text.push_back('*');
+        } else {
+            text.append(problem.pools.allowed.at(static_cast<std::size_t>(lists[i])));
+        }
+        text.push_back('\n');
     }
     return text;
 }

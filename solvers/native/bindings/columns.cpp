@@ -1,6 +1,7 @@
 #include "greedy/columns.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -49,7 +50,9 @@ struct ColumnInstance {
     std::size_t buffer_count = 0;
     Bytes unit = 1;
     WideBytes stacked = 0;
-    std::vector<Index> homeless = {};  // buffers without a place even alone; then all else is empty
+    std::vector<Index> homeless = {};          // buffers without a place even alone; then all else is empty
+    std::vector<Reduction::Alone> alone = {};  // buffers without bytes; where there are none of these, at 0
+    Value least_cost = 0;                      // of all accesses, each in the cheapest pool that is allowed
 };
 
 void make_instance(ColumnInstance* self, const Ints& sizes, const Ints& begins, const Ints& ends,
@@ -78,23 +81,54 @@ Description::Pairs pairs_in(const Ints& numbers) {
     return pairs;
 }
 
-// Of columns with pins, by buffer or none, and with relations between buffers: conflicts, exclusive ones and
-// those in place are pairs one after the other, ties a buffer, its base and the distance each.
-ColumnInstance of_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, Bytes capacity, const Ints& pins,
+// By pool its capacity, alignment, base and cost; by reserved range its pool, begin and end; lists of pools.
+using Memory = std::tuple<std::vector<std::tuple<Bytes, std::int64_t, Bytes, std::int64_t>>,
+                          std::vector<std::tuple<Index, Bytes, Bytes>>, std::vector<std::vector<Index>>>;
+
+// Of columns in this memory. `choices`: by buffer, or none, its list of pools or -1 for any, and its accesses
+// or -1 for its bytes. With pins, by buffer or none, and with relations between buffers: conflicts, exclusive
+// ones and those in place are pairs one after the other, ties a buffer, its base and the distance each.
+ColumnInstance of_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const Memory& memory,
+                          const std::pair<Ints, Ints>& choices, const Ints& pins,
                           const std::tuple<Ints, Ints, Ints>& pairs, const Ints& ties) {
     nb::gil_scoped_release release;
     const auto& [sizes, begins, ends, alignments] = buffers;
+    const auto& [pools, reserved, lists] = memory;
+    const auto& [list_of, moved] = choices;
+    for (const Ints* column : {&list_of, &moved}) {
+        if (column->size() != 0 && column->size() != sizes.size())
+            throw nb::value_error("a list and accesses for each buffer");
+    }
     Description description;
-    description.pools.push_back({capacity, 1, 0, 0, {}, {}});
+    bool costs = false;
+    std::vector<Index> all_pools;
+    for (const auto& [capacity, alignment, base, cost] : pools) {
+        costs = costs || cost > 0;
+        all_pools.push_back(count_of(description.pools));
+        description.pools.push_back({capacity, alignment, base, cost, {}, {}});
+    }
+    for (const auto& [pool, begin, end] : reserved) {
+        description.pools.at(static_cast<std::size_t>(pool)).reserved.push_back({begin, end});
+    }
     description.sizes = span_of(sizes);
-    std::map<Bytes, Index> kinds;
+    std::vector<std::int64_t> accesses;
+    for (std::size_t i = 0; costs && i < sizes.size(); ++i) {
+        const bool said = moved.size() > 0 && moved.data()[i] >= 0 && sizes.data()[i] > 0;
+        accesses.push_back(said ? moved.data()[i] : sizes.data()[i]);
+    }
+    description.accesses = accesses;
+    std::map<std::pair<Bytes, std::int64_t>, Index> kinds;
     description.kind_of.reserve(sizes.size());
     description.lives.values.reserve(sizes.size());
     description.lives.start.reserve(sizes.size() + 1);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const Bytes alignment = alignments.data()[alignments.size() == 1 ? 0 : i];
-        const auto [kind, is_new] = kinds.try_emplace(alignment, count_of(description.kinds));
-        if (is_new) description.kinds.push_back({alignment, {0}});
+        const std::int64_t list = list_of.size() > 0 ? list_of.data()[i] : -1;
+        const auto [kind, is_new] = kinds.try_emplace({alignment, list}, count_of(description.kinds));
+        if (is_new) {
+            const auto& may_hold = list < 0 ? all_pools : lists.at(static_cast<std::size_t>(list));
+            description.kinds.push_back({alignment, may_hold});
+        }
         description.kind_of.push_back(kind->second);
         description.lives.values.push_back({begins.data()[i], ends.data()[i]});
         description.lives.close();
@@ -109,18 +143,20 @@ ColumnInstance of_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, Byt
     description.in_place = pairs_in(std::get<2>(pairs));
     Reduction reduction = reduced(description);
     description = {};
-    NativeInstance native{std::move(reduction.instance), {}};
-    if (reduction.homeless.empty()) native.times = assemble_rows(native.instance, reduction.conflicts);
+    NativeInstance native{std::move(reduction.instance), {}, std::move(reduction.conflicts)};
+    if (reduction.homeless.empty()) native.times = assemble_rows(native.instance, native.conflicts);
     const WideBytes height = stacked(native.instance);
     return {std::move(native),
             std::move(reduction.buffers),
             sizes.size(),
             reduction.unit,
             height,
-            std::move(reduction.homeless)};
+            std::move(reduction.homeless),
+            std::move(reduction.alone),
+            reduction.least_cost};
 }
 
-// By buffer, in bytes; a buffer without bytes is at 0.
+// By buffer, in bytes.
 PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
     const Instance& instance = self.native.instance;
     if (offsets.size() != static_cast<std::size_t>(instance.item_count())) {
@@ -131,6 +167,21 @@ PlacedColumns offsets_of(const ColumnInstance& self, const Ints& offsets) {
         const Part& own = instance.parts[part];
         placed.offsets[self.buffers[part]] = (offsets.data()[own.item] + own.delta) * self.unit;
     }
+    for (const Reduction::Alone& one : self.alone) placed.offsets[one.buffer] = one.place.offset;
+    return placed;
+}
+
+// By buffer, the number of its pool.
+PlacedColumns homes_of(const ColumnInstance& self, const Ints& pools) {
+    const Instance& instance = self.native.instance;
+    if (pools.size() != static_cast<std::size_t>(instance.item_count())) {
+        throw nb::value_error("a pool for each item is needed");
+    }
+    PlacedColumns placed{std::vector<std::int64_t>(self.buffer_count)};
+    for (std::size_t part = 0; part < self.buffers.size(); ++part) {
+        placed.offsets[self.buffers[part]] = pools.data()[instance.parts[part].item];
+    }
+    for (const Reduction::Alone& one : self.alone) placed.offsets[one.buffer] = one.place.pool;
     return placed;
 }
 
@@ -147,20 +198,20 @@ void bind_columns(nb::module_& m) {
     nb::class_<ColumnInstance>(m, "ColumnInstance", "An instance of columns, and the way back.")
         .def("__init__", &make_instance, nb::arg("sizes"), nb::arg("begins"), nb::arg("ends"),
              nb::arg("alignments"), nb::arg("capacity"), nb::arg("by_begin"))
-        .def_static("of_related", &of_related, nb::arg("buffers"), nb::arg("capacity"), nb::arg("pins"),
-                    nb::arg("pairs"), nb::arg("ties"))
+        .def_static("of_related", &of_related, nb::arg("buffers"), nb::arg("memory"), nb::arg("choices"),
+                    nb::arg("pins"), nb::arg("pairs"), nb::arg("ties"))
         .def_prop_ro(
             "native", [](ColumnInstance& self) -> NativeInstance& { return self.native; },
             nb::rv_policy::reference_internal)
-        .def_prop_ro("capacity",
-                     [](const ColumnInstance& self) { return self.native.instance.pools[0].capacity; })
         .def_prop_ro("item_count",
                      [](const ColumnInstance& self) { return self.native.instance.item_count(); })
         .def_prop_ro("part_count", [](const ColumnInstance& self) { return self.buffers.size(); })
         .def_ro("homeless", &ColumnInstance::homeless, "Buffers without a place even alone.")
         .def_ro("unit", &ColumnInstance::unit)
         .def_prop_ro("stacked", [](const ColumnInstance& self) { return to_python(self.stacked); })
+        .def_prop_ro("least_cost", [](const ColumnInstance& self) { return to_python(self.least_cost); })
         .def("offsets_of", &offsets_of, nb::arg("offsets"))
+        .def("homes_of", &homes_of, nb::arg("pools"))
         .def("buffers_of", &buffers_of, nb::arg("parts"));
     nb::class_<PlacedColumns>(m, "PlacedColumns", "Offsets by buffer, as bytes of 64-bit integers.")
         .def_prop_ro("offsets", [](const PlacedColumns& self) { return bytes_of(self.offsets); });

@@ -336,6 +336,7 @@ class Placer {
             if (over >= least_overflow) continue;
             least_overflow = over;
             place = {choice.pool, *offset};
+            if (over == 0) break;
         }
         return place;
     }

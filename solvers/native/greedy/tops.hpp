@@ -19,27 +19,45 @@ class Tops {
           highest_(2 * static_cast<std::size_t>(leaves_), 0),
           everywhere_(highest_.size(), 0) {}
 
-    void raise(RowRange rows, Bytes end) { raise(1, 0, leaves_, rows, end); }
-    Bytes highest(RowRange rows) const { return highest(1, 0, leaves_, rows); }
+    void raise(RowRange rows, Bytes end) {
+        if (rows.begin >= rows.end) return;
+        each_whole(rows, [&](std::size_t node) {
+            highest_[node] = std::max(highest_[node], end);
+            everywhere_[node] = std::max(everywhere_[node], end);
+        });
+        each_around(rows, [&](std::size_t node) { highest_[node] = std::max(highest_[node], end); });
+    }
+
+    Bytes highest(RowRange rows) const {
+        Bytes most = 0;
+        if (rows.begin >= rows.end) return most;
+        each_whole(rows, [&](std::size_t node) { most = std::max(most, highest_[node]); });
+        each_around(rows, [&](std::size_t node) { most = std::max(most, everywhere_[node]); });
+        return most;
+    }
 
   private:
-    void raise(std::size_t node, Index begin, Index end, RowRange rows, Bytes to) {
-        if (rows.end <= begin || end <= rows.begin) return;
-        highest_[node] = std::max(highest_[node], to);
-        if (rows.begin <= begin && end <= rows.end) {
-            everywhere_[node] = std::max(everywhere_[node], to);
-            return;
+    std::size_t leaf(Index row) const { return static_cast<std::size_t>(leaves_) + row; }
+
+    // The few nodes that make up these rows.
+    template <class See>
+    void each_whole(RowRange rows, See see) const {
+        for (std::size_t low = leaf(rows.begin), high = leaf(rows.end); low < high; low /= 2, high /= 2) {
+            if (low % 2 == 1) see(low++);
+            if (high % 2 == 1) see(--high);
         }
-        const Index middle = begin + (end - begin) / 2;
-        raise(2 * node, begin, middle, rows, to);
-        raise(2 * node + 1, middle, end, rows, to);
     }
-    Bytes highest(std::size_t node, Index begin, Index end, RowRange rows) const {
-        if (rows.end <= begin || end <= rows.begin) return 0;
-        if (rows.begin <= begin && end <= rows.end) return highest_[node];
-        const Index middle = begin + (end - begin) / 2;
-        return std::max({everywhere_[node], highest(2 * node, begin, middle, rows),
-                         highest(2 * node + 1, middle, end, rows)});
+
+    // All nodes that have the first of these rows, or the last, among others: those that have more than these
+    // rows, and some that are part of a whole one, of which as much is true.
+    template <class See>
+    void each_around(RowRange rows, See see) const {
+        std::size_t low = leaf(rows.begin) / 2, high = leaf(rows.end - 1) / 2;
+        for (; low != high; low /= 2, high /= 2) {
+            see(low);
+            see(high);
+        }
+        for (; low > 0; low /= 2) see(low);
     }
 
     Index leaves_;                   // a power of two

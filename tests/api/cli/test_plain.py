@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.limits import document, groups
 from memstow.api.cli.commands import solve, verify
+from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli, Ran
 from tests.planner.plain.samples import mutated, random_sample
 
@@ -63,6 +64,30 @@ def test_many_related_buffers(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_pat
     plan.write_text(json.dumps(moved))
     result, wanted = both(cli, monkeypatch, "verify", file, plan)
     assert (result, result.code) == (wanted, 1)
+
+
+def test_many_buffers_in_pools(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "problem.json"
+    problem = document("conflicts, pools", 2500)
+    options = ("--deterministic", "--work-limit", "100000", "--solver", "greedy")
+
+    def answer(*more: str) -> Ran:
+        file.write_text(json.dumps(problem))
+        result, wanted = both(cli, monkeypatch, "solve", file, *options, *more)
+        assert result == wanted
+        return result
+
+    for more in (("--json",), (), ("--output-format", "csv"), ("--quiet",), ("--fit-only", "--json")):
+        assert answer(*more).code == 0
+    answer("--capacity", "1")
+    for pool in problem["pools"]:
+        pool["capacity"] = 1 << 12
+    assert answer("--json").code == Exit.INFEASIBLE
+    problem["pools"][0]["capacity"] = -1
+    assert "$.pools[0].capacity" in answer().err
+    problem["pools"].pop(0)
+    problem["buffers"][7]["pools"] = ["middle", "nowhere"]
+    assert "unknown_pool" in answer().err
 
 
 @pytest.mark.parametrize("block", range(3))

@@ -352,4 +352,4 @@ def test_an_offset_for_each_buffer_is_needed() -> None:
     columns = columns_in(b"id,lower,upper,size\na,0,1,4\n")
     assert columns is not None
     with pytest.raises(ValueError, match="an offset for each buffer"):
-        columns.placements(array("q"), 0, 1)
+        columns.placements(array("q"), 0, 1, array("q"))
