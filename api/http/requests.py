@@ -4,9 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar, overload
 
 from fastapi import Query, Request
+from starlette.datastructures import Headers, QueryParams
+from starlette.types import Scope
 
 from memstow.api import options
 from memstow.api.http.bodies import read_body
@@ -24,6 +26,8 @@ from memstow.planner.model.printable import printable
 from memstow.planner.reading.sections import unknown_field
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers import registry
+
+T = TypeVar("T")
 
 
 def _schema_of(kind: options.Kind) -> JsonObject:
@@ -116,6 +120,52 @@ _FORMAT_OF: Final = {media: name for name, media in MEDIA_TYPES.items()}
 # Parameters that may be given several times.
 _REPEATED: Final = frozenset(option.name for option in (options.SECTION, options.DIM, options.WITHOUT))
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv", "text/plain")
+
+
+HEADERS: Final = "memstow.headers"
+"""Where the headers of a request are in its scope."""
+_NO_QUERY: Final = QueryParams()
+
+
+class TabledHeaders(Headers):
+    """Headers that are looked up in a table: a dozen of them are, in each request."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope=scope)
+        # Of equal ones the first.
+        self._table = dict(reversed(self._list))
+
+    def __getitem__(self, key: str) -> str:
+        return self._table[key.lower().encode("latin-1")].decode("latin-1")
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key.lower().encode("latin-1") in self._table
+
+    @overload
+    def get(self, key: str, /) -> str | None: ...
+
+    @overload
+    def get(self, key: str, /, default: str | T) -> str | T: ...
+
+    def get(self, key: str, /, default: str | T | None = None) -> str | T | None:
+        """The first header of this name, in any case."""
+        value = self._table.get(key.lower().encode("latin-1"))
+        return default if value is None else value.decode("latin-1")
+
+
+class HttpRequest(Request):
+    """A request with the headers in its scope, which most often has no query."""
+
+    @property
+    def headers(self) -> Headers:
+        """The headers."""
+        headers: Headers = self.scope[HEADERS]
+        return headers
+
+    @property
+    def query_params(self) -> QueryParams:
+        """The query."""
+        return super().query_params if self.scope["query_string"] else _NO_QUERY
 
 
 def service_of(request: Request) -> Service:
