@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Annotated, Any, Final, TypeVar, overload
 
 from fastapi import Query, Request
@@ -250,14 +251,19 @@ async def read_problem_body(
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
     members = members if name is None else ()
-    if front:
-        form = BodyForm(format=name, members=members, front={})
-    else:
-        to = output_format(request, request.query_params.get("output_format"), own_page=True)
-        form = BodyForm(format=name, members=members, plan_form=to, shapes={})
+    to = "json" if front else output_format(request, request.query_params.get("output_format"), own_page=True)
+    form = _form_without_query(name, members, to, front)
     if request.query_params:
         form = _with_query(form, request)
     return await read_body(request, service.settings), form
+
+
+# Most requests have one of a few.
+@lru_cache(64)
+def _form_without_query(name: str | None, members: tuple[str, ...], to: str, front: bool) -> BodyForm:
+    if front:
+        return BodyForm(format=name, members=members, front={})
+    return BodyForm(format=name, members=members, plan_form=to, shapes={})
 
 
 def _with_query(form: BodyForm, request: Request) -> BodyForm:
@@ -396,6 +402,8 @@ def output_format(request: Request, chosen: str | None, *, own_page: bool = Fals
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
     query = request.query_params
+    if not query:
+        return chosen or by_accept
     parameters = {name: query.getlist(name) for name in query if name in plan_forms.PARAMETERS}
     return plan_forms.form_of(chosen or by_accept, parameters)
 
