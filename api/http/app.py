@@ -1,7 +1,8 @@
 """The app of one server: what is around every request, routes, error handlers, and its OpenAPI document.
 
-The middleware is one plain ASGI layer, because each layer costs time at a thousand requests a second. It does
-the id of a request, its log line, metrics, security headers, and errors that nothing else caught.
+The middleware is two plain ASGI layers, because each layer costs time at a thousand requests a second. The
+outer one does the id of a request, its log line, metrics, security headers, and errors that nothing else
+caught; the inner one serves most requests, which need nothing more of the framework.
 
 `python -m memstow.api.http.app FILE` writes that document, as `GET /openapi.json` returns it.
 """
