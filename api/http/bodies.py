@@ -132,7 +132,7 @@ def reservation_of(scope: Scope) -> Reservation:
 
 
 WHOLE_BODY: Final = "memstow.whole_body"
-"""What the state of a request has when all of its body has arrived before it was begun."""
+"""What the state of a request has when all of its body has arrived."""
 _PIECE: Final = 1 << 16
 # Bytes decompressed at a time; and how many steps with next to no output count as one.
 _STEP: Final = 1 << 18
