@@ -1,7 +1,8 @@
 """The app of one server: what is around every request, routes, error handlers, and its OpenAPI document.
 
-The middleware is one plain ASGI layer, because each layer costs time at a thousand requests a second. It does
-the id of a request, its log line, metrics, security headers, and errors that nothing else caught.
+The middleware is two plain ASGI layers, because each layer costs time at a thousand requests a second. The
+outer one does the id of a request, its log line, metrics, security headers, and errors that nothing else
+caught; the inner one serves most requests, which need nothing more of the framework.
 
 `python -m memstow.api.http.app FILE` writes that document, as `GET /openapi.json` returns it.
 """
@@ -10,7 +11,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -18,9 +19,7 @@ from typing import Final
 import structlog
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,7 +39,9 @@ from memstow.api.http.bodies import (
 )
 from memstow.api.http.connections import HEALTH_PATHS
 from memstow.api.http.errors import IS_HEAD, REQUEST_ID, ApiError, api_error_of, error_response
-from memstow.api.http.logs import begin_record, write_record
+from memstow.api.http.logs import begin_record, write_answered, write_record
+from memstow.api.http.operation import WholePaths
+from memstow.api.http.requests import HEADERS, TabledHeaders
 from memstow.api.http.responses import JsonObject
 from memstow.api.http.routes import admin, batches, fronts, jobs, plan, reference, tools, unversioned
 from memstow.api.http.schemas import pretty
@@ -87,7 +88,9 @@ class _Sender:
         "status",
     )
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: str, headers: Headers) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, request_id: str, headers: TabledHeaders
+    ) -> None:
         self._scope = scope
         self._receive = receive
         self._send = send
@@ -175,7 +178,7 @@ class RequestMiddleware:
         if scope["method"] == "HEAD":
             # Handled like GET; the server leaves the body out.
             scope = {**scope, "method": "GET", IS_HEAD: True}
-        headers = Headers(scope=scope)
+        headers = scope[HEADERS] = TabledHeaders(scope)
         header = headers.get("x-request-id", "")
         request_id = header if _ID.fullmatch(header) else _new_id()
         scope[REQUEST_ID] = request_id
@@ -184,7 +187,8 @@ class RequestMiddleware:
         sender = _Sender(scope, receive, send, request_id, headers)
         self._concurrent += 1
         with tracing.request(scope["method"], scope["path"], headers) as span:
-            bound = structlog.contextvars.bind_contextvars(request=request_id, **tracing.log_ids())
+            trace = tracing.log_ids()
+            bound = structlog.contextvars.bind_contextvars(request=request_id, **trace)
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
@@ -200,10 +204,10 @@ class RequestMiddleware:
                 reservation.release()
                 route = getattr(scope.get("route"), "path", "none")
                 tracing.end_request(span, scope["method"], route, sender.status)
-                self._record(scope, route, sender)
+                self._record(scope, route, sender, trace)
                 structlog.contextvars.reset_contextvars(**bound)
 
-    def _refused(self, scope: Scope, headers: Headers) -> ApiError | None:
+    def _refused(self, scope: Scope, headers: TabledHeaders) -> ApiError | None:
         if self._concurrent > self._max_concurrent and scope["path"] not in HEALTH_PATHS:
             return ApiError(
                 503,
@@ -230,12 +234,11 @@ class RequestMiddleware:
                 )
         return None
 
-    def _record(self, scope: Scope, route: str, sender: _Sender) -> None:
+    def _record(self, scope: Scope, route: str, sender: _Sender, trace: Mapping[str, str]) -> None:
         status = sender.status or 499
-        seconds = sender.seconds
-        self._metrics.answered(scope["method"][:10], route, status, seconds)
+        self._metrics.answered(scope["method"][:10], route, status, sender.seconds)
         write_record(scope, status)
-        log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))
+        write_answered(scope[REQUEST_ID], trace, scope["method"], route, status, sender.seconds)
 
 
 _DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.
@@ -260,10 +263,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         finally:
             await service.stop()
 
-    middleware = [
-        Middleware(RequestMiddleware, metrics, body_memory, chosen),
-        Middleware(RequestBodyLimitMiddleware, max_body_size=chosen.max_body),
-    ]
+    middleware = [Middleware(RequestMiddleware, metrics, body_memory, chosen)]
     if chosen.cors_origins:
         allowed = ["GET", "POST", "PATCH", "DELETE"]
         middleware.append(
@@ -283,6 +283,20 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 ],
             )
         )
+    routers = (
+        plan.router,
+        jobs.router,
+        fronts.router,
+        batches.router,
+        tools.router,
+        reference.router,
+        admin.keys_router,
+        admin.router,
+        unversioned.router,
+        unversioned.page_router,
+    )
+    routes = [route for router in routers for route in router.routes]
+    middleware.append(Middleware(WholePaths, routes))
     app = FastAPI(
         title="memstow",
         version=memstow.__version__,
@@ -298,20 +312,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.drain = drain
     app.state.metrics = metrics
-    routers = (
-        plan.router,
-        jobs.router,
-        fronts.router,
-        batches.router,
-        tools.router,
-        reference.router,
-        admin.keys_router,
-        admin.router,
-        unversioned.router,
-        unversioned.page_router,
-    )
     # As they are: a router that is included is looked through with each request.
-    app.router.routes.extend(route for router in routers for route in router.routes)
+    app.router.routes.extend(routes)
     errors.install_handlers(app, app.router.routes)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -180,31 +180,39 @@ def api_error_of(error: Exception) -> ApiError:
     return _DEFECT
 
 
+HANDLED: Final = (
+    ApiError,
+    MemstowError,
+    QueueFullError,
+    KeyQuotaError,
+    StoreFullError,
+    KeyReusedError,
+    RequestValidationError,
+    HTTPException,
+    NoMoreEventsError,
+)
+"""What the functions of routes raise for a response; anything else is a defect."""
+
+
+def problem_response(request: Request, error: Exception) -> Response:
+    """The response to a request that ended with one of `HANDLED`."""
+    if isinstance(error, NoMoreEventsError):
+        return Response(None, 204)
+    response = api_error_of(error)
+    if response.status == 500:
+        log.error("defect", exc_info=error)
+    return error_response(response, request.scope.get(REQUEST_ID))
+
+
 def install_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Turn every exception into a problem document; `Allow` lists the methods of all these routes."""
 
     async def handle(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             error.headers = {"Allow": ", ".join(_allowed_methods(request, routes))}
-        response = api_error_of(error)
-        if response.status == 500:
-            log.error("defect", exc_info=error)
-        return error_response(response, request.scope.get(REQUEST_ID))
+        return problem_response(request, error)
 
-    async def no_content(_request: Request, _error: Exception) -> Response:
-        return Response(None, 204)
-
-    app.add_exception_handler(NoMoreEventsError, no_content)
-    for kind in (
-        ApiError,
-        MemstowError,
-        QueueFullError,
-        KeyQuotaError,
-        StoreFullError,
-        KeyReusedError,
-        RequestValidationError,
-        HTTPException,
-    ):
+    for kind in HANDLED:
         app.add_exception_handler(kind, handle)
 
 

@@ -12,6 +12,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from memstow.api.http.bodies import WHOLE_BODY
 from memstow.api.http.connections import Connections
 from memstow.api.http.errors import ApiError, error_response
 from memstow.planner.model.printable import printable
@@ -257,6 +258,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The request is complete."""
         super().on_message_complete()
+        self.scope["state"][WHOLE_BODY] = True
         self._part = _Part.START
         self._since = self.loop.time()
 

@@ -4,9 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from functools import lru_cache
+from typing import Annotated, Any, Final, TypeVar, overload
 
 from fastapi import Query, Request
+from starlette.datastructures import Headers, QueryParams
+from starlette.types import Scope
 
 from memstow.api import options
 from memstow.api.http.bodies import read_body
@@ -24,6 +27,8 @@ from memstow.planner.model.printable import printable
 from memstow.planner.reading.sections import unknown_field
 from memstow.planner.solve.portfolio import AUTO
 from memstow.solvers import registry
+
+T = TypeVar("T")
 
 
 def _schema_of(kind: options.Kind) -> JsonObject:
@@ -118,6 +123,52 @@ _REPEATED: Final = frozenset(option.name for option in (options.SECTION, options
 _PLAIN: Final = ("application/json", "application/octet-stream", "text/csv", "text/plain")
 
 
+HEADERS: Final = "memstow.headers"
+"""Where the headers of a request are in its scope."""
+_NO_QUERY: Final = QueryParams()
+
+
+class TabledHeaders(Headers):
+    """Headers that are looked up in a table: a dozen of them are, in each request."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope=scope)
+        # Of equal ones the first.
+        self._table = dict(reversed(self._list))
+
+    def __getitem__(self, key: str) -> str:
+        return self._table[key.lower().encode("latin-1")].decode("latin-1")
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key.lower().encode("latin-1") in self._table
+
+    @overload
+    def get(self, key: str, /) -> str | None: ...
+
+    @overload
+    def get(self, key: str, /, default: str | T) -> str | T: ...
+
+    def get(self, key: str, /, default: str | T | None = None) -> str | T | None:
+        """The first header of this name, in any case."""
+        value = self._table.get(key.lower().encode("latin-1"))
+        return default if value is None else value.decode("latin-1")
+
+
+class HttpRequest(Request):
+    """A request with the headers in its scope, which most often has no query."""
+
+    @property
+    def headers(self) -> Headers:
+        """The headers."""
+        headers: Headers = self.scope[HEADERS]
+        return headers
+
+    @property
+    def query_params(self) -> QueryParams:
+        """The query."""
+        return super().query_params if self.scope["query_string"] else _NO_QUERY
+
+
 def service_of(request: Request) -> Service:
     """The service that a request came to."""
     service: Service = request.app.state.service
@@ -200,14 +251,19 @@ async def read_problem_body(
     """The body of a request for a plan or a front, and its form; an envelope may have these members more."""
     name = format_of(request, chosen)
     members = members if name is None else ()
-    if front:
-        form = BodyForm(format=name, members=members, front={})
-    else:
-        to = output_format(request, request.query_params.get("output_format"), own_page=True)
-        form = BodyForm(format=name, members=members, plan_form=to, shapes={})
+    to = "json" if front else output_format(request, request.query_params.get("output_format"), own_page=True)
+    form = _form_without_query(name, members, to, front)
     if request.query_params:
         form = _with_query(form, request)
     return await read_body(request, service.settings), form
+
+
+# Most requests have one of a few.
+@lru_cache(64)
+def _form_without_query(name: str | None, members: tuple[str, ...], to: str, front: bool) -> BodyForm:
+    if front:
+        return BodyForm(format=name, members=members, front={})
+    return BodyForm(format=name, members=members, plan_form=to, shapes={})
 
 
 def _with_query(form: BodyForm, request: Request) -> BodyForm:
@@ -346,6 +402,8 @@ def output_format(request: Request, chosen: str | None, *, own_page: bool = Fals
         raise ApiError(422, "unknown_format", f"plans can be had as {', '.join(plan_forms.names())}")
     by_accept = "csv" if request.headers.get("accept", "").lower().startswith("text/csv") else "json"
     query = request.query_params
+    if not query:
+        return chosen or by_accept
     parameters = {name: query.getlist(name) for name in query if name in plan_forms.PARAMETERS}
     return plan_forms.form_of(chosen or by_accept, parameters)
 

@@ -79,7 +79,7 @@ def _reason(error: Exception) -> str:
 _BACKLOG = 2048
 _DATABASE_RETRY_SECONDS = 1.0
 # Threads that compute hand over to the event loop this often.
-_SWITCH_SECONDS = 0.001
+_SWITCH_SECONDS = 0.0002
 
 log = structlog.get_logger("memstow.service")
 

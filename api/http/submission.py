@@ -78,8 +78,13 @@ class Preferences:
         return None if self.respond_async or time_limit > most else most
 
 
+_NO_PREFERENCES: Final = Preferences()
+
+
 def preferences_of(request: Request) -> Preferences:
     """The preferences of a request."""
+    if "prefer" not in request.headers:
+        return _NO_PREFERENCES
     tokens = [
         token.partition(";")[0].strip().lower()
         for line in request.headers.getlist("prefer")

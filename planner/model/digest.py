@@ -40,6 +40,7 @@ The lines, in this order:
 In 4, 5, 7 to 9 the smaller id comes first, in the order of UTF-8 bytes. Within each of 4 to 9 the entries
 are sorted by their ids in order, in 6 then by offset, and equal entries are written once."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
@@ -94,7 +95,7 @@ def sha256_of(data: bytes) -> "_Hash":
 
 def hasher(size: int) -> "_Hash":
     """SHA-256 of data of about this size: to load OpenSSL takes longer than to hash a little without it."""
-    own = _without_openssl() if size <= _FEW else None
+    own = _without_openssl() if size <= _FEW and "_hashlib" not in sys.modules else None
     if own is not None:
         return own()
     from hashlib import sha256

@@ -1,24 +1,36 @@
 """What is around every request: responses within the memory for bodies, and requests at once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+import json
+from collections.abc import Awaitable
+from typing import Any, Protocol
 
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstow.api.http.app import RequestMiddleware
+from memstow.api.http.app import RequestMiddleware, create_app
 from memstow.api.http.bodies import UNCOUNTED, MemoryBudget
+from memstow.api.http.errors import ApiError
+from memstow.api.http.operation import PathRoute, WholePaths
 from memstow.api.http.settings import Settings
 from memstow.api.metrics import Metrics
 
-Ask = Callable[[str], Awaitable[list[Message]]]
+
+class Ask(Protocol):
+    """A way to ask an app for a path."""
+
+    async def __call__(
+        self, path: str, /, *headers: tuple[bytes, bytes], method: str = "GET"
+    ) -> list[Message]: ...
 
 
 def around(app: ASGIApp, budget: MemoryBudget | None = None, **settings: Any) -> Ask:
     """A way to ask this app for a path."""
     frame = RequestMiddleware(app, Metrics(), budget or MemoryBudget(1 << 30), Settings(**settings))
 
-    async def ask(path: str) -> list[Message]:
+    async def ask(path: str, *headers: tuple[bytes, bytes], method: str = "GET") -> list[Message]:
         messages: list[Message] = []
 
         async def receive() -> Message:
@@ -27,7 +39,7 @@ def around(app: ASGIApp, budget: MemoryBudget | None = None, **settings: Any) ->
         async def send(message: Message) -> None:
             messages.append(message)
 
-        scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+        scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": headers}
         await frame(scope, receive, send)
         return messages
 
@@ -131,3 +143,35 @@ def test_requests_at_once_are_limited_and_health_is_told_all_the_same() -> None:
 
 async def _to_list(messages: Awaitable[list[Message]]) -> list[Message]:
     return await messages
+
+
+def test_a_path_that_names_a_route_whole_is_that_of_no_route_before_it() -> None:
+    routes = create_app(Settings()).router.routes
+    whole = [route for route in routes if isinstance(route, PathRoute) and not route.param_convertors]
+    assert "/v1/plan" in {route.path for route in whole}
+    for route in whole:
+        for method in route.methods or ():
+            scope = {"type": "http", "method": method, "path": route.path, "headers": []}
+            assert next(one for one in routes if one.matches(scope)[0] is Match.FULL) is route
+
+
+def test_only_what_names_a_route_whole_is_kept_from_the_framework() -> None:
+    async def answer(request: Request) -> Response:
+        if "x-bad" in request.headers:
+            raise ApiError(422, "of_a_test", "as it was wanted")
+        return Response(request.headers.get("X-Good", "nothing"))
+
+    routes = [PathRoute("/whole", answer, methods=["GET"]), PathRoute("/a/{part}", answer, methods=["GET"])]
+    layer = WholePaths(sends(b"of the framework"), routes)
+
+    def asked(path: str, *headers: tuple[bytes, bytes], method: str = "GET") -> tuple[int, bytes]:
+        messages = asyncio.run(around(layer)(path, *headers, method=method))
+        return status_of(messages), messages[-1]["body"]
+
+    assert asked("/whole") == (200, b"nothing")
+    assert asked("/whole", (b"x-good", b"first"), (b"x-good", b"second")) == (200, b"first")
+    assert asked("/whole", method="HEAD") == (200, b"nothing"), "the server leaves the body out"
+    status, body = asked("/whole", (b"x-bad", b""))
+    assert (status, json.loads(body)["code"]) == (422, "of_a_test")
+    for path, method in (("/whole", "POST"), ("/a/whole", "GET"), ("/whole/", "GET")):
+        assert asked(path, method=method) == (200, b"of the framework")

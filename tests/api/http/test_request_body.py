@@ -9,7 +9,14 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
-from memstow.api.http.bodies import MemoryBudget, read_body, reservation_of, reserve
+from memstow.api.http.bodies import (
+    UNCOUNTED,
+    WHOLE_BODY,
+    MemoryBudget,
+    read_body,
+    reservation_of,
+    reserve,
+)
 from memstow.api.http.errors import ApiError
 from memstow.api.http.settings import Settings
 
@@ -62,6 +69,37 @@ def test_a_plain_body_has_the_same_limit(size: int) -> None:
     assert len(whole(bytes(most), size, "identity")) == most
     with pytest.raises(ApiError) as beyond:
         whole(bytes(most + 1), size, "identity")
+    assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
+
+
+def test_what_is_packed_has_the_limit_too() -> None:
+    # Empty members, of which nothing comes out.
+    member = gzip.compress(b"")
+    count = SETTINGS.max_body // len(member)
+    assert whole(member * count, 1 << 20) == b""
+    with pytest.raises(ApiError) as beyond:
+        whole(member * (count + 1), 1 << 20)
+    assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_a_body_that_is_there_already_is_read_alike(encoding: str) -> None:
+    for length in (0, 1, 1 << 17, SETTINGS.max_body):
+        plain = bytes(length)
+        packed = plain if encoding == "identity" else gzip.compress(plain)
+        budget = MemoryBudget(1 << 30)
+
+        async def receive(packed: bytes = packed) -> Message:
+            return {"type": "http.request", "body": packed, "more_body": False}
+
+        request = request_of(receive, encoding, budget)
+        request.scope["state"] = {WHOLE_BODY: True}
+        assert asyncio.run(read_body(request, SETTINGS)) == plain
+        assert budget.used == max(0, length - UNCOUNTED)
+    request = received(bytes(SETTINGS.max_body + 1), 1 << 24, "identity")
+    request.scope["state"] = {WHOLE_BODY: True}
+    with pytest.raises(ApiError) as beyond:
+        asyncio.run(read_body(request, SETTINGS))
     assert (beyond.value.status, beyond.value.code) == (413, "body_too_large")
 
 
