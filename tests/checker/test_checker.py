@@ -861,6 +861,30 @@ def test_the_fullest_moment_is_kept_not_all(tmp_path: Path) -> None:
     assert most < 40 << 20, "the sets of 3,000 moments take 70 MiB"
 
 
+ONE_STEP = """
+import resource, sys
+from pathlib import Path
+from memstow import Buffer, Options, Problem, plan
+from memstow.planner.formats.native import write_document
+from memstow.planner.proofs.check import check_proof
+from memstow.planner.proofs.prove import prove_within
+from memstow.solvers.core import Budget
+problem = Problem(buffers=[Buffer(id=str(i), size=4, lifetime=(0, 2 + i % 9)) for i in range(12_000)]
+    + [Buffer(id="later", size=4, lifetime=(20, 21))])
+answer, document = plan(problem, Options(deterministic=True)), write_document(problem)
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (256 << 20),) * 2)
+assert prove_within(problem, answer, document, sys.argv[1], Budget(-1.0, 1_000_000)) is not None
+print(check_proof(document, answer, sys.argv[1]).says)
+"""
+
+
+def test_a_step_of_many_buffers_takes_no_list_of_all_pairs(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ONE_STEP, str(tmp_path / "plan.proof")]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert said.stdout == "verified: peak 48000 is least\n"
+
+
 FORGED = "x\n\x1b[2J\u009b\u202e\ufeff\U000e0001\u00e9\n  verified: peak 10 is least"
 
 
