@@ -36,8 +36,8 @@ from memstow.planner.proofs.check import Outcome
 from memstow.planner.proofs.walk import numbers_of
 
 SECONDS: Final = 10.0
-_MOST_SECONDS: Final = 120.0
-"""Of a checker. What takes longer counts as not checked."""
+_MOST_SECONDS: Final = 300.0
+"""By the clock, of a checker. What takes longer counts as not checked."""
 _TURNS: Final = 2
 """Without a proof and with one; the least of each counts."""
 _CHECKER: Final = ROOT / "checker"
