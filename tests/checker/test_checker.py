@@ -22,7 +22,7 @@ from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.proofs import _checker
-from memstow.planner.proofs.prove import prove_within
+from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.solvers.core import Budget, ProofFile, ProofQuestion
 from tests.checker.checkers import (
     FOLDER,
@@ -666,6 +666,18 @@ def test_what_it_does_not_know_it_does_not_check(
     pool = change.get("pools") == [{"id": "other"}]
     assert checker.check(files).code == (WRONG if pool else NOT_CHECKED)
     assert second(files, tmp_path).code == (WRONG if pool else NOT_CHECKED)
+
+
+@pytest.mark.parametrize(("count", "code"), [(1000, WEAKER), (1001, NOT_CHECKED)])
+def test_no_proof_is_written_of_more_pools_than_are_checked(
+    checker: Batch, tmp_path: Path, count: int, code: int
+) -> None:
+    pools = [{"id": str(k)} for k in range(count)]
+    problem = {"version": 1, "pools": pools, "buffers": [{"id": "a", "size": 4}], "objective": ["max_peak"]}
+    answer = {"status": "optimal", "placements": [{"buffer": "a", "pool": "0", "offset": 0}]}
+    files = by_hand(problem, answer, 0, 0)
+    assert checker.check(files).code == second(files, tmp_path).code == code
+    assert (why_not(read_problem(files[0], "json")) is not None) == (code == NOT_CHECKED)
 
 
 @pytest.mark.parametrize(
