@@ -36,8 +36,9 @@ from memstow.planner.proofs.check import Outcome
 from memstow.planner.proofs.walk import numbers_of
 
 SECONDS: Final = 10.0
-_MOST_SECONDS: Final = 300.0
-"""By the clock, of a checker. What takes longer counts as not checked."""
+_MOST_SECONDS: Final = 120
+"""Of a processor, for a checker. What takes longer counts as not checked."""
+_WITHIN: Final = ("sh", "-c", f'ulimit -t {_MOST_SECONDS}; exec "$@"', "sh")
 _TURNS: Final = 2
 """Without a proof and with one; the least of each counts."""
 _CHECKER: Final = ROOT / "checker"
@@ -106,7 +107,7 @@ def measure(sets: Mapping[str, ProblemSet]) -> str:
     return (
         f"At most {SECONDS:g} s each, two threads; seconds of processors, of runs the least of {_TURNS}; "
         "medians, and in brackets the most, of bounds the least. A checker that takes "
-        f"{_MOST_SECONDS:g} s is stopped:\n\n{table(_HEADER, lines)}"
+        f"{_MOST_SECONDS} s is stopped:\n\n{table(_HEADER, lines)}"
     )
 
 
@@ -179,9 +180,7 @@ def _add(document: Problem | Graph, folder: Path, figures: Figures) -> None:
     figures.alone.append(without.seconds)
     if not proof.exists():
         return
-    first, second = (
-        run(*checker, source, plan, proof, folder=folder, most_seconds=_MOST_SECONDS) for checker in checkers
-    )
+    first, second = (run(*_WITHIN, *checker, source, plan, proof, folder=folder) for checker in checkers)
     if first.code == Outcome.WRONG:
         raise RuntimeError(f"memstow-check: {first.out.decode()}")
     figures.checks.append(first.usage.cpu_seconds)
