@@ -448,6 +448,8 @@ class Problem:
 
     def live_at_once(self, some: list[int]) -> bool:
         """Whether each two of these conflict because all live at one moment; others may conflict as well."""
+        if len(some) ** 2 < len(self.exclusive) + len(self.ties):
+            return False  # To look at their pairs takes less.
         buffers, among = [self.buffers[i] for i in some], {*some}
         if any(not one.size or one.group >= 0 or not (one.always or len(one.lives) == 1) for one in buffers):
             return False
