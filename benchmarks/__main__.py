@@ -73,7 +73,12 @@ def _chosen(args: argparse.Namespace) -> tuple[str, Measures, list[str]]:
     alone = {name: partial(versions.measure, part, None, here) for name, part in cases.PARTS.items()}
     return (
         "",
-        {**alone, **_of_sets(sets.ALL, effort), PROOFS: proofs.measure, FRONTS: fronts.measure},
+        {
+            **alone,
+            **_of_sets(sets.ALL, effort),
+            PROOFS: partial(proofs.measure, proofs.chosen(args.rows)),
+            FRONTS: fronts.measure,
+        },
         args.names,
     )
 
@@ -103,14 +108,15 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--seeds", type=int, default=10, metavar="N", help="seeds of what is random (default: %(default)s)"
     )
-    group = parser.add_argument_group(f"for `{VERSIONS}`")
-    group.add_argument(
+    parser.add_argument(
         "--rows",
         type=lambda text: text.split(","),
         default=[],
         metavar="NAME,...",
-        help=f"only these, and leave the page as it is; some of {', '.join(rows)}",
+        help=f"for `{VERSIONS}` and `{PROOFS}`: only these, and leave the page as it is; "
+        f"some of {', '.join([*rows, *proofs.SETS])}",
     )
+    group = parser.add_argument_group(f"for `{VERSIONS}`")
     group.add_argument("--runs", type=int, metavar="N", help="runs of each (default: 1 to 15)")
     return parser
 

@@ -5,12 +5,13 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import wraps
+from itertools import combinations
 from pathlib import Path
 from typing import Final, ParamSpec
 
 from benchmarks.page import DATA
 from memstow.planner.formats import read_problem
-from memstow.planner.model.problem import Buffer, Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 
 SKIPPED = "Skipped: `../shared/data` is not there."
 LETTERS = "ABCDEFGHIJK"
@@ -91,6 +92,25 @@ def three_pools(rng: random.Random, count: int) -> Problem:
         Pool(id="slow", cost=10),
     )
     return Problem(version=1, pools=pools, buffers=tuple(buffers))
+
+
+def crowded(rng: random.Random, count: int) -> Problem:
+    """Buffers at random in one pool with little room, and costs on most pairs that share bytes."""
+    lives = [
+        (begin, begin + rng.randint(1, max(2, count // 4))) for begin in rng.choices(range(count), k=count)
+    ]
+    buffers = [Buffer(id=f"b{i}", size=rng.randint(1, 12), lifetime=life) for i, life in enumerate(lives)]
+    live = max(
+        sum(one.size for one, (begin, end) in zip(buffers, lives, strict=True) if begin <= time < end)
+        for time in range(count)
+    )
+    costs = [
+        ReuseCost(buffers=(one.id, other.id), cost=rng.randint(1, 5))
+        for one, other in combinations(buffers, 2)
+        if rng.random() < 0.8
+    ]
+    pool = Pool(id="memory", capacity=live * rng.randint(11, 15) // 10)
+    return Problem(pools=(pool,), buffers=buffers, reuse_costs=costs, objective=("reuse_cost", "peak"))
 
 
 def one_after_the_other(parts: Iterable[tuple[str, Problem]]) -> Problem:

@@ -446,6 +446,18 @@ class Problem:
             return all(each.always or each.lives for each in (one, other))
         return any(a < d and c < b for a, b in one.lives for c, d in other.lives)
 
+    def live_at_once(self, some: list[int]) -> bool:
+        """Whether each two of these conflict because all live at one moment; others may conflict as well."""
+        if len(some) ** 2 < len(self.exclusive) + len(self.ties):
+            return False  # To look at their pairs takes less.
+        buffers, among = [self.buffers[i] for i in some], {*some}
+        if any(not one.size or one.group >= 0 or not (one.always or len(one.lives) == 1) for one in buffers):
+            return False
+        lives = [one.lives[0] for one in buffers if not one.always]
+        if lives and max(begin for begin, _ in lives) >= min(end for _, end in lives):
+            return False
+        return not any(pair <= among for pairs in (self.exclusive, self.ties) for pair in pairs)
+
     def conflict(self, i: int, j: int) -> bool:
         """Whether the two conflict, in proofs."""
         pair = frozenset((i, j))
@@ -1170,7 +1182,8 @@ class Proof:
         for i, one in zip(some, buffers, strict=True):
             low, high = context.ranges[i]
             require(begin <= low and high + one.size <= end, "it may be elsewhere")
-        require(all(context.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
+        if not self.problem.live_at_once(some):
+            require(all(context.conflict(i, j) for i, j in combinations(some, 2)), "no conflict")
         residue = buffers[0].residue
         grid = gcd(*(one.modulus for one in buffers), *(one.residue - residue for one in buffers))
         begin += (residue - begin) % grid

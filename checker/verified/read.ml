@@ -84,6 +84,12 @@ let amount ?(least = 0L) where value =
   if n < least then refuse (Printf.sprintf "%s is below %Ld" where least);
   n
 
+(* Sums and products beyond the limit are refused, as no proof is about them; both numbers are up to the limit. *)
+let plus where a b = if a > Int64.sub limit_of_numbers b then refuse (where ^ " is beyond 2^62") else Int64.add a b
+
+let times where a b =
+  if b <> 0L && a > Int64.div limit_of_numbers b then refuse (where ^ " is beyond 2^62") else Int64.mul a b
+
 (* ---- The problem ---- *)
 
 type known = {
@@ -142,7 +148,10 @@ let buffer pool value =
         if pinned = None then refuse (where "offset" ^ " is without a pool");
         Some (z_of (amount (where "offset") value))
   in
-  (id, { size = z_of size; alignment = z_of alignment; pin; lives })
+  let accesses =
+    match given members "accesses" with Some value -> amount (where "accesses") value | None -> size
+  in
+  (id, { size = z_of size; alignment = z_of alignment; pin; lives }, if size = 0L then 0L else accesses)
 
 let problem_of data =
   let root =
@@ -170,6 +179,7 @@ let problem_of data =
   let pool_alignment =
     match find only "alignment" with Some value -> amount ~least:1L "the alignment" value | None -> 1L
   in
+  let cost = match find only "cost" with Some value -> amount "the cost" value | None -> 0L in
   let base = match given only "base" with Some value -> amount "the base" value | None -> 0L in
   let range value =
     let members = fields [ "offset"; "size" ] "a reserved range" value in
@@ -184,7 +194,7 @@ let problem_of data =
   let buffers = List.map (buffer pool) (items "buffers" (need root "buffers" "the problem")) in
   let indices = Hashtbl.create 64 in
   List.iteri
-    (fun i (id, _) ->
+    (fun i (id, _, _) ->
       if Hashtbl.mem indices id then refuse (Printf.sprintf "two buffers are called '%s'" id);
       Hashtbl.add indices id i)
     buffers;
@@ -213,18 +223,29 @@ let problem_of data =
         two "in_place" (need members "input" "in_place") (need members "output" "in_place"))
   in
   if all "relative" Fun.id <> [] then refuse "the problem has rigid groups (`relative`)";
-  ignore (all "reuse_costs" Fun.id);
-  let about_peaks =
-    match given root "objective" with
-    | None -> true
-    | Some value -> (
-        match items "the objective" value with
-        | first :: _ -> List.mem (text "the objective" first) [ "peak"; "max_peak"; "peak:" ^ pool ]
-        | [] -> false)
+  let reuse value =
+    let members = fields [ "buffers"; "cost" ] "a reuse cost" value in
+    ignore (pair "a reuse cost" (need members "buffers" "a reuse cost"));
+    amount "a reuse cost" (need members "cost" "a reuse cost")
   in
+  ignore (List.fold_left (plus "the reuse cost of all") 0L (all "reuse_costs" reuse));
+  let peaks = [ "peak"; "max_peak"; "peak:" ^ pool ] in
+  let rec leading = function
+    | first :: rest when List.mem (text "the objective" first) (peaks @ [ "placement_cost"; "preference"; "reuse_cost" ])
+      ->
+        text "the objective" first :: leading rest
+    | _ -> []
+  in
+  let terms = match given root "objective" with None -> peaks | Some value -> leading (items "the objective" value) in
+  let about_peaks = match terms with first :: _ -> List.mem first peaks | [] -> false in
+  if List.mem "placement_cost" terms then
+    ignore
+      (List.fold_left
+         (fun sum (_, _, accesses) -> plus "what all cost" sum (times "what all cost" accesses cost))
+         0L buffers);
   let problem =
     {
-      buffers = List.mapi (fun i (_, one) -> (name_of i, one)) buffers;
+      buffers = List.mapi (fun i (_, one, _) -> (name_of i, one)) buffers;
       capacity = Option.map z_of capacity;
       pool_alignment = z_of pool_alignment;
       base = z_of base;

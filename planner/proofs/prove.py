@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 MOST_BUFFERS: Final = 4096
 """More are not searched; a sum of live bytes may have more."""
+_MOST_POOLS: Final = 1_000
+"""The checkers refuse more."""
 MOST_COSTS: Final = 100_000
 """Of more pairs no least cost is looked for."""
 _LATEST: Final = LIMIT  # The checker reads no later times.
@@ -122,6 +124,8 @@ def _without_a_rule(problem: Problem) -> str | None:
     if not terms_with_proofs(problem) and all(pool.capacity is None for pool in problem.pools):
         more = "" if len(problem.pools) == 1 else ", and no pool has a capacity"
         return f"its objective does not begin with {_peak_of(problem)} or {_COST_NAMES}{more}"
+    if len(problem.pools) > _MOST_POOLS:
+        return f"it has more than {_MOST_POOLS:,} pools"
     lives = (time for buffer in problem.buffers for life in lives_of(buffer) for time in life)
     if any(not -_LATEST <= time <= _LATEST for time in lives):
         return "its times are beyond 2^62"

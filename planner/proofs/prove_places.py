@@ -25,6 +25,7 @@ from memstow.planner.proofs.questions import (
     COST_TERMS,
     Heights,
     OpenPair,
+    Space,
     conflicts_of,
     costs_of,
     crowds_of,
@@ -319,6 +320,8 @@ class PlacementProof:
         self._program = PlaceProgram([*(list(unit.costs) for unit in self._units), [fixed]])
         self._allowed = [list(range(len(unit.pools))) for unit in self._units]
         self._fitting = set[tuple[int, tuple[int, ...]]]()
+        self._crowded = set[tuple[int, tuple[int, ...]]]()
+        """Units that a limit says have no layout together in a pool."""
         self._effort = _FIRST_EFFORT
         self._ties = ties_to_try(problem)
         self._wants_chains = term == Kind.REUSE_COST and bool(self._pairs)
@@ -335,6 +338,8 @@ class PlacementProof:
         has_choice = len(self._problem.pools) > 1 or self._pairs
         if wanted <= self.floor or not has_choice or is_large:
             return min(self.floor, wanted)
+        if Space(self._problem, self._heights).end > LIMIT:
+            return self.floor  # The checkers refuse such addresses.
         self._add_first_rows()
         self._add_spent()
         wanted = self._rounded(wanted)
@@ -689,7 +694,7 @@ class PlacementProof:
         return pool if unit < self._first_pair else APART
 
     def _find_crowd(self) -> bool | None:
-        """Find limits that the solution at hand breaks; None if it has a layout, or one is not known."""
+        """Find a new limit that the solution at hand breaks; None if that has a layout, or may have one."""
         places = self._program.places()
         by_pool = dict[int, list[int]]()
         for number, (unit, place) in enumerate(zip(self._units, places, strict=False)):
@@ -712,8 +717,7 @@ class PlacementProof:
                 continue
             steps, has_layout = self._refuted(pool, units, self._effort)
             if steps is not None:
-                self._add_crowd(pool, units, steps)
-                return True
+                return self._add_crowd(pool, units, steps)
             if has_layout:
                 if len(self._fitting) == _MOST_FITTING:
                     self._fitting.clear()
@@ -791,12 +795,11 @@ class PlacementProof:
             if not self._budget.spent:
                 steps = self._refuted(self._first[number].pool, units, _COVER_EFFORT)[0]
             if steps is not None:
-                self._keep(self._first[number].pool, units, steps)
-                any_new = True
+                any_new = self._keep(self._first[number].pool, units, steps) or any_new
         return any_new
 
-    def _add_crowd(self, pool: int, units: list[int], steps: ProofSteps) -> None:
-        """Keep that these have no layout, without those that it does not take."""
+    def _add_crowd(self, pool: int, units: list[int], steps: ProofSteps) -> bool:
+        """Keep that these have no layout, without those that it does not take; whether that is new."""
         chunk, until = (len(units) + 1) // 2, self._budget.work + 8 * _FIRST_EFFORT
         while chunk and len(units) > 1:
             begin = 0
@@ -808,10 +811,16 @@ class PlacementProof:
                 else:
                     units, steps = fewer, shown
             chunk = 0 if chunk == 1 else (chunk + 1) // 2
-        self._keep(pool, units, steps)
+        return self._keep(pool, units, steps)
 
-    def _keep(self, pool: int, units: Sequence[int], steps: ProofSteps) -> None:
+    def _keep(self, pool: int, units: Sequence[int], steps: ProofSteps) -> bool:
+        key = (pool, tuple(units))
+        if key in self._crowded:
+            # Where numbers are large, or nothing fits, the solution may break it still.
+            return False
+        self._crowded.add(key)
         self._kept += steps.size
         self._limits.append(_Crowd(pool, tuple(units), steps))
         parts = [(unit, [self._units[unit].pools.index(self._place_of(unit, pool))], 1) for unit in units]
         self._program.add(parts, len(parts) - 1)
+        return True

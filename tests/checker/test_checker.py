@@ -22,7 +22,7 @@ from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
 from memstow.planner.proofs import _checker
-from memstow.planner.proofs.prove import prove_within
+from memstow.planner.proofs.prove import prove_within, why_not
 from memstow.solvers.core import Budget, ProofFile, ProofQuestion
 from tests.checker.checkers import (
     FOLDER,
@@ -667,6 +667,18 @@ def test_what_it_does_not_know_it_does_not_check(
     assert second(files, tmp_path).code == (WRONG if pool else NOT_CHECKED)
 
 
+@pytest.mark.parametrize(("count", "code"), [(1000, WEAKER), (1001, NOT_CHECKED)])
+def test_no_proof_is_written_of_more_pools_than_are_checked(
+    checker: Batch, tmp_path: Path, count: int, code: int
+) -> None:
+    pools = [{"id": str(k)} for k in range(count)]
+    problem = {"version": 1, "pools": pools, "buffers": [{"id": "a", "size": 4}], "objective": ["max_peak"]}
+    answer = {"status": "optimal", "placements": [{"buffer": "a", "pool": "0", "offset": 0}]}
+    files = by_hand(problem, answer, 0, 0)
+    assert checker.check(files).code == second(files, tmp_path).code == code
+    assert (why_not(read_problem(files[0], "json")) is not None) == (code == NOT_CHECKED)
+
+
 @pytest.mark.parametrize(
     "document",
     [
@@ -859,6 +871,30 @@ def test_the_fullest_moment_is_kept_not_all(tmp_path: Path) -> None:
     assert proof is not None
     assert proof.bound == 3000
     assert most < 40 << 20, "the sets of 3,000 moments take 70 MiB"
+
+
+ONE_STEP = """
+import resource, sys
+from pathlib import Path
+from memstow import Buffer, Options, Problem, plan
+from memstow.planner.formats.native import write_document
+from memstow.planner.proofs.check import check_proof
+from memstow.planner.proofs.prove import prove_within
+from memstow.solvers.core import Budget
+problem = Problem(buffers=[Buffer(id=str(i), size=4, lifetime=(0, 2 + i % 9)) for i in range(12_000)]
+    + [Buffer(id="later", size=4, lifetime=(20, 21))])
+answer, document = plan(problem, Options(deterministic=True)), write_document(problem)
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (256 << 20),) * 2)
+assert prove_within(problem, answer, document, sys.argv[1], Budget(-1.0, 1_000_000)) is not None
+print(check_proof(document, answer, sys.argv[1]).says)
+"""
+
+
+def test_a_step_of_many_buffers_takes_no_list_of_all_pairs(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ONE_STEP, str(tmp_path / "plan.proof")]
+    said = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert said.stdout == "verified: peak 48000 is least\n"
 
 
 FORGED = "x\n\x1b[2J\u009b\u202e\ufeff\U000e0001\u00e9\n  verified: peak 10 is least"

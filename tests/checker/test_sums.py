@@ -1,5 +1,6 @@
 """Proofs about peaks of several pools: what both checkers verify is true; each rule has its conditions."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -292,6 +293,74 @@ def test_mutants_are_verified_only_where_that_is_true(checker: Batch, tmp_path: 
     codes = campaign(checker, tmp_path, 400, 9, tiny=tiny_mixed)
     assert codes[VERIFIED] > 10
     assert codes[WRONG] > 100
+
+
+def test_a_limit_that_prices_make_no_use_of_is_not_looked_for_again(checker: Batch, tmp_path: Path) -> None:
+    # Below a peak of 3 units `b` has no place in either pool: so large are the units that no prices show it.
+    unit = 1 << 57
+    document = {
+        "version": 1,
+        "pools": [{"id": "p", "alignment": 3 * unit}, {"id": "q", "capacity": 3 * unit, "alignment": unit}],
+        "buffers": [
+            {"id": "a", "size": 2 * unit, "lifetime": [0, 1]},
+            {"id": "b", "size": 3 * unit, "lifetime": [0, 2], "pools": ["q", "p"]},
+            {"id": "c", "size": 2 * unit, "alignment": 3 * unit},
+            {"id": "d", "size": 2 * unit, "lifetime": [1, 4]},
+        ],
+        "exclusive": [["c", "d"]],
+        "in_place": [{"input": "a", "output": "c"}, {"input": "a", "output": "d"}],
+        "objective": ["preference", "peak:q", "max_peak"],
+    }
+    data, path, budget = json.dumps(document).encode(), tmp_path / "plan.proof", Budget(-1.0, 1_000_000)
+    problem = read_problem(data, "json")
+    answer = plan(problem, Options(deterministic=True, work_limit=300_000))
+    assert prove_within(problem, answer, data, str(path), budget) is not None
+    assert budget.work < 10_000
+    files = data, write_plan(problem, answer), path.read_bytes()
+    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
+
+
+def test_no_space_is_laid_whose_addresses_are_too_large(checker: Batch, tmp_path: Path) -> None:
+    unit = 1 << 57
+    document = {
+        "version": 1,
+        "pools": [
+            {"id": "p", "alignment": 3 * unit, "base": unit},
+            {
+                "id": "q",
+                "alignment": unit,
+                "base": 6 * unit,
+                "cost": 1,
+                "reserved": [
+                    {"offset": 2 * unit, "size": 2 * unit},
+                    {"offset": 5 * unit, "size": 3 * unit},
+                ],
+            },
+            {"id": "r", "alignment": unit, "capacity": 6 * unit, "cost": 4},
+        ],
+        "buffers": [
+            {"id": "a", "size": 3 * unit, "lifetime": "always", "pools": ["r", "q"], "accesses": 5},
+            {"id": "b", "size": 4 * unit, "lifetime": [1, 2], "pools": ["p"], "accesses": 4},
+            {
+                "id": "c",
+                "size": 2 * unit,
+                "lifetime": [1, 2],
+                "alignment": 3 * unit,
+                "pools": ["r"],
+                "accesses": 4,
+            },
+            {"id": "d", "size": 3 * unit, "lifetime": [1, 3], "accesses": 2},
+        ],
+        "conflicts": [["a", "c"]],
+        "in_place": [{"input": "a", "output": "c"}, {"input": "b", "output": "c"}],
+        "objective": ["peak", "preference", "placement_cost"],
+    }
+    data, path = json.dumps(document).encode(), tmp_path / "plan.proof"
+    problem = read_problem(data, "json")
+    answer = plan(problem, Options(deterministic=True, work_limit=300_000))
+    assert prove_within(problem, answer, data, str(path), Budget(-1.0, 1_000_000)) is not None
+    files = data, write_plan(problem, answer), path.read_bytes()
+    assert checker.check(files).code == second(files, tmp_path).code == WEAKER
 
 
 @pytest.mark.campaign

@@ -199,6 +199,15 @@ def test_files_of_any_length_have_the_digest_of_others(verified: Batch, blanks: 
         {"buffers": [{"id": "a", "size": 99999999999999999999999999}]},
         {"buffers": [{"id": "a", "size": 1}, {"id": "a", "size": 1}]},
         {"buffers": [{"id": "a", "size": -1}]},
+        {"buffers": [{"id": "a", "size": 1, "accesses": -1}]},
+        {"pools": [{"id": "memory", "cost": -1}]},
+        {"pools": [{"id": "memory", "cost": 1 << 60}], "objective": ["peak", "placement_cost"]},
+        {"reuse_costs": [{"buffers": ["a", "a"], "cost": 1}]},
+        {"reuse_costs": [{"buffers": ["a", "nobody"], "cost": 1}]},
+        {"reuse_costs": [{"buffers": ["a", "b"], "cost": -1}]},
+        {"reuse_costs": [{"buffers": ["a", "b"]}]},
+        {"reuse_costs": [{"buffers": ["a", "b"], "cost": 1, "banks": 1}]},
+        {"reuse_costs": [{"buffers": ["a", "b"], "cost": cost} for cost in (1, 1 << 62)]},
     ],
 )
 def test_what_it_does_not_know_it_refuses(verified: Batch, checker: Batch, change: dict[str, Any]) -> None:

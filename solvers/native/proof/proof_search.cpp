@@ -70,7 +70,7 @@ Outcome ProofSearch::refute(Bytes end, Bytes height) {
             }
         }
     }
-    if (!refutation) {
+    if (!refutation && question_.is_searched()) {
         for (Index i = 0; i < question_.count(); ++i) {
             queue_.push_back(i);
             queued_[i] = 1;
@@ -199,7 +199,7 @@ std::optional<ProofSearch::Refutation> ProofSearch::overfull_row(Index row) {
             if (entry.end > end) continue;
             const Item& item = question_.items[entry.item];
             const auto ties = [&](Index i) { return can_tie(i, entry.item); };
-            if (std::any_of(crowd.begin(), crowd.end(), ties)) continue;
+            if (question_.has_partners() && std::any_of(crowd.begin(), crowd.end(), ties)) continue;
             crowd.push_back(entry.item);
             most = std::min(kLimit, most + item.size + floor_mod(-item.size, item.modulus));
             if (most <= end - entry.least && question_.reserved.empty()) continue;
@@ -245,12 +245,14 @@ ProofSearch::Refutation ProofSearch::crowded(std::vector<Index> crowd, Bytes beg
     refutation.end = end;
     for (const Index i : crowd) {
         refutation.needs.push_back({i, {std::max(root_[kBottom][i], begin), std::max(root_[kTop][i], -end)}});
-        for (const Index j : crowd) use(refutation.used, i, j);
+    }
+    for (std::size_t a = 0; a < crowd.size() && question_.has_apart(); ++a) {
+        for (const Index j : crowd) use(refutation.used, crowd[a], j);
     }
     open(refutation.needs);
-    for (const Index i : crowd) {
+    for (std::size_t a = 0; a < crowd.size() && question_.has_partners(); ++a) {
         for (const Index j : crowd) {
-            if (i < j && question_.partners(i, j)) need_apart(i, j);
+            if (crowd[a] < j && question_.partners(crowd[a], j)) need_apart(crowd[a], j);
         }
     }
     refutation.needs = close();

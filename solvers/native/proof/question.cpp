@@ -69,7 +69,7 @@ Question::Question(std::vector<Item> all, std::vector<Range> ranges,
 
 void Question::list_neighbours() {
     neighbours.clear();
-    for (Index i = 0; i < count(); ++i) neighbours.push_back(bound_to(i).list());
+    for (Index i = 0; i < count() && is_searched(); ++i) neighbours.push_back(bound_to(i).list());
 }
 
 search::IndexSet Question::bound_to(Index i) const {
@@ -101,8 +101,9 @@ Question Question::kept_apart(const std::vector<Pair>& pairs, Bytes above) const
         all.partners_[j].remove(i);
     }
     all.list_neighbours();
+    const search::IndexSet nothing(items.size());
     std::erase_if(all.rows, [&](const std::vector<Index>& row) {
-        return row.size() == 1 && !all.neighbours[row[0]].empty();
+        return row.size() == 1 && !all.bound_to(row[0]).within(nothing);
     });
     // A row for each pair that is in none, the larger items first, and before them those of the same pools.
     std::vector<search::IndexSet> together(items.size(), search::IndexSet(items.size()));
@@ -163,7 +164,7 @@ void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vec
     for (const auto& moment : moments) add_cliques(moment);
     for (const auto& [i, j] : listed) {
         if (!bound(i, j)) continue;
-        std::vector<Index> both = neighbours[i];
+        std::vector<Index> both = bound_to(i).list();
         std::erase_if(both, [&, j = j](Index k) { return k != j && !bound(j, k); });
         both.push_back(i);
         add_cliques(both);
@@ -173,8 +174,9 @@ void Question::find_rows(std::vector<std::vector<Index>> moments, const std::vec
         std::sort(row.begin(), row.end());
         return row.size() < 2 || !seen.insert(row).second;
     });
+    const search::IndexSet nothing(items.size());
     for (Index i = 0; i < count(); ++i) {
-        if (neighbours[i].empty()) rows.push_back({i});
+        if (bound_to(i).within(nothing)) rows.push_back({i});
     }
 }
 

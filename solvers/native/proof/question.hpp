@@ -58,6 +58,9 @@ class Question {
     bool partners(Index i, Index j) const { return !partners_.empty() && partners_[i].has(j); }
     bool bound(Index i, Index j) const { return conflict(i, j) || partners(i, j); }
     bool ties_count() const { return ties_count_; }
+    bool has_partners() const { return !partners_.empty(); }
+    // Of more, what one row shows is all: lists of neighbours take room with the square.
+    bool is_searched() const { return items.size() <= kMostSearched; }
     // Where in the list the two are that are apart only because of it; -1: they are not.
     Index apart_pair(Index i, Index j) const {
         if (apart_.empty()) return -1;
@@ -81,12 +84,14 @@ class Question {
     std::vector<Item> items;
     std::vector<Range> reserved;
     std::vector<std::vector<Range>> barred;
-    std::vector<std::vector<Index>> neighbours;  // by item: what it is bound to
+    std::vector<std::vector<Index>> neighbours;  // by item: what it is bound to, if there is a search
     std::vector<std::vector<Tie>> ties;          // by item
     std::vector<std::vector<Index>> rows;        // sets of items that are bound pairwise
     std::vector<std::vector<Index>> rows_of;     // by item
 
   private:
+    static constexpr std::size_t kMostSearched = 4096;
+
     std::optional<Bytes> at_or_above(Index i, Bytes from) const;
     std::optional<Bytes> at_or_below(Index i, Bytes to) const;
     bool pin_stands(const Item& item) const;
