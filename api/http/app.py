@@ -11,7 +11,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -39,7 +39,7 @@ from memstow.api.http.bodies import (
 )
 from memstow.api.http.connections import HEALTH_PATHS
 from memstow.api.http.errors import IS_HEAD, REQUEST_ID, ApiError, api_error_of, error_response
-from memstow.api.http.logs import begin_record, write_answered, write_record
+from memstow.api.http.logs import begin_record, write_record
 from memstow.api.http.operation import WholePaths
 from memstow.api.http.requests import HEADERS, TabledHeaders
 from memstow.api.http.responses import JsonObject
@@ -187,8 +187,7 @@ class RequestMiddleware:
         sender = _Sender(scope, receive, send, request_id, headers)
         self._concurrent += 1
         with tracing.request(scope["method"], scope["path"], headers) as span:
-            trace = tracing.log_ids()
-            bound = structlog.contextvars.bind_contextvars(request=request_id, **trace)
+            bound = structlog.contextvars.bind_contextvars(request=request_id, **tracing.log_ids())
             try:
                 refused = self._refused(scope, headers)
                 if refused is not None:
@@ -204,7 +203,7 @@ class RequestMiddleware:
                 reservation.release()
                 route = getattr(scope.get("route"), "path", "none")
                 tracing.end_request(span, scope["method"], route, sender.status)
-                self._record(scope, route, sender, trace)
+                self._record(scope, route, sender)
                 structlog.contextvars.reset_contextvars(**bound)
 
     def _refused(self, scope: Scope, headers: TabledHeaders) -> ApiError | None:
@@ -234,11 +233,12 @@ class RequestMiddleware:
                 )
         return None
 
-    def _record(self, scope: Scope, route: str, sender: _Sender, trace: Mapping[str, str]) -> None:
+    def _record(self, scope: Scope, route: str, sender: _Sender) -> None:
         status = sender.status or 499
-        self._metrics.answered(scope["method"][:10], route, status, sender.seconds)
+        seconds = sender.seconds
+        self._metrics.answered(scope["method"][:10], route, status, seconds)
         write_record(scope, status)
-        write_answered(scope[REQUEST_ID], trace, scope["method"], route, status, sender.seconds)
+        log.info("request", method=scope["method"], route=route, status=status, seconds=round(seconds, 6))
 
 
 _DESCRIPTION = """Plans where every buffer of a program lives in memory: which pool, at which offset.

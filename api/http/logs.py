@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TextIO
 
@@ -18,7 +18,6 @@ from structlog.typing import Processor
 
 from memstow.planner.model.printable import printable
 
-_INFO: Final = 20
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 # Longer than any line of the service; lines of libraries are cut there.
 _LONGEST: Final = 500
@@ -26,7 +25,6 @@ _LONGEST: Final = 500
 
 def set_up(level: str, form: str) -> None:
     """Log from this level on, in this form: `text`, `json`, or `auto`, by whether a terminal is there."""
-    global _write_json
     text = form == "text" or (form == "auto" and sys.stderr.isatty())
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -34,12 +32,10 @@ def set_up(level: str, form: str) -> None:
         *(_text_steps() if text else _json_steps()),
     ]
     renderer = _for_people(sys.stderr) if text else _as_json
-    factory = structlog.WriteLoggerFactory(file=sys.stderr)
-    _write_json = None if text or _LEVELS[level] > _INFO else factory().msg
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=factory,
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
     _take_in_libraries(level, shared, renderer)
@@ -53,11 +49,8 @@ def _as_json(_logger: object, _method: str, event: MutableMapping[str, Any]) -> 
     return _encode(event)
 
 
-_stamp: Final = structlog.processors.TimeStamper(fmt="iso", utc=True)
-
-
 def _json_steps() -> list[Processor]:
-    return [_stamp, structlog.processors.format_exc_info]
+    return [structlog.processors.TimeStamper(fmt="iso", utc=True), structlog.processors.format_exc_info]
 
 
 def _text_steps() -> list[Processor]:
@@ -97,27 +90,8 @@ def _take_in_libraries(level: str, shared: list[Processor], renderer: Processor)
         logging.getLogger(name).propagate = True
 
 
-# Where lines of JSON go; None where lines are text, or those of requests are not wanted.
-_write_json: Callable[[str], None] | None = None
-_http: Final = structlog.get_logger("memstow.http")
-
-
-def write_answered(
-    request_id: str, trace: Mapping[str, str], method: str, route: str, status: int, seconds: float
-) -> None:
-    """Write the line of a request that was answered.
-
-    As JSON it is put together here: the steps that other lines go through take as long as a small problem.
-    """
-    event = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6)}
-    if _write_json is None:
-        _http.info("request", **event)
-    else:
-        whole = {**event, "event": "request", "request": request_id, **trace, "level": "info"}
-        _write_json(_encode(_stamp(None, "info", whole)))
-
-
 _SCOPE_KEY: Final = "memstow.audit"
+_INFO: Final = 20
 # Operations that change something, whether or not they say what.
 _CHANGES: Final = frozenset(
     {

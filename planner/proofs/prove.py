@@ -239,11 +239,15 @@ def work_for_proof(problem: "Problem | Graph", limit: int, used: int) -> int:
 
 
 def _uses_all(problem: "Problem | Graph") -> bool:
-    """Whether other orders, or layouts with less reuse cost, are tried until the limits are reached.
+    """Whether other orders, or layouts that cost less, are tried until the limits are reached.
 
     Then nothing would be left to prove what all of them need.
     """
-    return not isinstance(problem, Problem) or Kind.REUSE_COST in terms_with_proofs(problem)
+    if not isinstance(problem, Problem):
+        return True
+    terms = terms_with_proofs(problem)
+    has_choice = len({pool.cost for pool in problem.pools}) > 1
+    return Kind.REUSE_COST in terms or (has_choice and Kind.PLACEMENT_COST in terms)
 
 
 def _claims(problem: Problem, plan: Plan) -> Iterator[tuple[int, Sequence[int]]]:

@@ -115,8 +115,7 @@ def test_every_line_is_json(keyed: tuple[Server, str]) -> None:
 
 
 @pytest.fixture
-def logging_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(logs, "_write_json", None)
+def logging_as_before() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
@@ -188,23 +187,3 @@ def test_a_defect_is_logged_with_its_traceback_in_both_forms(monkeypatch: pytest
             structlog.get_logger("test").exception("defect")
         assert "Traceback (most recent call last)" in stream.getvalue()
         assert "ValueError: of a test" in stream.getvalue()
-
-
-@pytest.mark.usefixtures("logging_as_before")
-@pytest.mark.parametrize(("level", "form"), [("info", "json"), ("info", "text"), ("warning", "json")])
-def test_the_line_of_a_request_is_what_the_steps_of_other_lines_make(
-    monkeypatch: pytest.MonkeyPatch, level: str, form: str
-) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    stream = io.StringIO()
-    monkeypatch.setattr("sys.stderr", stream)
-    logs.set_up(level, form)
-    with structlog.contextvars.bound_contextvars(request="of a test", trace="of its caller"):
-        logs.write_answered("of a test", {"trace": "of its caller"}, "GET", "/v1/jobs/{job}", 200, 1.23456e-5)
-        structlog.get_logger("test").info(
-            "request", method="GET", route="/v1/jobs/{job}", status=200, seconds=1.2e-5
-        )
-    # The moment is another one.
-    lines = [re.sub(r"\d\d:\d\d:\d\d(\.\d+)?", "", line) for line in stream.getvalue().splitlines()]
-    assert len(lines) == (0 if level == "warning" else 2)
-    assert len(set(lines)) <= 1

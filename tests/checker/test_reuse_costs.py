@@ -15,7 +15,7 @@ from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model.options import Callbacks
 from memstow.planner.model.plan import Model, Plan, rests_on_addresses
-from memstow.planner.model.problem import Problem
+from memstow.planner.model.problem import Pool, Problem
 from memstow.planner.proofs.prove import limits_before_proof, prove_within
 from memstow.planner.proofs.walk_order import walk_of
 from memstow.planner.solve.engine import run
@@ -444,6 +444,10 @@ def test_time_is_left_for_a_proof_of_a_search_that_uses_all() -> None:
     assert limits_before_proof(replace(problem, objective=("peak",)), options) == options
     same = replace(options, deterministic=True)
     assert limits_before_proof(problem, same) == same
+    for costs, seconds in (((1, 2), 3.0), ((2, 2), 4.0)):
+        pools = tuple(Pool(id=f"{number}", cost=cost) for number, cost in enumerate(costs))
+        choice = replace(problem, pools=pools, reuse_costs=(), objective=("placement_cost", "peak"))
+        assert limits_before_proof(choice, options).time_limit == seconds
 
 
 @pytest.mark.parametrize("seed", gate_first(range(40), 4))
