@@ -29,7 +29,10 @@ from tests.problems import costly_problem, random_problem
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "checker"
 WARNINGS: Final = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
+# Without optimisation: compiling takes longer than what most tests have checked.
 SANITIZERS: Final = ("-g1", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+OF_ORDERS: Final = ("-DORDERS", "-O1")
+"""For the checker of orders, which is given large graphs."""
 VERIFIED: Final = 0
 WRONG: Final = 1
 NOT_CHECKED: Final = 2

@@ -32,6 +32,7 @@ from memstow.planner.proofs.proof_file import Proof
 from memstow.solvers.core import Budget
 from memstow.solvers.orders import DEAD_SETS_MEMORY
 from tests.checker.checkers import (
+    OF_ORDERS,
     SANITIZERS,
     Attack,
     Batch,
@@ -464,7 +465,7 @@ def main(words: list[str]) -> int:
     count, seed = int(words[0]), int(words[1])
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with batch(build_batch(folder, *SANITIZERS, "-DORDERS"), folder) as checker:
+        with batch(build_batch(folder, *SANITIZERS, *OF_ORDERS), folder) as checker:
             print(campaign(checker, folder, count, seed))  # noqa: T201
     return 0
 

@@ -36,6 +36,7 @@ from tests.campaign import gate_first
 from tests.checker.checkers import (
     FOLDER,
     NOT_CHECKED,
+    OF_ORDERS,
     SANITIZERS,
     VERIFIED,
     WARNINGS,
@@ -79,7 +80,7 @@ pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ o
 @pytest.fixture(scope="module")
 def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Batch]:
     folder = tmp_path_factory.mktemp("checker")
-    with batch(build_batch(folder_of_run(tmp_path_factory), *SANITIZERS, "-DORDERS"), folder) as running:
+    with batch(build_batch(folder_of_run(tmp_path_factory), *SANITIZERS, *OF_ORDERS), folder) as running:
         yield running
 
 
