@@ -6,7 +6,7 @@ Also from columns to the models and back, for whoever asks for more than offsets
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from io import BytesIO
 from operator import mul
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -147,10 +147,16 @@ def pools_of(columns: Columns) -> tuple[Pool, ...]:
     """The pools."""
     if not columns.pools_text:
         return (Pool(id=columns.pool, capacity=columns.capacity),)
-    return _read_pools(columns, ())
+    return _pools_in(columns.pools_text)
 
 
-def _read_pools(columns: Columns, lists: Sequence[Sequence[str]]) -> tuple[Pool, ...]:
+# A run looks at those of one problem, several times for each plan.
+@lru_cache(1)
+def _pools_in(text: bytes) -> tuple[Pool, ...]:
+    return _read_pools(text, ())
+
+
+def _read_pools(text: bytes, lists: Sequence[Sequence[str]]) -> tuple[Pool, ...]:
     """The pools as they are written; InputError where they, or these lists of their names, are not right."""
     # Most problems that are plain do not wait for this import.
     from memstow.planner.reading.json_text import parse_json
@@ -160,14 +166,14 @@ def _read_pools(columns: Columns, lists: Sequence[Sequence[str]]) -> tuple[Pool,
         {"id": str(number), "size": 0, "lifetime": [0, 1], "pools": list(names)}
         for number, names in enumerate(lists)
     ]
-    return parse_problem({"version": 1, "buffers": buffers, "pools": parse_json(columns.pools_text)}).pools
+    return parse_problem({"version": 1, "buffers": buffers, "pools": parse_json(text)}).pools
 
 
 def _are_pools_sound(columns: Columns) -> bool:
     """Whether the ordinary checks find nothing wrong with the pools; then the columns know their names."""
     lists = columns.lists
     try:
-        pools = _read_pools(columns, lists)
+        pools = _read_pools(columns.pools_text, lists)
     except InputError:
         return False
     cost_of = {pool.id: pool.cost for pool in pools}

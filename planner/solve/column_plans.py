@@ -147,7 +147,7 @@ class ColumnSource(Generic[ViewT]):
         bounded: "_Bounded",
         seconds: float,
     ) -> None:
-        """The arrays took so many seconds to make."""
+        """`seconds`: what making the arrays took."""
         self._columns = columns
         self._options = options
         self._view = view
