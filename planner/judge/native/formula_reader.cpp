@@ -9,7 +9,6 @@ using std::int64_t;
 using std::size_t;
 __extension__ typedef __int128 Wide;
 
-constexpr int64_t kLimit = int64_t{1} << 62;
 constexpr int kDeepest = 64;
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
@@ -96,7 +95,7 @@ class Reader {
         Wide value = 0;
         for (; next_ < text_.size() && is_digit(text_[next_]); ++next_) {
             value = 10 * value + (text_[next_] - '0');
-            if (value > kLimit) return false;
+            if (value > kMostValue) return false;
         }
         if (next_ < text_.size() && is_letter(text_[next_])) return false;
         put(Kind::number, static_cast<int64_t>(value));

@@ -8,6 +8,9 @@
 
 namespace memstow::judge {
 
+// No number of a formula, and no value of one, is above this.
+inline constexpr std::int64_t kMostValue = std::int64_t{1} << 62;
+
 enum class Kind : std::uint8_t {
     number,
     symbol,

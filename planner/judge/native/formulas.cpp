@@ -9,8 +9,6 @@ using std::int64_t;
 using std::size_t;
 __extension__ typedef __int128 Wide;
 
-constexpr int64_t kLimit = int64_t{1} << 62;
-
 // Rounded down; the divisor is positive.
 Wide floor_of(Wide left, Wide right) { return left >= 0 ? left / right : -((-left + right - 1) / right); }
 
@@ -60,7 +58,7 @@ std::optional<int64_t> Formulas::exact(Kind kind, int64_t left, int64_t right) {
     } else {
         wide = ceiling_of(left, right) * right;
     }
-    if (wide < -kLimit || wide > kLimit) return std::nullopt;
+    if (wide < -kMostValue || wide > kMostValue) return std::nullopt;
     return static_cast<int64_t>(wide);
 }
 
@@ -143,7 +141,7 @@ std::optional<Formulas::Bounds> Formulas::over(Kind kind, Bounds left, Bounds ri
     } else {
         high = left.low >= 0 ? std::min(right.high - 1, left.high) : right.high - 1;
     }
-    if (low < -kLimit || high > kLimit) return std::nullopt;
+    if (low < -kMostValue || high > kMostValue) return std::nullopt;
     return Bounds{static_cast<int64_t>(low), static_cast<int64_t>(high)};
 }
 

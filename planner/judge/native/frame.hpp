@@ -13,9 +13,6 @@
 
 namespace memstow::judge {
 
-// No offset, and no end of a buffer, is above this.
-inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
-
 // Two buffers, the one with the lower number first.
 struct BufferPair {
     std::size_t first, second;

@@ -14,8 +14,6 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t kLimit = int64_t{1} << 62;
-
 int64_t alignment_of(const Columns& columns, std::size_t buffer) {
     return columns.alignments.size() == 1 ? columns.alignments[0] : columns.alignments[buffer];
 }
@@ -149,12 +147,12 @@ Finding check_columns(const Columns& columns) {
         return {Defect::length, -1, -1};
     }
     for (std::size_t i = 0; i < columns.alignments.size(); ++i) {
-        if (columns.alignments[i] < 1 || columns.alignments[i] > kLimit) {
+        if (columns.alignments[i] < 1 || columns.alignments[i] > kMostBytes) {
             return finding(Defect::alignment, i);
         }
     }
     for (std::size_t i = 0; i < count; ++i) {
-        if (columns.sizes[i] < 0 || columns.sizes[i] > kLimit) return finding(Defect::size, i);
+        if (columns.sizes[i] < 0 || columns.sizes[i] > kMostBytes) return finding(Defect::size, i);
         if (columns.begins[i] >= columns.ends[i]) return finding(Defect::lifetime, i);
     }
     return {};

@@ -10,6 +10,9 @@
 
 namespace memstow::judge {
 
+// No size, no offset and no end of a buffer is above this.
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+
 // Sums of many 64-bit numbers.
 __extension__ typedef __int128 Wide;
 

@@ -10,8 +10,6 @@ namespace {
 using std::int64_t;
 using std::uint64_t;
 
-constexpr int64_t kLimit = int64_t{1} << 62;
-
 std::vector<int64_t> values_of(std::span<const int64_t> values) { return {values.begin(), values.end()}; }
 
 // The bytes in use, each counted once: how many lives have each range between two cuts.
@@ -99,8 +97,8 @@ bool are_sound(const Lives& lives) {
         return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
-        if (lives.begins[i] >= lives.ends[i] || lives.offsets[i] < 0 || lives.offsets[i] > kLimit ||
-            lives.sizes[i] < 1 || lives.sizes[i] > kLimit || lives.groups[i] < kAlone) {
+        if (lives.begins[i] >= lives.ends[i] || lives.offsets[i] < 0 || lives.offsets[i] > kMostBytes ||
+            lives.sizes[i] < 1 || lives.sizes[i] > kMostBytes || lives.groups[i] < kAlone) {
             return false;
         }
     }

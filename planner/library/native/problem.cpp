@@ -13,8 +13,6 @@ using namespace memstow::library;
 constexpr std::size_t kMostBanks = 4096;
 constexpr std::size_t kMostBankPairs = 1'000'000;
 
-std::string in_text(int64_t value) { return std::to_string(value); }
-
 // In memory of the library's own, which is that of the program.
 void* take(void*, std::size_t size) { return ::operator new(size, std::nothrow); }
 void give_back(void*, void* memory, std::size_t) { ::operator delete(memory); }
@@ -36,7 +34,7 @@ void require_pool(const memstow_problem& problem, std::size_t pool) {
 
 void require_life(int64_t begin, int64_t end) {
     if (begin < -kLimit || end > kLimit || begin >= end) {
-        throw Invalid{"a lifetime from " + in_text(begin) + " until " + in_text(end) +
+        throw Invalid{"a lifetime from " + std::to_string(begin) + " until " + std::to_string(end) +
                       ": it must end after its begin, and be within 2^62"};
     }
 }
@@ -48,7 +46,7 @@ void require_pair(const memstow_problem& problem, std::size_t one, std::size_t o
 }
 
 void require_within(const char* what, int64_t value, int64_t least) {
-    if (value < least || value > kLimit) throw Invalid{std::string(what) + " of " + in_text(value)};
+    if (value < least || value > kLimit) throw Invalid{std::string(what) + " of " + std::to_string(value)};
 }
 
 judge::Rules::Pair pair_of(std::size_t one, std::size_t other) {
@@ -124,12 +122,12 @@ memstow_code memstow_add_buffers(memstow_problem* problem, size_t count, const i
         for (size_t i = 0; i < count; ++i) {
             if (sizes[i] < 0 || sizes[i] > kLimit) {
                 throw Invalid{"buffer " + std::to_string(i) + " of the call has a size of " +
-                              in_text(sizes[i])};
+                              std::to_string(sizes[i])};
             }
             require_life(begins[i], ends[i]);
             if (alignments != nullptr && (alignments[i] < 1 || alignments[i] > kLimit)) {
                 throw Invalid{"buffer " + std::to_string(i) + " of the call has an alignment of " +
-                              in_text(alignments[i])};
+                              std::to_string(alignments[i])};
             }
         }
         // All of the memory first, so that nothing is added where it is not there.
@@ -196,7 +194,7 @@ memstow_code memstow_reserve_in(memstow_problem* problem, size_t pool, int64_t o
     return change(problem, [&](memstow_problem& self) {
         require_pool(self, pool);
         if (offset < 0 || size < 0 || size > kLimit || offset > kLimit - size) {
-            throw Invalid{in_text(size) + " bytes that are reserved at " + in_text(offset)};
+            throw Invalid{std::to_string(size) + " bytes that are reserved at " + std::to_string(offset)};
         }
         if (size > 0) self.reserved.push_back({static_cast<int64_t>(pool), offset, offset + size});
     });
@@ -254,7 +252,8 @@ memstow_code memstow_pin(memstow_problem* problem, size_t buffer, int64_t offset
 memstow_code memstow_tie(memstow_problem* problem, size_t buffer, size_t base, int64_t distance) {
     return change(problem, [&](memstow_problem& self) {
         require_pair(self, buffer, base);
-        if (distance < -kLimit || distance > kLimit) throw Invalid{"a distance of " + in_text(distance)};
+        if (distance < -kLimit || distance > kLimit)
+            throw Invalid{"a distance of " + std::to_string(distance)};
         make_room(self.ties, 1);
         const std::optional<WideBytes> known =
             self.distances.tie({static_cast<Index>(buffer), static_cast<Index>(base), distance});
@@ -315,8 +314,8 @@ memstow_code memstow_add_banks(memstow_problem* problem, size_t pool, int64_t of
         const int64_t end = offset + size * banks;
         for (const judge::Banks::Run& run : self.banks) {
             if (run.pool == of_pool && offset < run.begin + run.size * run.count && run.begin < end) {
-                throw Invalid{"banks from " + in_text(offset) + " to " + in_text(end) +
-                              " overlap those from " + in_text(run.begin)};
+                throw Invalid{"banks from " + std::to_string(offset) + " to " + std::to_string(end) +
+                              " overlap those from " + std::to_string(run.begin)};
             }
         }
         self.banks.push_back({of_pool, offset, size, banks});

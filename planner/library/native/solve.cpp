@@ -39,8 +39,6 @@ constexpr double kLeastShare = 0.5;
 // Moving buffers to pools they prefer, at the end, takes up to so long.
 constexpr double kSecondsToPrefer = 0.05;
 
-std::string in_text(int64_t value) { return std::to_string(value); }
-
 void write_message(char* message, std::size_t size, const std::string& text) {
     if (message == nullptr || size == 0) return;
     const std::size_t length = std::min(text.size(), size - 1);
@@ -280,8 +278,8 @@ class Call {
         for (const judge::Rules::Reserved& range : problem_.reserved) {
             const int64_t capacity = problem_.pools[static_cast<std::size_t>(range.pool)].capacity;
             if (range.end > capacity) {
-                throw Invalid{"a reserved range ends at " + in_text(range.end) + ", beyond the capacity of " +
-                              in_text(capacity)};
+                throw Invalid{"a reserved range ends at " + std::to_string(range.end) +
+                              ", beyond the capacity of " + std::to_string(capacity)};
             }
         }
         if (!problem_.ties.empty()) require_room_between_tied();
@@ -305,7 +303,7 @@ class Call {
         if (options_.start == nullptr && !problem_.sizes.empty()) throw Invalid{"few moves from no start"};
         for (std::size_t buffer = 0; buffer < problem_.sizes.size(); ++buffer) {
             if (options_.start[buffer] > kLimit) {
-                throw Invalid{"a start of " + in_text(options_.start[buffer]) + " of buffer " +
+                throw Invalid{"a start of " + std::to_string(options_.start[buffer]) + " of buffer " +
                               std::to_string(buffer)};
             }
         }
@@ -327,7 +325,7 @@ class Call {
                 return std::minmax(pair.first, pair.second) == std::minmax(one, other);
             };
             if (overlap && (apart != 0 || std::ranges::none_of(problem_.in_place, is_pair))) {
-                throw Invalid{"buffer " + in_text(one) + " and buffer " + in_text(other) +
+                throw Invalid{"buffer " + std::to_string(one) + " and buffer " + std::to_string(other) +
                               " may share no byte, but are tied so that they do"};
             }
         }
@@ -860,8 +858,8 @@ const char* text_of(judge::Defect defect) {
 
 std::string text_of(const judge::Finding& finding) {
     std::string text = text_of(finding.defect);
-    if (finding.first >= 0) text += ": buffer " + in_text(finding.first);
-    if (finding.second >= 0) text += " and buffer " + in_text(finding.second);
+    if (finding.first >= 0) text += ": buffer " + std::to_string(finding.first);
+    if (finding.second >= 0) text += " and buffer " + std::to_string(finding.second);
     return text;
 }
 
