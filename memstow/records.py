@@ -87,6 +87,19 @@ def replace(value: _T, /, **changes: Any) -> _T:
     return type(value)(**kept, **changes)
 
 
+def as_dict(value: Any) -> dict[str, Any]:
+    """The fields by their names, also of records inside; tuples become lists, as they do in JSON."""
+    return {entry.name: _inside(getattr(value, entry.name)) for entry in fields(value)}
+
+
+def _inside(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_inside(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {name: _inside(entry) for name, entry in value.items()}
+    return as_dict(value) if has_fields(type(value)) else value
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[_T]) -> type[_T]:
     """The same as `dataclass(frozen=True, slots=True)`, without `__post_init__`.

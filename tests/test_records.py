@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memstow.records import field, fields, has_fields, record, replace
+from memstow.records import as_dict, field, fields, has_fields, record, replace
 
 
 @record
@@ -189,3 +189,13 @@ def test_the_fields_of_a_dataclass_are_read_as_those_of_a_record() -> None:
     assert replace(Theirs(1), two="b") == Theirs(1, "b")
     kinds = (Mine, Derived, Theirs, str, Mine(1), list[int])
     assert [has_fields(kind) for kind in kinds] == [True, True, True, False, False, False]
+
+
+def test_as_a_dictionary_records_inside_are_dictionaries_too() -> None:
+    inside = Mine(1, more=[Theirs(2), (Valued(3),)])  # type: ignore[list-item]
+    assert as_dict(inside) == {
+        "one": 1,
+        "two": "x",
+        "more": [{"one": 2, "two": "x", "more": []}, [{"value": 3, "name": "", "holder": 0}]],
+    }
+    assert as_dict(Theirs(1, more=[4])) == dataclasses.asdict(Theirs(1, more=[4]))

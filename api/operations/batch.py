@@ -1,6 +1,5 @@
 """Reads the body of a batch: every problem with every setting is a job, and each is read once."""
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +34,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.printable import printable, shown
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.sections import wrong_type
+from memstow.records import record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _DEFAULT_SETTINGS: Final = [{"name": "default", "options": {}}]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Entry:
     """One element of a list, with its name."""
 

@@ -7,7 +7,6 @@ way, where it means the same.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
@@ -68,6 +67,7 @@ from memstow.planner.plain.column_documents import columns_and_options_in, colum
 from memstow.planner.reading.parse import parse_options, parse_target
 from memstow.planner.solve.column_plans import takes
 from memstow.planner.targets import MOST_TARGETS, shipped_target
+from memstow.records import field, record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.front.front_request import FrontRequest
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.symbolic import SymbolicDocument
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestedFront:
     """The front that a body asks for, or those of several targets."""
 
@@ -88,7 +88,7 @@ class RequestedFront:
     """Those that the job finds, each with its document."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FrontMembers:
     """What a body and the query say of a front, as read."""
 
@@ -180,7 +180,7 @@ _HINT_JOB: Final = "hint_job"
 _CHANGES_OF_NUMBERS: Final = tuple(name for name in CHANGES if name != "order")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ParsedRequest:
     """A problem to solve, with its options."""
 
@@ -219,7 +219,7 @@ class ParsedRequest:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SymbolicRequest:
     """A problem or graph with symbols to plan, with its options."""
 
@@ -473,7 +473,7 @@ _OPTIONS_KEPT: Final = 256
 _Query = tuple[tuple[str, str, QueryValue], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PlainBody:
     """A plain problem to solve, with its options; the digest and the key are those of the ordinary reader."""
 

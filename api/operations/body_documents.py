@@ -6,7 +6,6 @@ Sizes may be formulas where the request takes that. What is too much is told bef
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstow.api.operations.envelope import (
@@ -29,6 +28,7 @@ from memstow.planner.model.problem import Problem, Target
 from memstow.planner.reading.parse import parse_problem, parse_target
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
 from memstow.planner.targets import shipped_target
+from memstow.records import record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.graph import Graph, Order
@@ -41,7 +41,7 @@ CHANGES: Final = ("target", *GRAPH_MEMBERS)
 """What changes a document before it is planned."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     """How a document is changed before it is planned."""
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from memstow.planner.model.printable import shown
 from memstow.planner.model.problem import Problem
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.parse import parse_options, parse_target
+from memstow.records import record, replace
 
 if TYPE_CHECKING:
     from memstow.planner.model.front import FrontOptions
@@ -230,7 +230,7 @@ SHAPES_MEMBERS: Final = ("shapes", "pieces")
 """The members of an envelope, and of the options of a job, that say it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RequestedShapes:
     """The kind of plan, and how many orders it may have."""
 

@@ -6,7 +6,6 @@ and queries share: names, priorities, spans and moments.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -16,6 +15,7 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.printable import shown
 from memstow.planner.reading.json_text import parse_json
 from memstow.planner.reading.sections import missing_field, unknown_field, wrong_type
+from memstow.records import replace
 
 T = TypeVar("T")
 

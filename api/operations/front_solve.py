@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,6 +20,7 @@ from memstow.planner.front.front_request import FrontCallbacks, with_proofs
 from memstow.planner.front.front_view import TargetOf, front_document
 from memstow.planner.model import Status
 from memstow.planner.model.front import Front, FrontPoint
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from memstow.api.operations.solve import OnUpdate

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstow.api.operations import plan_forms
@@ -55,6 +54,7 @@ from memstow.planner.model.plan import ExhaustedWindow, Plan
 from memstow.planner.model.problem import MOVES, Problem, choice_count, parse_term
 from memstow.planner.processes.frames import Message
 from memstow.planner.reading.parse import parse_plan
+from memstow.records import record
 
 if TYPE_CHECKING:
     from memstow.planner.front.front_request import FrontRequest
@@ -68,7 +68,7 @@ Q = TypeVar("Q")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation(Generic[Q, R]):
     """One operation: its name between processes, and the types of its request and its result."""
 
@@ -77,7 +77,7 @@ class Operation(Generic[Q, R]):
     result: type[R]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer(Operation[Q, R]):
     """An operation that answers at once, in this process where the problem is small."""
 
@@ -85,7 +85,7 @@ class Answer(Operation[Q, R]):
     """Carries it out; TooManyChoicesError when the problem has more choices than this number."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Search(Operation[Q, R]):
     """An operation that searches for long, and tells what it finds on the way."""
 

@@ -3,7 +3,6 @@
 import errno
 import os
 import threading
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.problem import Problem
 from memstow.planner.proofs.check import StoppedError, check_proof
 from memstow.planner.proofs.prove import prove_within, why_not
+from memstow.records import replace
 from memstow.solvers.core import Budget
 from memstow.solvers.known import unpacked_orders, unpacked_prices
 

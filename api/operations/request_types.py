@@ -4,10 +4,8 @@ Documents in them are bytes, as they came. Messages go through pipes to children
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, TypeVar
-
-from pydantic import TypeAdapter
+from types import UnionType
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 from memstow.api.options import RECORDED
 from memstow.planner.formats import is_ours
@@ -15,13 +13,14 @@ from memstow.planner.model.errors import InputError, Issue
 from memstow.planner.model.graph import Order
 from memstow.planner.model.options import Bound, Event, Incumbent, Phase
 from memstow.planner.processes.frames import Message
+from memstow.records import as_dict, field, fields, has_fields, record
 
 MODEL_FORMATS: Final = ("tflite", "onnx")
 QueryValue = bool | int | float | str
 FrontValue = QueryValue | list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Limits:
     """The most that the settings of the server allow in one request."""
 
@@ -35,7 +34,7 @@ class Limits:
     plugins: tuple[str, ...] = ()  # solvers of other packages that may be named
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BodyForm:
     """The form of a body: a problem or a model alone in a format, or JSON; and what the query adds."""
 
@@ -64,7 +63,7 @@ class BodyForm:
         return of_plugin or self.format in (*MODEL_FORMATS, *RECORDED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SolveRequest:
     """Solve a problem; problem, options and plans are in the form that the store keeps."""
 
@@ -74,17 +73,17 @@ class SolveRequest:
     known_plan: bytes | None = None  # the best plan so far; the result is never worse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SolveFrontRequest(SolveRequest):
     """Find a front; `known_plan` is the front so far, whose points need not be found again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SolveSymbolicRequest(SolveRequest):
     """Plan a problem with symbols; `known_plan` is the best plan so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BodyRequest:
     """A request about a body, in a form, within limits."""
 
@@ -93,12 +92,12 @@ class BodyRequest:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReadRequest(BodyRequest):
     """Read and check a request to solve."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ReadBatchRequest:
     """Read and check a batch."""
 
@@ -106,7 +105,7 @@ class ReadBatchRequest:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class VerifyRequest(BodyRequest):
     """Judge a plan."""
 
@@ -115,7 +114,7 @@ class VerifyRequest(BodyRequest):
     """Whether the verdict is written for the page: a view document."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class InspectRequest(BodyRequest):
     """Describe a problem."""
 
@@ -125,7 +124,7 @@ class InspectRequest(BodyRequest):
     needs_seconds: float | None = None  # None: solvers are not asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ConvertRequest(BodyRequest):
     """Write a problem in another format."""
 
@@ -133,7 +132,7 @@ class ConvertRequest(BodyRequest):
     channels: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WriteFrontRequest:
     """Write a front from the store in another format; for the page, with what its plans are for."""
 
@@ -143,7 +142,7 @@ class WriteFrontRequest:
     options: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class WriteSymbolicPlanRequest:
     """Write a plan of a problem with symbols, from the store, in another form."""
 
@@ -152,7 +151,7 @@ class WriteSymbolicPlanRequest:
     to: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class TileRequest(BodyRequest):
     """Find tiles for operators of a graph; options are texts, as a query has them."""
 
@@ -167,7 +166,7 @@ class TileRequest(BodyRequest):
     front: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BuildRequest(BodyRequest):
     """Build a program from a model."""
 
@@ -184,7 +183,7 @@ class BuildRequest(BodyRequest):
     build_seconds: float = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class EvaluateRequest:
     """Lay out a symbolic plan at values of the symbols; all of it is in the body."""
 
@@ -192,7 +191,7 @@ class EvaluateRequest:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class RewritePlanRequest:
     """Write a plan from the store in another format."""
 
@@ -202,7 +201,7 @@ class RewritePlanRequest:
     model: bytes | None = None  # what the problem was read from, to be written again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class SolveResult:
     """A plan as native JSON, with the figures that the job table has of it."""
 
@@ -216,21 +215,21 @@ class SolveResult:
     """What the run has proven, where a proof is wanted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProveRequest:
     """Write a proof of a plan from the store, within seconds or steps of work."""
 
     problem: bytes
     plan: bytes
     options: str
-    hint: bytes | None = None
-    known: bytes | None = None
     seconds: float | None
     work: int | None
     most_bytes: int
+    hint: bytes | None = None
+    known: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ProveResult:
     """The plan, which names its proof, and the proof; or the plan as it was, and none."""
 
@@ -238,7 +237,7 @@ class ProveResult:
     proof: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class PointUpdate:
     """A point of a front was found, or more was proven of it."""
 
@@ -249,7 +248,7 @@ class PointUpdate:
     target: str | None = None  # where the fronts of several are looked for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class FrontUpdate:
     """The front so far, with what is new in it: stored together, neither is ever without the other."""
 
@@ -261,7 +260,7 @@ SolveUpdate = SolveResult | FrontUpdate | Event
 """Reported while a solve goes on: a better plan, the front so far, or an event."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class ValidatedRequest:
     """A request to solve that was read and found correct, in the form that the store keeps."""
 
@@ -284,7 +283,7 @@ class ValidatedRequest:
         return sum(len(entry) for entry in (self.problem, self.hint, self.plan) if entry is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BatchProblem:
     """One problem of a batch, in the form that the store keeps."""
 
@@ -295,7 +294,7 @@ class BatchProblem:
     """The same for a deterministic run, which may depend on the order of the buffers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class BatchSetting:
     """One setting of a batch, in the form that the store keeps."""
 
@@ -305,7 +304,7 @@ class BatchSetting:
     deterministic: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ValidatedBatch:
     """A batch that was read and found correct: each problem and each setting once, however many pairs."""
 
@@ -321,7 +320,7 @@ class ValidatedBatch:
         return hints + sum(problem.request.size for problem in self.problems)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """A response body and its format."""
 
@@ -334,19 +333,48 @@ T = TypeVar("T")
 
 def encode(value: Any) -> Message:
     """A request or a result as a message."""
-    return asdict(value)
+    return as_dict(value)
 
 
 def decode(kind: type[T], message: Message) -> T:
-    """The request or the result that a message holds."""
-    adapter = _adapters.get(kind)
-    if adapter is None:
-        adapter = _adapters[kind] = TypeAdapter(kind)
-    value: T = adapter.validate_python(message)
+    """The request or the result that a message holds; TypeError where it holds something else.
+
+    Without pydantic, which takes a process of its own longer to load than many a request takes.
+    """
+    value: T = _received(kind, message)
     return value
 
 
-_adapters: Final[dict[type, TypeAdapter[Any]]] = {}
+def _received(kind: Any, value: Any) -> Any:
+    """The value as a field of this type holds it. What the type does not have is left out."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if has_fields(kind) and isinstance(value, dict):
+        known = {entry.name: entry.type for entry in fields(kind)}
+        return kind(**{name: _received(known[name], entry) for name, entry in value.items() if name in known})
+    if origin in (Union, UnionType):
+        return _one_of(arguments, value)
+    if origin is tuple and isinstance(value, list):
+        return tuple([_received(arguments[0], entry) for entry in value])
+    if origin is list and isinstance(value, list):
+        return [_received(arguments[0], entry) for entry in value]
+    if origin in (Mapping, dict) and isinstance(value, dict):
+        return {name: _received(arguments[1], entry) for name, entry in value.items()}
+    if origin is Literal and value in arguments:
+        return value
+    if kind is float and type(value) is int:
+        return float(value)
+    if origin is None and isinstance(value, kind) and (kind is not int or type(value) is not bool):
+        return value
+    raise TypeError(f"{value!r:.80} is no {kind}")
+
+
+def _one_of(kinds: Sequence[Any], value: Any) -> Any:
+    for kind in kinds:
+        try:
+            return _received(kind, value)
+        except TypeError:
+            continue
+    raise TypeError(f"{value!r:.80} is none of {kinds}")
 
 
 def encode_update(update: SolveUpdate) -> Message:

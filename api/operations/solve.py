@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +30,7 @@ from memstow.planner.solve.one_run import better
 from memstow.planner.solve.portfolio import AUTO
 from memstow.planner.solve.problem_plans import with_bound_of
 from memstow.planner.verify import verify
+from memstow.records import replace
 from memstow.solvers.registry import is_model, is_ours
 
 _LEAST_PAUSE_SECONDS: Final = 0.25

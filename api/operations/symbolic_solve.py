@@ -2,7 +2,6 @@
 
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstow.api.operations.encoding import options_from_text, shapes_in, symbolic_from
@@ -17,6 +16,7 @@ from memstow.planner.model.symbolic import PointPeak, SymbolicDocument, Symbolic
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
 from memstow.planner.shapes.point_plans import better
 from memstow.planner.verify import judge
+from memstow.records import replace
 
 if TYPE_CHECKING:
     from memstow.api.operations.solve import OnUpdate

@@ -1,7 +1,6 @@
 """Operations that answer without a job: a plan of formulas at values, tiles of operators, a program."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -43,6 +42,7 @@ from memstow.planner.verify.tiling_verdict import judge_tilings
 if TYPE_CHECKING:
     from memstow.planner.firmware import External
 from memstow.planner.verify.verdict import as_data as verdict_as_data
+from memstow.records import replace
 
 _MEMBERS: Final = ("problem", "plan", "at")
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +33,7 @@ from memstow.planner.show.formatting import (
 )
 from memstow.planner.show.text_picture import Glyphs, chart
 from memstow.planner.solve.bounds import Bounds
+from memstow.records import as_dict, record
 
 if TYPE_CHECKING:
     from memstow.planner.graph.graph_document import Label
@@ -44,7 +44,7 @@ MOST_ALIGNMENTS: Final = 8
 MOST_LABELS: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _BufferSummary:
     count: int
     bytes: int
@@ -60,7 +60,7 @@ class _BufferSummary:
     """The number of buffers by alignment."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _PoolSummary:
     pool: str
     capacity: int | None
@@ -74,7 +74,7 @@ class _PoolSummary:
     bound: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Proven:
     """Proofs without a search: a bound on the peak of each pool, or why nothing fits."""
 
@@ -91,10 +91,10 @@ def facts(problem: Problem, rows: int, labels: "Mapping[str, Label] | None" = No
     return {
         "name": problem.name,
         "objective": list(problem.terms()),
-        "buffers": asdict(_buffers(problem)),
+        "buffers": as_dict(_buffers(problem)),
         "constraints": _constraints(problem),
         "time": _time(steps),
-        "pools": [asdict(pool) for pool in _pools(problem, proven.bounds)],
+        "pools": [as_dict(pool) for pool in _pools(problem, proven.bounds)],
         "misfit": None if proven.misfit is None else proven.misfit.message,
         "peak_live": steps.peak,
         "hardest": [
