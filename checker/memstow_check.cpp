@@ -278,6 +278,26 @@ class Problem {
         return ties_count_ && may_tie(i, j) && meet(i, j) && !is(apart_, i, j);
     }
 
+    // Whether each two of these, ascending, never share a byte because all live at one moment.
+    bool live_at_once(const std::vector<Index>& some) const {
+        // To look at all pairs takes less.
+        if (some.size() * some.size() < exclusive_.size() + in_place_.size()) return false;
+        Range common = kEver;
+        for (const Index i : some) {
+            const Buffer& one = buffers[i];
+            if (one.size == 0 || !alone(i) || one.lives.size() != 1) return false;
+            common.begin = std::max(common.begin, one.lives[0].begin);
+            common.end = std::min(common.end, one.lives[0].end);
+        }
+        const auto among = [&](std::uint64_t pair) {
+            const auto [i, j] = two_of(pair);
+            return std::ranges::binary_search(some, i) && std::ranges::binary_search(some, j);
+        };
+        file.work(some.size() + exclusive_.size() + in_place_.size());
+        return common.begin < common.end && std::ranges::none_of(exclusive_, among) &&
+               std::ranges::none_of(in_place_, among);
+    }
+
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
     const std::vector<bool>& bound_to(Index i) {
         if (!rows_[i].empty()) return rows_[i];
@@ -997,6 +1017,7 @@ class Proof {
             now_.lower(k, by.high + problem_.distance(from, k));
         }
     }
+        if (problem_.live_at_once(some)) return;
 
     // Pushes, and what closes the case.
     void derive() {

@@ -120,12 +120,36 @@ def test_each_rule_of_a_lemma(checker: Batch, tmp_path: Path, rule: tuple[int, .
         assert checker.check(by_hand(TWO, placed(0, 4), *changed)).code == WRONG
 
 
-def test_twins(checker: Batch, tmp_path: Path) -> None:
-    twins = json.loads(json.dumps(TWO))
-    twins["buffers"][1]["size"] = 4
-    lemma = (1, 2, 0, 0, 0, 0, 0, 0, 4, 0, 1, 2)
-    files = by_hand(twins, placed(0, 4), *lemma, 3, 7, 4, 1, 0, 2)
-    assert checker.check(files).code == second(files, tmp_path).code == VERIFIED
+@pytest.mark.parametrize(
+    ("change", "conflicts"),
+    [
+        ({}, True),
+        ({"exclusive": [["c", "a"]]}, False),
+        ({"exclusive": [["c", "a"]], "conflicts": [["a", "c"]]}, True),
+        ({"in_place": [{"input": "b", "output": "c"}]}, False),
+        ({"relative": [{"buffer": "b", "base": "a", "offset": 4}]}, False),
+        ({"c": [[1, 2], [9, 10]]}, True),
+        ({"a": [[0, 1], [2, 3]], "b": [[0, 2]]}, True),  # two at a time, but never all
+        ({"b": [[2, 3]]}, False),
+    ],
+)
+def test_what_lives_at_one_moment_conflicts(
+    checker: Batch, tmp_path: Path, change: dict[str, Any], conflicts: bool
+) -> None:
+    lives = {"a": [[0, 2]], "b": [[1, 3]], "c": [[1, 4]]}
+    problem = {
+        "version": 1,
+        "buffers": [
+            {"id": name, "size": 4, "lifetimes": change.get(name, life)} for name, life in lives.items()
+        ],
+    } | {name: value for name, value in change.items() if name not in lives}
+    answer = placed(0, 4)
+    answer["placements"].append({"buffer": "c", "pool": "memory", "offset": 8})
+    # All three are too much from 0 to 11.
+    files = by_hand(problem, answer, 3, 11, 3, 0, 11, 3, 0, 0, 0, 0, 1)
+    verdict = checker.check(files)
+    assert verdict.code == second(files, tmp_path).code == (VERIFIED if conflicts else WRONG)
+    assert conflicts or "two that do not conflict are in one stretch" in verdict.words
 
 
 # `b` is below `a`, or above `c`: between the two are 2 bytes.
@@ -261,9 +285,9 @@ def test_a_pin_is_where_its_pool_puts_it(checker: Batch, tmp_path: Path) -> None
 
 
 def test_what_takes_long_for_few_bytes_can_be_stopped(tmp_path: Path) -> None:
-    # It looks at all pairs of the stretch where all conflict.
-    count, end = 6_000, 2 * 6_000
-    buffers: list[dict[str, Any]] = [{"id": str(i), "size": 2, "lifetime": [0, 1]} for i in range(count)]
+    # It looks at all pairs of the stretch where all conflict, unless each lives once.
+    count, end, lives = 6_000, 2 * 6_000, [[0, 1], [2, 3]]
+    buffers: list[dict[str, Any]] = [{"id": str(i), "size": 2, "lifetimes": lives} for i in range(count)]
     problem = {"version": 1, "buffers": buffers, "in_place": [{"input": "0", "output": "1"}]}
     places = [{"buffer": str(i), "pool": "memory", "offset": 2 * i} for i in range(count)]
     plan = {"status": "feasible", "placements": places}
