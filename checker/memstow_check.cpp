@@ -872,7 +872,15 @@ class Proof {
         say("lemma ", made_, ": no layout of");
         for (const auto& [k, range] : now_.stated) say("  ", id(k), " in ", range.low, "..", range.high);
         say('\n');
-        justify();
+        const Number rule = file_.number();
+        if (rule > 2) fail("an unknown rule, " + std::to_string(rule));
+        if (rule > 0) {
+            const Index one = item();
+            split(one, file_.amount(), rule == 1);
+        } else {
+            say("  because");
+            derive();
+        }
         lemmas_[made_++] = now_.stated;
     }
 
@@ -880,30 +888,6 @@ class Proof {
         const auto which = reference();
         say("forget lemma ", which->first, '\n');
         lemmas_.erase(which);
-    }
-
-    // The rule of a lemma, and a derivation for each of its cases.
-    void justify() {
-        const Number rule = file_.number();
-        if (rule == 0) {
-            say("  because");
-            derive();
-        } else if (rule == 1 || rule == 2) {
-            const Index one = item();
-            split(one, file_.amount(), rule == 1);
-        } else if (rule == 3) {
-            const Index one = item(), other = item();
-            if (!conflict(one, other)) fail("an order of two that do not conflict");
-            case_below(one, other);
-            now_.restore();
-            case_below(other, one);
-        } else if (rule == 4) {
-            const Index one = item(), other = item();
-            check_twins(one, other);
-            case_below(one, other);
-        } else {
-            fail("an unknown rule, " + std::to_string(rule));
-        }
     }
 
     // From below; or the same from above.
@@ -967,29 +951,6 @@ class Proof {
     }
     bool conflict(Index i, Index j) const { return problem_.bound(i, j) && !can_tie(i, j); }
 
-    void case_below(Index lower, Index upper) {
-        say("  if ", id(lower), " is below ", id(upper));
-        const Bytes top = now_[upper].high, bottom = now_[lower].low;
-        now_.lower(lower, top - size(lower));
-        now_.raise(upper, bottom + size(lower));
-        derive();
-    }
-
-    void check_twins(Index one, Index other) const {
-        const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
-        if (!conflict(one, other)) fail("twins that do not conflict");
-        if (!problem_.alone(one) || !problem_.alone(other)) fail("twins of a group");
-        if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
-            a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
-            fail("twins that are not alike");
-        for (const auto& [third, range] : now_.stated) {
-            if (third == one || third == other) continue;
-            if (conflict(one, third) != conflict(other, third) ||
-                can_tie(one, third) != can_tie(other, third))
-                fail("twins whose conflicts differ");
-        }
-    }
-
     // What must hold of the others, wherever this one is in its range.
     void push(Index from) {
         if (now_.dead) return;
@@ -1017,7 +978,6 @@ class Proof {
             now_.lower(k, by.high + problem_.distance(from, k));
         }
     }
-        if (problem_.live_at_once(some)) return;
 
     // Pushes, and what closes the case.
     void derive() {
@@ -1057,6 +1017,7 @@ class Proof {
 
     template <typename Conflict>
     void check_pairs(const std::vector<Index>& some, const std::string& where, Conflict conflict) {
+        if (problem_.live_at_once(some)) return;
         for (std::size_t a = 0; a < some.size(); ++a) {
             file_.work(a);
             for (std::size_t b = 0; b < a; ++b) {

@@ -263,25 +263,6 @@ def test_rules_outside_of_their_conditions(
     assert second(files, tmp_path).code == WRONG
 
 
-def test_twins_are_within_the_same_pools(checker: Batch, tmp_path: Path) -> None:
-    pools = [{"id": name, "capacity": 4, "cost": cost} for cost, name in enumerate(("fast", "mid", "slow"))]
-    buffers: list[dict[str, Any]] = [{"id": name, "size": 4, "lifetime": [0, 1]} for name in "abc"]
-    buffers[2] |= {"pool": "fast", "offset": 0}
-    problem = {"version": 1, "pools": pools, "buffers": buffers}
-    answer = placed("slow", "mid", "fast", offsets=(0, 0, 0))
-    # Of `a` and `b`, which is not below the other in an address: if `a` is, it is where `c` is.
-    lemma = (1, 3, 0, 0, 16, 0, 0, 16, 0, 0, 16, 4, 0, 1, 1, 2, 2, 3, END, 4, 1)
-    limit = (7, END, 2, 0, 2, 0, 1, 0, 2, 0, 1, *lemma)
-    # Both may be in `fast` and `slow`, where `c` leaves room for one of them.
-    assert checker.check(by_hand(problem, answer, *limit, 0, 3)).code == WEAKER
-    # Were they twins where only `b` may be in `mid`, the layout of the plan would not be one.
-    fewer = (7, END, 2, 0, 2, 0, 1, 0, 3, 0, 0, 0, *lemma)
-    files = by_hand(problem, answer, *fewer, 0, 3)
-    verdict = checker.check(files)
-    assert (verdict.code, "twins that are not alike" in verdict.words) == (WRONG, True), verdict
-    assert second(files, tmp_path).code == WRONG
-
-
 def test_of_one_pool_costs_are_as_they_are(checker: Batch, tmp_path: Path) -> None:
     one = MEMORIES | {"pools": [{"id": "fast", "cost": 3}]}
     answer = placed("fast", "fast", "fast", offsets=(0, 4, 9))
