@@ -5,7 +5,6 @@
 //
 // Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. Of a proof it keeps
 // the limits and those lemmas that it has not forgotten, nothing else.
-#include <iostream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -1569,22 +1568,6 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
 
 #ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own
 
-int main(int count, char** words) {
-    if (count != 4) {
-        std::cerr << "usage: memstow-check PROBLEM PLAN PROOF\n"
-                     "       memstow-check --text PROBLEM PROOF\n";
-        return unchecked;
-    }
-    const bool shows = std::string_view(words[1]) == "--text";
-    const Verdict verdict = verdict_of([&] {
-        const std::string problem = content_of(words[shows ? 2 : 1]),
-                          plan = shows ? "" : content_of(words[2]);
-        std::ifstream proof(words[3], std::ios::binary);
-        if (!proof) not_checked(std::string("cannot read ") + words[3]);
-        return compared(problem, shows ? nullptr : &plan, *proof.rdbuf());
-    });
-    if (!verdict.words.empty()) std::cout << printable(verdict.words) << '\n';
-    return verdict.code;
-}
+int main(int count, char** words) { return program(count, words, "memstow-check", "PROBLEM", compared); }
 
 #endif
