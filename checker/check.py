@@ -1067,23 +1067,11 @@ class Proof:
         context = Context(self.problem, ranges)
         require(not context.dead, "a lemma with an empty range")
         stated, rule = dict(context.ranges), self.number()
+        require(rule <= 2, "an unknown rule")
         if rule == 0:
             self.derive(context)
-        elif rule in (1, 2):
-            self.split(context, rule == 1)
         else:
-            require(rule in (3, 4), "an unknown rule")
-            i, j = self.member(context), self.member(context)
-            require(context.conflict(i, j), "no conflict")
-            if rule == 4:
-                self.require_twins(context, i, j)
-            for lower, upper in [(i, j), (j, i)][: 1 if rule == 4 else 2]:
-                case = context.copy()
-                high = context.ranges[upper][1] - self.problem.buffers[lower].size
-                low = context.ranges[lower][0] + self.problem.buffers[lower].size
-                case.narrow(lower, high=high)
-                case.narrow(upper, low=low)
-                self.derive(case)
+            self.split(context, rule == 1)
         self.lemmas[self.made] = stated
         self.made += 1
 
@@ -1136,18 +1124,6 @@ class Proof:
         else:
             case.narrow(i, high=min(v - 1, max(supports)))
         self.derive(case)
-
-    def require_twins(self, context: Context, i: int, j: int) -> None:
-        """Whether the two can change places."""
-        one, other = self.problem.buffers[i], self.problem.buffers[j]
-        alike = (one.size, one.modulus, one.residue) == (other.size, other.modulus, other.residue)
-        require(alike and one.pin is None and other.pin is None, "no twins")
-        require(one.group < 0 and other.group < 0, "twins of a group")
-        require(one.in_proof == other.in_proof, "twins in other pools")
-        require(context.ranges[i] == context.ranges[j], "no twins here")
-        for k in context.ranges:
-            alike = all(bond(i, k) == bond(j, k) for bond in (context.conflict, context.can_tie))
-            require(k in (i, j) or alike, "twins with other conflicts")
 
     def derive(self, context: Context) -> None:
         """Pushes, and what closes the case."""

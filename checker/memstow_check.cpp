@@ -5,7 +5,6 @@
 //
 // Written from docs/proofs.md alone, whose words it uses; it shares no code with memstow. Of a proof it keeps
 // the limits and those lemmas that it has not forgotten, nothing else.
-#include <iostream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -276,6 +275,26 @@ class Problem {
     }
     bool partners(Index i, Index j) const {
         return ties_count_ && may_tie(i, j) && meet(i, j) && !is(apart_, i, j);
+    }
+
+    // Whether each two of these, ascending, never share a byte because all live at one moment.
+    bool live_at_once(const std::vector<Index>& some) const {
+        // To look at all pairs takes less.
+        if (some.size() * some.size() < exclusive_.size() + in_place_.size()) return false;
+        Range common = kEver;
+        for (const Index i : some) {
+            const Buffer& one = buffers[i];
+            if (one.size == 0 || !alone(i) || one.lives.size() != 1) return false;
+            common.begin = std::max(common.begin, one.lives[0].begin);
+            common.end = std::min(common.end, one.lives[0].end);
+        }
+        const auto among = [&](std::uint64_t pair) {
+            const auto [i, j] = two_of(pair);
+            return std::ranges::binary_search(some, i) && std::ranges::binary_search(some, j);
+        };
+        file.work(some.size() + exclusive_.size() + in_place_.size());
+        return common.begin < common.end && std::ranges::none_of(exclusive_, among) &&
+               std::ranges::none_of(in_place_, among);
     }
 
     // All that it is bound to; until somebody asks for another. Up to 64 MiB are kept.
@@ -852,7 +871,15 @@ class Proof {
         say("lemma ", made_, ": no layout of");
         for (const auto& [k, range] : now_.stated) say("  ", id(k), " in ", range.low, "..", range.high);
         say('\n');
-        justify();
+        const Number rule = file_.number();
+        if (rule > 2) fail("an unknown rule, " + std::to_string(rule));
+        if (rule > 0) {
+            const Index one = item();
+            split(one, file_.amount(), rule == 1);
+        } else {
+            say("  because");
+            derive();
+        }
         lemmas_[made_++] = now_.stated;
     }
 
@@ -860,30 +887,6 @@ class Proof {
         const auto which = reference();
         say("forget lemma ", which->first, '\n');
         lemmas_.erase(which);
-    }
-
-    // The rule of a lemma, and a derivation for each of its cases.
-    void justify() {
-        const Number rule = file_.number();
-        if (rule == 0) {
-            say("  because");
-            derive();
-        } else if (rule == 1 || rule == 2) {
-            const Index one = item();
-            split(one, file_.amount(), rule == 1);
-        } else if (rule == 3) {
-            const Index one = item(), other = item();
-            if (!conflict(one, other)) fail("an order of two that do not conflict");
-            case_below(one, other);
-            now_.restore();
-            case_below(other, one);
-        } else if (rule == 4) {
-            const Index one = item(), other = item();
-            check_twins(one, other);
-            case_below(one, other);
-        } else {
-            fail("an unknown rule, " + std::to_string(rule));
-        }
     }
 
     // From below; or the same from above.
@@ -946,29 +949,6 @@ class Proof {
         return now_[i].low <= now_[j].high && now_[j].low <= now_[i].high && problem_.partners(i, j);
     }
     bool conflict(Index i, Index j) const { return problem_.bound(i, j) && !can_tie(i, j); }
-
-    void case_below(Index lower, Index upper) {
-        say("  if ", id(lower), " is below ", id(upper));
-        const Bytes top = now_[upper].high, bottom = now_[lower].low;
-        now_.lower(lower, top - size(lower));
-        now_.raise(upper, bottom + size(lower));
-        derive();
-    }
-
-    void check_twins(Index one, Index other) const {
-        const Buffer &a = problem_.buffers[one], &b = problem_.buffers[other];
-        if (!conflict(one, other)) fail("twins that do not conflict");
-        if (!problem_.alone(one) || !problem_.alone(other)) fail("twins of a group");
-        if (a.size != b.size || a.modulus != b.modulus || a.residue != b.residue || a.barred != b.barred ||
-            a.pin || b.pin || now_[one].low != now_[other].low || now_[one].high != now_[other].high)
-            fail("twins that are not alike");
-        for (const auto& [third, range] : now_.stated) {
-            if (third == one || third == other) continue;
-            if (conflict(one, third) != conflict(other, third) ||
-                can_tie(one, third) != can_tie(other, third))
-                fail("twins whose conflicts differ");
-        }
-    }
 
     // What must hold of the others, wherever this one is in its range.
     void push(Index from) {
@@ -1036,6 +1016,7 @@ class Proof {
 
     template <typename Conflict>
     void check_pairs(const std::vector<Index>& some, const std::string& where, Conflict conflict) {
+        if (problem_.live_at_once(some)) return;
         for (std::size_t a = 0; a < some.size(); ++a) {
             file_.work(a);
             for (std::size_t b = 0; b < a; ++b) {
@@ -1587,22 +1568,6 @@ Verdict compared(const std::string& problem_text, const std::string* plan_text, 
 
 #ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own
 
-int main(int count, char** words) {
-    if (count != 4) {
-        std::cerr << "usage: memstow-check PROBLEM PLAN PROOF\n"
-                     "       memstow-check --text PROBLEM PROOF\n";
-        return unchecked;
-    }
-    const bool shows = std::string_view(words[1]) == "--text";
-    const Verdict verdict = verdict_of([&] {
-        const std::string problem = content_of(words[shows ? 2 : 1]),
-                          plan = shows ? "" : content_of(words[2]);
-        std::ifstream proof(words[3], std::ios::binary);
-        if (!proof) not_checked(std::string("cannot read ") + words[3]);
-        return compared(problem, shows ? nullptr : &plan, *proof.rdbuf());
-    });
-    if (!verdict.words.empty()) std::cout << printable(verdict.words) << '\n';
-    return verdict.code;
-}
+int main(int count, char** words) { return program(count, words, "memstow-check", "PROBLEM", compared); }
 
 #endif

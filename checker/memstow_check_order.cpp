@@ -6,8 +6,6 @@
 // Written from docs/proofs.md alone ("Orders of graphs"), whose words it uses; it shares no code with
 // memstow. What it does not know in a graph it refuses. It keeps the graph and those dead sets that a proof
 // has not forgotten, nothing else.
-#include <iostream>
-#include <iterator>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -1389,36 +1387,12 @@ Verdict compared(const std::string& graph_text, const std::string* plan_text, st
 
 }  // namespace
 
-#ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own
-
-namespace {
-
-Verdict verdict_on(const char* graph_path, const char* plan_path, const char* proof_path) {
-    const std::string graph = content_of(graph_path);
-    const std::string plan = plan_path == nullptr ? "" : content_of(plan_path);
-    std::ifstream file(proof_path, std::ios::binary);
-    if (!file) not_checked(std::string("cannot read ") + proof_path);
-    return compared(graph, plan_path == nullptr ? nullptr : &plan, *file.rdbuf());
-}
-
-}  // namespace
-#endif
 }  // namespace orders
 
-#ifndef MEMSTOW_CHECK_WITHIN
+#ifndef MEMSTOW_CHECK_WITHIN  // another program has a `main` of its own
 
 int main(int count, char** words) {
-    using namespace checker;
-    if (count != 4) {
-        std::cerr << "usage: memstow-check-order GRAPH PLAN PROOF\n"
-                     "       memstow-check-order --text GRAPH PROOF\n";
-        return unchecked;
-    }
-    const bool shows = std::string_view(words[1]) == "--text";
-    const Verdict verdict = verdict_of(
-        [&] { return orders::verdict_on(words[shows ? 2 : 1], shows ? nullptr : words[2], words[3]); });
-    if (!verdict.words.empty()) std::cout << printable(verdict.words) << '\n';
-    return verdict.code;
+    return checker::program(count, words, "memstow-check-order", "GRAPH", orders::compared);
 }
 
 #endif

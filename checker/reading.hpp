@@ -11,6 +11,7 @@
 #include <exception>
 #include <fstream>
 #include <initializer_list>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -550,10 +551,34 @@ Verdict verdict_of(Work work) {
     }
 }
 
-inline std::string content_of(const char* path) {
+inline std::ifstream opened(const char* path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) not_checked(std::string("cannot read ") + path);
+    return file;
+}
+inline std::string content_of(const char* path) {
+    std::ifstream file = opened(path);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// A whole program of this name, about what is called so. `compared` has the verdict on two texts and a proof;
+// without a plan, the second, its steps are printed.
+template <typename Compared>
+int program(int count, char** words, const std::string& name, const std::string& what, Compared compared) {
+    if (count != 4) {
+        std::cerr << "usage: " << name << ' ' << what << " PLAN PROOF\n       " << name << " --text " << what
+                  << " PROOF\n";
+        return unchecked;
+    }
+    const bool shows = std::string_view(words[1]) == "--text";
+    const Verdict verdict = verdict_of([&] {
+        const std::string text = content_of(words[shows ? 2 : 1]);
+        const std::string plan = shows ? "" : content_of(words[2]);
+        std::ifstream proof = opened(words[3]);
+        return compared(text, shows ? nullptr : &plan, *proof.rdbuf());
+    });
+    if (!verdict.words.empty()) std::cout << printable(verdict.words) << '\n';
+    return verdict.code;
 }
 
 }  // namespace checker

@@ -3,6 +3,7 @@
 import argparse
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api import options
@@ -159,12 +160,13 @@ def write_proofs(
 ) -> ProvenPlan:
     """Write the proofs within the limits; of the time `left` seconds remain.
 
-    `known`: what the run has proven; a deterministic one is done again without it.
+    `known`: what the run has proven; a deterministic one is done again without it, unless the proof that the
+    plan of a lock names is there already.
 
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
     from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.proof_file import draft_of
+    from memstow.planner.proofs.proof_file import Proof, draft_of
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
     from memstow.planner.solve.engine import proven_again
     from memstow.solvers.core import DEFAULT_WORK, Budget
@@ -181,7 +183,10 @@ def write_proofs(
             print_error(f"{plain(args.proof)} is not written: {why}")
             return ProvenPlan(plan)
 
-        def prove(cancel: threading.Event) -> "Proof | None":
+        def prove(cancel: threading.Event) -> "Proof | CheckedProof | None":
+            there = _named_proof(plan, data, args.proof, cancel)
+            if there is not None:
+                return there
             shown = proven_again(document, plan, options, cancel) if known is None else known
             with draft_of(args.proof) as draft:
                 proof = prove_within(document, plan, data, draft, budget, shown)
@@ -192,7 +197,10 @@ def write_proofs(
         proof, interrupted = _run(prove, budget)
         if interrupted and cited is not None and (proof is None or proof.sha256 != cited):
             return ProvenPlan(plan, (), interrupted)
-        size = "" if proof is None else f"{_steps(proof.steps)}, {proof.size:,} bytes"
+        if isinstance(proof, Proof):
+            size = f"{_steps(proof.steps)}, {proof.size:,} bytes"
+        else:
+            size = "" if proof is None else f"{os.path.getsize(args.proof):,} bytes"
         lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
     if args.pbp is not None and isinstance(document, Problem):
@@ -204,6 +212,22 @@ def write_proofs(
         size = "" if refuted is None else _steps(refuted.steps)
         lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size, interrupted)
     return ProvenPlan(plan, tuple(lines), interrupted)
+
+
+def _named_proof(plan: "Plan", data: bytes, path: str, cancel: threading.Event) -> "CheckedProof | None":
+    """The proof that the plan names, if it is in the file and right."""
+    if plan.proof_sha256 is None or not os.path.isfile(path):
+        return None
+    from memstow.planner.proofs.check import StoppedError, check_proof
+    from memstow.planner.proofs.proof_file import sha256_in
+
+    with suppress(OSError, StoppedError):
+        with open(path, "rb") as file:
+            is_named = sha256_in(file) == plan.proof_sha256
+        checked = check_proof(data, plan, path, cancel) if is_named else None
+        if checked is not None and checked.shows and checked.sha256 == plan.proof_sha256:
+            return checked
+    return None
 
 
 def write_received(

@@ -307,9 +307,7 @@ Definition derives (t : table) (s : state) (c : context) (d : derivation) : bool
 Inductive rule :=
 | Derive (d : derivation)
 | SplitLow (i : positive) (v : Z) (first second : derivation)
-| SplitHigh (i : positive) (v : Z) (first second : derivation)
-| Order (i j : positive) (first second : derivation)
-| Twins (i j : positive) (only : derivation).
+| SplitHigh (i : positive) (v : Z) (first second : derivation).
 
 Definition least_of (a b : option Z) : option Z :=
   match a, b with
@@ -369,19 +367,6 @@ Definition most_stop (t : table) (y : Z) (m l : list entry) : option Z :=
     (fun k f => if stops t k f then stop_high t y k f (bytes (what k)) else None)
     (fun k f => if ties_apart t m k f then stop_high t y k f 0 else None) m l.
 
-Definition put_below (t : table) (e f : entry) (c : context) : context :=
-  narrow (name f) (raise t (low e + bytes (what e)))
-    (narrow (name e) (lower t (high f - bytes (what e))) c).
-
-Definition are_twins (t : table) (e f : entry) (l : list entry) : bool :=
-  conflict t e f &&
-  (bytes (what e) =? bytes (what f)) && (modulus (what e) =? modulus (what f)) &&
-  (residue (what e) =? residue (what f)) && (low e =? low f) && (high e =? high f) &&
-  match fixed (what e), fixed (what f) with None, None => true | _, _ => false end &&
-  forallb
-    (fun k => Pos.eqb (name k) (name e) || Pos.eqb (name k) (name f) ||
-              (Bool.eqb (conflict t e k) (conflict t f k) && Bool.eqb (can_tie t e k) (can_tie t f k))) l.
-
 Definition justifies (t : table) (s : state) (c : context) (r : rule) : bool :=
   match r with
   | Derive d => derives t s c d
@@ -418,19 +403,6 @@ Definition justifies (t : table) (s : state) (c : context) (r : rule) : bool :=
                  | None => Context (entries c) true
                  end) second
           end
-      end
-  | Order i j first second =>
-      match entry_of i (entries c), entry_of j (entries c) with
-      | Some e, Some f =>
-          conflict t e f && derives t s (put_below t e f c) first && derives t s (put_below t f e c) second
-      | _, _ => false
-      end
-  | Twins i j only =>
-      match entry_of i (entries c), entry_of j (entries c) with
-      | Some e, Some f =>
-          are_twins t e f (entries c) && is_alone e (entries c) && is_alone f (entries c) &&
-          derives t s (put_below t e f c) only
-      | _, _ => false
       end
   end.
 

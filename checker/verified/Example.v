@@ -14,10 +14,10 @@ Definition two : problem :=
 
 Definition places : plan := [(1%positive, 0); (2%positive, 4)].
 
-(* A lemma: neither order fits into 9 bytes; then the conclusion. *)
+(* A lemma: in 9 bytes the second lies neither below the first nor above it; then the conclusion. *)
 Definition proof : list step :=
   [Lemma_ [(1%positive, (0, 5)); (2%positive, (0, 3))]
-     (Order 1 2 (Derivation [] Empty) (Derivation [] Empty));
+     (Derive (Derivation [1%positive] Empty));
    Conclude 9 (Derivation [] (By 1))].
 
 Example accepted : check two (Some places) proof = Least 10.

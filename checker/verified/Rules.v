@@ -478,88 +478,9 @@ Proof.
       rewrite (proj2 (Z.ltb_lt (low f - 0) y)) by lia. exists c. split; [reflexivity|lia].
 Qed.
 
-Lemma put_below_holds x e f c : In e (entries c) -> In f (entries c) ->
-  x (name e) + bytes (what e) <= x (name f) -> holds x c -> holds x (put_below t e f c).
-Proof.
-  intros I J L H. pose proof H as [_ [R _]].
-  destruct (R _ I) as (_ & ? & _). destruct (R _ J) as (_ & ? & _).
-  apply narrow_raise_holds; [lia|]. apply narrow_lower_holds; [lia|]. assumption.
-Qed.
-
-(* These change places. *)
-Definition swapped (x : layout) (i j : positive) : layout :=
-  fun k => if Pos.eqb k i then x j else if Pos.eqb k j then x i else x k.
-
-Lemma are_twins_spec e f l : are_twins t e f l = true ->
-  conflict t e f = true /\ bytes (what e) = bytes (what f) /\ modulus (what e) = modulus (what f) /\
-  residue (what e) = residue (what f) /\ low e = low f /\ high e = high f /\
-  fixed (what e) = None /\ fixed (what f) = None /\
-  forall k, In k l -> name k <> name e -> name k <> name f ->
-    conflict t e k = conflict t f k /\ can_tie t e k = can_tie t f k.
-Proof.
-  unfold are_twins. rewrite !andb_true_iff, !Z.eqb_eq, forallb_forall.
-  intros (((((((H1 & H2) & H3) & H4) & H5) & H6) & H7) & H8).
-  destruct (fixed (what e)), (fixed (what f)); try discriminate. do 8 (split; [auto|]).
-  intros k I N1 N2. specialize (H8 _ I). rewrite !orb_true_iff, !Pos.eqb_eq, andb_true_iff in H8.
-  destruct H8 as [[H8|H8]|[H8 H9]]; try contradiction. split; apply Bool.eqb_prop; assumption.
-Qed.
-
-Lemma twins_lay x l e f : lays x l -> In e l -> In f l -> are_twins t e f l = true ->
-  is_alone e l = true -> is_alone f l = true -> lays (swapped x (name e) (name f)) l.
-Proof.
-  intros L I J T Ae Af. pose proof L as [R A].
-  destruct (are_twins_spec _ _ _ T) as (Cef & Eb & Em & Er & El & Eh & Ne & Nf & K).
-  pose proof (bonds_names _ _ (conflict_bonds _ _ Cef)) as D.
-  destruct (R _ I) as (Fe & Be & (A1 & A2 & A3 & A4 & A5)).
-  destruct (R _ J) as (Ff & Bf & (C1 & C2 & C3 & C4 & C5)).
-  set (x' := swapped x (name e) (name f)).
-  assert (Xe : x' (name e) = x (name f)) by (unfold x', swapped; rewrite Pos.eqb_refl; reflexivity).
-  assert (Xf : x' (name f) = x (name e)).
-  { unfold x', swapped. rewrite (proj2 (Pos.eqb_neq _ _)) by congruence. rewrite Pos.eqb_refl. reflexivity. }
-  assert (Xo : forall k, k <> name e -> k <> name f -> x' k = x k).
-  { intros k N M. unfold x', swapped. rewrite !(proj2 (Pos.eqb_neq _ _)) by congruence. reflexivity. }
-  assert (U : forall g, In g l -> g = e \/ g = f \/ (name g <> name e /\ name g <> name f)).
-  { intros g Ig. destruct (Pos.eq_dec (name g) (name e)) as [N|N].
-    - left. eapply alone_is; eauto.
-    - destruct (Pos.eq_dec (name g) (name f)) as [M|M]; [right; left; eapply alone_is; eauto|auto]. }
-  split.
-  - intros g Ig. destruct (R _ Ig) as (Fg & Bg & Ag). split; [exact Fg|].
-    destruct (U _ Ig) as [->|[->|[N M]]].
-    + rewrite Xe. split; [lia|]. unfold allowed. rewrite Ne, Er, Em, Eb. repeat split; auto. congruence.
-    + rewrite Xf. split; [lia|]. unfold allowed. rewrite Nf, <- Er, <- Em, <- Eb. repeat split; auto. congruence.
-    + rewrite Xo by assumption. auto.
-  - (* Either is where the other was. *)
-    assert (W : forall g h, In h l -> name h <> name e -> name h <> name f -> bonds g h = true ->
-              g = e \/ g = f -> agree x' g h).
-    { intros g h Ih N M C E. destruct (K _ Ih N M) as [K1 K2].
-      apply bonds_cases in C. apply orb_prop in C.
-      assert (Q : forall g', In g' l -> (conflict t g' h = true -> apart x g' h) /\
-                (can_tie t g' h = true -> apart x g' h \/ x (name g') = x (name h))).
-      { intros g' Ig. split; intros H.
-        - apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption.
-        - destruct (A _ _ Ig Ih (can_tie_bonds _ _ H)) as [|[_ ?]]; auto. }
-      destruct (Q _ I) as [Q1 Q2], (Q _ J) as [Q3 Q4]. unfold agree, apart in *.
-      rewrite (Xo _ N M). destruct E as [->| ->]; rewrite ?Xe, ?Xf; destruct C as [C|C].
-      - pose proof C as C'. rewrite K2 in C'. destruct (Q4 C') as [Q5|Q5]; [left; lia|].
-        right. split; [apply can_tie_tied; assumption|assumption].
-      - rewrite K1 in C. specialize (Q3 C). left. lia.
-      - pose proof C as C'. rewrite <- K2 in C'. destruct (Q2 C') as [Q5|Q5]; [left; lia|].
-        right. split; [apply can_tie_tied; assumption|assumption].
-      - rewrite <- K1 in C. specialize (Q1 C). left. lia. }
-    assert (B : apart x e f).
-    { apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption. }
-    intros g h Ig Ih C. pose proof (bonds_names _ _ C) as DN.
-    destruct (U _ Ig) as [->|[->|[N M]]], (U _ Ih) as [->|[->|[N' M']]]; try congruence; auto.
-    + left. unfold apart in *. rewrite Xe, Xf. lia.
-    + left. unfold apart in *. rewrite Xe, Xf. lia.
-    + apply agree_sym, W; auto. rewrite bonds_sym. assumption.
-    + apply agree_sym, W; auto. rewrite bonds_sym. assumption.
-    + unfold agree, apart. rewrite !Xo by assumption. apply A; auto.
-Qed.
-
 Lemma justifies_sound s c r : true_lemmas s -> justifies t s c r = true -> forall x, ~ holds x c.
 Proof.
-  intros T J x HL. destruct r as [d|i v d1 d2|i v d1 d2|i j d1 d2|i j d]; cbn in J.
+  intros T J x HL. destruct r as [d|i v d1 d2|i v d1 d2]; cbn in J.
   - eapply derives_sound; eauto.
   - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
     apply entry_of_in in E. destruct E as [I <-].
@@ -607,29 +528,6 @@ Proof.
     + split; [assumption|]. apply split_high_moves; auto; [apply M2; cbn; auto| |lia|].
       * intros k K. destruct (M3 _ K) as [[<-|[]]|]; auto.
       * destruct (most_stop t y m (entries c)); [to_z; lia|exact Logic.I].
-  - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
-    destruct (entry_of j (entries c)) as [f|] eqn:F; [|discriminate].
-    apply entry_of_in in E. destruct E as [I <-]. apply entry_of_in in F. destruct F as [K <-]. split_and.
-    pose proof HL as [_ [R A]].
-    assert (B : apart x e f).
-    { apply conflict_apart; auto. apply A; auto. apply conflict_bonds. assumption. }
-    destruct B as [P|P].
-    + eapply (derives_sound s (put_below t e f c)); eauto. apply (put_below_holds x); auto.
-    + eapply (derives_sound s (put_below t f e c)); eauto. apply (put_below_holds x); auto.
-  - destruct (entry_of i (entries c)) as [e|] eqn:E; [|discriminate].
-    destruct (entry_of j (entries c)) as [f|] eqn:F; [|discriminate].
-    apply entry_of_in in E. destruct E as [I <-]. apply entry_of_in in F. destruct F as [K <-]. split_and.
-    pose proof HL as [D [R A]].
-    assert (C : conflict t e f = true) by (eapply are_twins_spec; eauto).
-    pose proof (bonds_names _ _ (conflict_bonds _ _ C)) as DN.
-    assert (B : apart x e f) by (apply conflict_apart; auto; apply A; auto; apply conflict_bonds; assumption).
-    destruct B as [P|P].
-    + eapply (derives_sound s (put_below t e f c)); eauto. apply (put_below_holds x); auto.
-    + assert (E : bytes (what e) = bytes (what f)) by (eapply are_twins_spec; eauto).
-      eapply (derives_sound s (put_below t e f c)); eauto.
-      apply (put_below_holds (swapped x (name e) (name f))); auto.
-      * unfold swapped. rewrite !Pos.eqb_refl. destruct (Pos.eqb (name f) (name e)) eqn:Q; to_z; [congruence|lia].
-      * split; [assumption|]. apply twins_lay; auto. split; assumption.
 Qed.
 
 End Rules.

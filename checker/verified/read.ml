@@ -366,16 +366,6 @@ let steps_of known digest data =
         let first = derivation () in
         let second = derivation () in
         if kind = 1L then SplitLow (i, v, first, second) else SplitHigh (i, v, first, second)
-    | 3L ->
-        let i = item () in
-        let j = item () in
-        let first = derivation () in
-        let second = derivation () in
-        Order (i, j, first, second)
-    | 4L ->
-        let i = item () in
-        let j = item () in
-        Twins (i, j, derivation ())
     | _ -> fail "an unknown rule"
   in
   let rec go steps =

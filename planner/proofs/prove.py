@@ -70,6 +70,8 @@ _WITHOUT_TIES: Final = 20_000_000
 """Steps in which a height may be refuted where ties do not count, before it is tried where they do."""
 _SHARE_OF_FIRST: Final = 0.8
 """Of the budget for a reuse cost: for the way by which the search knows it, before the other."""
+_FIRST_TURNS: Final = 1_000_000
+"""Steps for each way of a reuse cost before one takes long: the other may show it at once."""
 _KNOWN: Final = frozenset(
     (
         "version",
@@ -420,16 +422,30 @@ class _Writer:
             return self._by_places(draft, wanted, budget)
         if wanted.heights != up_to(self._problem, max(wanted.heights.peaks)):
             return self._by_places(draft, wanted, budget)
-        first, second = self._by_cores, self._by_places
+        turns = [(self._by_cores, _SHARE_OF_FIRST), (self._by_places, 1.0)]
         if rests_on_addresses(self._plan.objective[wanted.term_number].certificate):
-            first, second = second, first
-        within = budget.share(SHARE_OF_KNOWN if self._prices else _SHARE_OF_FIRST)
-        bound = first(draft, wanted, within)
-        budget.count(within.work)
-        return bound if bound >= wanted.bound else max(bound, second(draft, wanted, budget))
+            known = SHARE_OF_KNOWN if self._prices else _SHARE_OF_FIRST
+            turns = [(self._by_places, known), (self._by_cores, 1.0)]
+        else:
+            for way, share in turns:
+                within = budget.share(share, _FIRST_TURNS)
+                shown = way(draft, wanted, within, True)
+                budget.count(within.work)
+                if shown >= wanted.bound:
+                    return shown
+        bound = 0
+        for way, share in turns:
+            if bound < wanted.bound:
+                within = budget.share(share)
+                bound = max(bound, way(draft, wanted, within))
+                budget.count(within.work)
+        return bound
 
-    def _by_places(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
-        """Write that layouts cost so much by where units are; what that comes to."""
+    def _by_places(self, draft: Draft, wanted: "_Wanted", budget: Budget, all_of_it: bool = False) -> int:
+        """Write that layouts cost so much by where units are; what that comes to.
+
+        `all_of_it`: less is not written.
+        """
         height = max(wanted.heights.peaks)
         if wanted.heights == up_to(self._problem, height):
             value = self._plan.objective[wanted.term_number]
@@ -438,7 +454,7 @@ class _Writer:
                 self._problem, wanted.term, wanted.heights, height, budget, self._places, prices
             )
             shown = proof.raise_bound(wanted.cost)
-            if wanted.comes_to(shown):
+            if wanted.comes_to(shown) and (shown >= wanted.cost or not all_of_it):
                 proof.write(draft)
             return wanted.comes_to(shown)
         shown, _ = floor_and_step(self._problem, wanted.term)
@@ -473,8 +489,11 @@ class _Writer:
                 return file
         return None
 
-    def _by_cores(self, draft: Draft, wanted: "_Wanted", budget: Budget) -> int:
-        """Write that layouts pay so much for pairs, by sets of pairs that are not all apart."""
+    def _by_cores(self, draft: Draft, wanted: "_Wanted", budget: Budget, all_of_it: bool = False) -> int:
+        """Write that layouts pay so much for pairs, by sets of pairs that are not all apart.
+
+        `all_of_it`: less is not written.
+        """
         height = max(wanted.heights.peaks)
         fixed, pairs = costs_of(self._problem)
         at = {index: number for number, index in enumerate(self._sized)}
@@ -499,7 +518,7 @@ class _Writer:
             known = self._cores.raise_bound(question, end, height, wanted.cost, within)
             if within is not budget:
                 budget.count(within.work)
-        if known > fixed:
+        if known > fixed and (known >= wanted.cost or not all_of_it):
             known = draft.file.reuse_cost(self._cores, height, min(known, wanted.cost))
             draft.statements += known > fixed
         return wanted.comes_to(known)

@@ -251,22 +251,24 @@ class Space:
 
     def _place(self, kinds: Sequence[Buffer], grid: int) -> list[Range]:
         """Put several pools one after the other; what no buffer may touch."""
-        ends = (one.offset + one.size for pool in self._pools for one in pool.reserved)
+        reserved = [
+            merged((one.offset, one.offset + one.size) for one in pool.reserved) for pool in self._pools
+        ]
+        ends = (end for ranges in reserved for _, end in ranges)
         grid = gcd(grid, *ends, *(pool.base or 0 for pool in self._pools)) or 1
         step = lcm(
             grid, *(lcm(b.alignment, self._pools[k].alignment) for b in kinds for k in self.pools_of(b))
         )
         self._starts, self._base, self.end = [], 0, -1
         taken = list[Range]()
-        for pool, length in zip(self._pools, self._lengths, strict=True):
+        for pool, length, ranges in zip(self._pools, self._lengths, reserved, strict=True):
             start = (pool.base or 0) % step
             start += max(-(-(self.end + 1 - start) // step), 0) * step
             taken.append((max(self.end, 0), start))
-            for one in pool.reserved:
-                end = one.offset + one.size
-                if one.offset < length:
+            for begin, end in ranges:
+                if begin < length:
                     is_last = pool is self._pools[-1]
-                    taken.append((start + one.offset, start + (end if is_last else min(end, length))))
+                    taken.append((start + begin, start + (end if is_last else min(end, length))))
             self._starts.append(start)
             self.end = start + length
         return [(begin, end) for begin, end in taken if begin < end]

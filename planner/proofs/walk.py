@@ -32,7 +32,7 @@ _HEADER: Final = b"memstow proof 1\n"
 _LEMMA, _FORGET, _CONCLUDE, _SPACE, _SPENT, _PEAKS, _WITHIN, _ROW, _COST, _TIES = range(1, 11)
 _HEIGHTS, _ROWS, _CHAINS = range(11, 14)
 _PUSH, _EMPTY, _OVERFULL, _BY_LEMMA, _FOLLOW = 1, 2, 3, 4, 5
-_DERIVED, _SPLIT_LOW, _SPLIT_HIGH, _ORDER, _TWINS = range(5)
+_DERIVED, _SPLIT_LOW, _SPLIT_HIGH = range(3)
 _CHEAPEST, _BRANCH, _WEIGHED = range(3)
 
 
@@ -70,7 +70,7 @@ class _Stated:
     buffers: tuple[int, ...]
     rule: int
     about: tuple[int, ...]
-    """What the rule names: a buffer and an offset, or two buffers."""
+    """What the rule names: a buffer and an offset, or nothing."""
     cases: tuple[_Case, ...]
     ties_count: bool
     """Whether pairs in place start at the same offset or are apart; else they may overlap."""
@@ -338,7 +338,7 @@ def _lemma(numbers: Iterator[int], made: int, ties_count: bool) -> _Stated:
     buffers = ascending(numbers, 2)
     rule = next(numbers)
     about = () if rule == _DERIVED else (next(numbers), next(numbers))
-    count = 1 if rule in (_DERIVED, _TWINS) else 2
+    count = 1 if rule == _DERIVED else 2
     cases = tuple(_case(numbers, made) for _ in range(count))
     return _Stated(tuple(buffers), rule, about, cases, ties_count)
 
@@ -467,7 +467,7 @@ class _Words:
         reasons = [self.why(case) for case in stated.cases]
         shown = sorted({index for case in stated.cases for index in case.crowd})
         text = f"Lemma {number:,}: {about} no layout in these ranges. "
-        if stated.rule in (_SPLIT_LOW, _SPLIT_HIGH):
+        if stated.rule != _DERIVED:
             index, offset = stated.about
             name = self._buffers[index].id
             side, place = ("most", "on top of") if stated.rule == _SPLIT_LOW else ("least", "under")
@@ -475,12 +475,6 @@ class _Words:
             place += " another, or starts where one in place does" if stated.ties_count else " another"
             text += f"Else it, or what moves with it, is {place}: {reasons[1]}."
             shown = [index, *(one for one in shown if one != index)]
-        elif stated.rule in (_ORDER, _TWINS):
-            one, other = stated.about
-            names = self._buffers[one].id, self._buffers[other].id
-            text += f"If {names[0]} is below {names[1]}: {reasons[0]}. "
-            text += f"Else: {reasons[1]}." if len(reasons) > 1 else "They are alike, so that is all."
-            shown = [one, other, *(each for each in shown if each not in stated.about)]
         else:
             text += f"{reasons[0][:1].upper()}{reasons[0][1:]}."
         return Step(text, tuple(shown or stated.buffers))

@@ -92,10 +92,9 @@ def is_overfull(problem: Any, context: Any, closer: Sequence[int]) -> bool:
 
 def random_rule(rng: Random, ranges: Ranges) -> list[int]:
     """A rule, without its derivations."""
-    i, j = rng.choice(list(ranges)), rng.choice(list(ranges))
-    kind = rng.choice((1, 1, 1, 2, 2, 2, 3, 4))
+    i = rng.choice(list(ranges))
     low, high = ranges[i]
-    return [kind, i, rng.choice((low, high, rng.randint(low, high)))] if kind < 3 else [kind, i, j]
+    return [rng.choice((1, 2)), i, rng.choice((low, high, rng.randint(low, high)))]
 
 
 def random_crowd(rng: Random, problem: Any, context: Any) -> list[int]:

@@ -1,5 +1,6 @@
 """Proofs that placement costs are least: what both checkers verify is true; each rule has its conditions."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -262,25 +263,6 @@ def test_rules_outside_of_their_conditions(
     assert second(files, tmp_path).code == WRONG
 
 
-def test_twins_are_within_the_same_pools(checker: Batch, tmp_path: Path) -> None:
-    pools = [{"id": name, "capacity": 4, "cost": cost} for cost, name in enumerate(("fast", "mid", "slow"))]
-    buffers: list[dict[str, Any]] = [{"id": name, "size": 4, "lifetime": [0, 1]} for name in "abc"]
-    buffers[2] |= {"pool": "fast", "offset": 0}
-    problem = {"version": 1, "pools": pools, "buffers": buffers}
-    answer = placed("slow", "mid", "fast", offsets=(0, 0, 0))
-    # Of `a` and `b`, which is not below the other in an address: if `a` is, it is where `c` is.
-    lemma = (1, 3, 0, 0, 16, 0, 0, 16, 0, 0, 16, 4, 0, 1, 1, 2, 2, 3, END, 4, 1)
-    limit = (7, END, 2, 0, 2, 0, 1, 0, 2, 0, 1, *lemma)
-    # Both may be in `fast` and `slow`, where `c` leaves room for one of them.
-    assert checker.check(by_hand(problem, answer, *limit, 0, 3)).code == WEAKER
-    # Were they twins where only `b` may be in `mid`, the layout of the plan would not be one.
-    fewer = (7, END, 2, 0, 2, 0, 1, 0, 3, 0, 0, 0, *lemma)
-    files = by_hand(problem, answer, *fewer, 0, 3)
-    verdict = checker.check(files)
-    assert (verdict.code, "twins that are not alike" in verdict.words) == (WRONG, True), verdict
-    assert second(files, tmp_path).code == WRONG
-
-
 def test_of_one_pool_costs_are_as_they_are(checker: Batch, tmp_path: Path) -> None:
     one = MEMORIES | {"pools": [{"id": "fast", "cost": 3}]}
     answer = placed("fast", "fast", "fast", offsets=(0, 4, 9))
@@ -378,6 +360,25 @@ def test_limits_are_walked_through(tmp_path: Path) -> None:
         first = "No plan has a placement cost below 10: what a limit leaves is no cheaper."
         assert [step.text for step in walk.steps] == [first, *said]
         assert walk.more == 0
+
+
+def test_pools_begin_as_if_reserved_ranges_that_overlap_were_one(checker: Batch, tmp_path: Path) -> None:
+    # They end at 6, as all of it does in steps of 2: a step of 1 would have the second pool elsewhere.
+    reserved = [{"offset": 4, "size": 2}, {"offset": 4, "size": 1}]
+    lives = {"a": (4, [2, 5]), "b": (2, [0, 2]), "c": (2, [1, 4])}
+    document = {
+        "version": 1,
+        "pools": [{"id": "p", "cost": 4, "reserved": reserved}, {"id": "q", "capacity": 4, "cost": 3}],
+        "buffers": [{"id": one, "size": size, "lifetime": life} for one, (size, life) in lives.items()],
+        "objective": ["peak:p", "placement_cost"],
+    }
+    document["buffers"][2]["pools"] = ["q"]  # type: ignore[index]
+    data, path = json.dumps(document).encode(), tmp_path / "plan.proof"
+    problem = read_problem(data)
+    answer = plan(problem, Options(deterministic=True))
+    assert prove_within(problem, answer, data, str(path), Budget(-1.0, 20_000_000)) is not None
+    files = (data, write_plan(problem, answer), path.read_bytes())
+    assert both(checker, tmp_path, files) == "verified: peak of 'p' 4 is least, then placement cost 28"
 
 
 def test_what_needs_a_search_in_a_pool_is_shown_by_it(checker: Batch, tmp_path: Path) -> None:

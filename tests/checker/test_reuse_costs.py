@@ -4,6 +4,7 @@ import json
 import re
 from array import array
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -13,14 +14,16 @@ import pytest
 from memstow import Options, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
+from memstow.planner.generate.random_problems import mixed
 from memstow.planner.model.options import Callbacks
 from memstow.planner.model.plan import Model, Plan, rests_on_addresses
-from memstow.planner.model.problem import Pool, Problem
+from memstow.planner.model.problem import Buffer, Pool, Problem, ReuseCost
 from memstow.planner.proofs.prove import limits_before_proof, prove_within
+from memstow.planner.proofs.questions import costs_of, pose, up_to
 from memstow.planner.proofs.walk_order import walk_of
 from memstow.planner.solve.engine import run
 from memstow.records import replace
-from memstow.solvers.core import AddressPrices, Budget
+from memstow.solvers.core import AddressPrices, Budget, CostProof, ProofFile
 from memstow.solvers.known import Known, KnownPrices, packed, unpacked_prices
 from tests.campaign import gate_first
 from tests.checker.checkers import (
@@ -38,6 +41,7 @@ from tests.checker.checkers import (
 )
 from tests.checker.mutations import campaign
 from tests.checker.test_checker import by_hand
+from tests.planner.verify.test_windows import ABOVE_LIVE
 from tests.referee import best
 
 pytestmark = pytest.mark.skipif(not compilers(), reason="the checker needs g++ or clang++")
@@ -409,6 +413,55 @@ def test_a_core_has_all_pairs_that_its_steps_rest_on(checker: Batch, tmp_path: P
         verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
         assert verdict.code in (VERIFIED, WEAKER), (verdict, document)
         assert proof.bounds[0] <= answer.objective[0].value
+
+
+@pytest.mark.parametrize("pools", [("m",), ("m", "n")])
+def test_cores_show_that_nothing_fits(checker: Batch, tmp_path: Path, pools: tuple[str, ...]) -> None:
+    # Live bytes are 15 in each pool, but no layout is so low, whatever shares bytes.
+    buffers = [
+        Buffer(id=f"{pool}{i}", size=size, lifetime=(begin, end), pools=(pool,))
+        for pool in pools
+        for i, (size, begin, end) in enumerate(ABOVE_LIVE)
+    ]
+    problem = Problem(
+        buffers=buffers,
+        pools=[Pool(id=pool, capacity=40) for pool in pools],
+        reuse_costs=[ReuseCost(buffers=("m0", "m10"), cost=1)],
+        objective=("reuse_cost", "max_peak"),
+    )
+    document, path = document_of(problem), tmp_path / "plan.proof"
+    answer = plan(problem, Options(deterministic=True))
+    assert [one.value for one in answer.objective] == [0, 16]
+    posed = pose(problem, up_to(problem, 15), range(len(buffers)))
+    assert posed is not None
+    question, end = posed
+    _, pairs = costs_of(problem)
+    cores = CostProof([(p.first, p.second, p.cost, p.number) for p in pairs], 0, len(pools) > 1)
+    for height, wanted in ((15, 1), (14, 7)):  # what is so up to one height is so below that
+        assert cores.raise_bound(question, end, height, wanted, Budget(-1.0, 20_000_000)) == wanted
+    file = ProofFile(str(path), sha256(document).digest())
+    assert file.reuse_cost(cores, 15, 1) == 1
+    file.finish()
+    files = (document, write_plan(problem, answer), path.read_bytes())
+    assert checker.check(files).words == "verified: reuse cost 0 is least, then peak 16"
+    assert second(files, tmp_path) == checker.check(files)
+
+
+def test_a_proof_tries_both_ways_before_one_takes_long(checker: Batch, tmp_path: Path) -> None:
+    # That nothing fits lower takes cores 20 million steps, and rows of the pools nearly none.
+    features = ("alignments", "pools", "capacities", "reuse_costs")
+    problem = replace(mixed(24, 71, features=features), objective=("reuse_cost", "max_peak"))
+    document, path = document_of(problem), tmp_path / "plan.proof"
+    answer = plan(problem, Options(deterministic=True))
+    cost, peak = answer.objective
+    assert (cost.value, peak.value) == (0, 5521)
+    answer = replace(answer, objective=(cost, replace(peak, bound=5521)))
+    budget = Budget(-1.0, 100_000_000)
+    assert prove_within(problem, answer, document, str(path), budget) is not None
+    assert budget.work < 5_000_000
+    files = (document, write_plan(problem, answer), path.read_bytes())
+    assert checker.check(files).words == "verified: reuse cost 0 is least, then peak 5521"
+    assert second(files, tmp_path) == checker.check(files)
 
 
 @pytest.mark.parametrize("seed", gate_first(range(40), 3))

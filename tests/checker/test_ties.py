@@ -83,7 +83,7 @@ def test_no_rule_loses_a_layout(seed: int) -> None:
                 counts[f"rule {rule[0]}"] += 1
                 has = [not case.dead and derivations.has_layout(problem, case.ranges) for case in cases]
                 assert any(has) or not before, (rule, context.ranges)
-    assert min(counts[f"rule {k}"] for k in (1, 2, 3)) > 20, counts
+    assert min(counts[f"rule {k}"] for k in (1, 2)) > 20, counts
     assert counts["ties"] > 20, counts
 
 

@@ -138,7 +138,6 @@ def test_it_agrees_where_pairs_in_place_tie(verified: Batch, checker: Batch, see
         (0, 3, 0, 9, 2, 0, 0),  # derive: overfull
         (1, 0, 0, 1, 0, 2, 2),  # split low of `a` at 0: `b` has to be above, or `a` on top of it
         (2, 0, 4, 1, 0, 2, 2),  # split high of `a` at 4
-        (3, 0, 1, 2, 2),  # order
     ],
 )
 def test_each_rule_of_a_lemma(verified: Batch, rule: tuple[int, ...]) -> None:
@@ -155,14 +154,6 @@ def test_a_name_does_not_pass_for_a_verdict(verified: Batch) -> None:
     assert said.isascii()
     assert said.isprintable()
     assert said.startswith("wrong: the plan places 'x\\n\\027[2J")
-
-
-def test_twins(verified: Batch) -> None:
-    twins = json.loads(json.dumps(TWO))
-    lemma = (1, 2, 0, 0, 0, 0, 0, 0, 4, 0, 1, 2)
-    assert verified.check(by_hand(twins, placed(0, 4), *lemma, 3, 7, 4, 1, 0, 2)).code == WRONG
-    twins["buffers"][1]["size"] = 4
-    assert verified.check(by_hand(twins, placed(0, 4), *lemma, 3, 7, 4, 1, 0, 2)).code == VERIFIED
 
 
 @pytest.mark.parametrize("blanks", [*range(70), 100_000])

@@ -147,7 +147,7 @@ TEST(costs_are_raised_to_the_least_that_a_layout_pays_and_written_in_full) {
     const auto path =
         std::filesystem::temp_directory_path() / ("memstow-test-" + std::to_string(std::random_device{}()));
     std::mt19937_64 random(9);
-    int paid = 0;
+    int paid = 0, without_layout = 0;
     for (int k = 0; k < 150; ++k) {
         const proof::Question question = tiny_question(random).question();
         std::vector<proof::OpenPair> pairs;
@@ -166,14 +166,21 @@ TEST(costs_are_raised_to_the_least_that_a_layout_pays_and_written_in_full) {
         for (Bytes height = 1, tried = 0; height <= 14 && tried < 3; ++height) {
             std::vector<Bytes> offsets;
             const auto least = least_cost(question, pairs, height, offsets);
-            if (!least) continue;
-            ++tried;
             Budget budget;
-            CHECK(costs.raise(question, height, height, *least + 2, budget) >= *least + 2);
+            if (!least) {
+                // Any cost is shown there.
+                CHECK(pairs.empty() || costs.raise(question, height, height, 99, budget) == 99);
+                CHECK(pairs.empty() || costs.write(height, 99, file) == 99);
+                ++without_layout;
+                continue;
+            }
+            ++tried;
+            CHECK(costs.raise(question, height, height, *least + 99, budget) == *least + 2);
             CHECK(costs.write(height, *least + 2, file) == *least + 2);
             paid += *least > 0 ? 1 : 0;
         }
     }
     CHECK(paid > 20);
+    CHECK(without_layout > 20);
     std::filesystem::remove(path);
 }

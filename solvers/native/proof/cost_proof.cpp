@@ -233,7 +233,7 @@ CostProof::Attempt CostProof::attempt(const Place& place, const Pairs& apart, st
 // The same with fewer pairs, as far as that is found soon. Without those that only lemmas of no use rest on:
 // a core has all that its steps rest on.
 CostProof::Attempt CostProof::smaller(const Place& place, Attempt best, Budget& budget) const {
-    const std::int64_t until = budget.work() + 4 * best.work + kFirstEffort;
+    const std::int64_t until = budget.work() + 2 * best.work + std::min(kFirstEffort, 16 * best.work);
     for (bool fewer = true; fewer && !budget.spent();) {
         Attempt again = attempt(place, best.used, 2 * best.work + kShrinkEffort, budget);
         fewer = again.proven && again.written.size() < best.written.size();
@@ -263,14 +263,16 @@ CostProof::Attempt CostProof::smaller(const Place& place, Attempt best, Budget& 
 // Some of these pairs are paid: which, and which of the rest, and so on. Whether there are any.
 CostProof::Answer CostProof::find_cores(const Place& place, Pairs apart, Budget& budget) {
     for (bool any = false; !budget.spent(); any = true) {
-        Attempt tried = attempt(place, apart, effort_, budget);
+        Attempt tried = attempt(place, apart, any ? kFirstEffort : effort_, budget);
         if (!tried.proven) return any ? Answer::cores : tried.layout ? Answer::layout : Answer::none;
         tried = smaller(place, std::move(tried), budget);
         std::size_t kept = tried.steps.kept_bytes();
         for (const Core& core : cores_) kept += core.steps.kept_bytes();
-        if (tried.written.empty() || kept > kMostKept) return Answer::layout;
+        if (kept > kMostKept) return Answer::layout;
         apart = without(apart, tried.written);
-        cores_.push_back({std::move(tried.written), place.height, std::move(tried.steps), std::nullopt});
+        Core core{std::move(tried.written), place.height, std::move(tried.steps), std::nullopt};
+        if (core.pairs.empty()) return nothing_.emplace(std::move(core)), Answer::cores;
+        cores_.push_back(std::move(core));
     }
     return Answer::none;
 }
@@ -303,7 +305,7 @@ Bytes CostProof::raise(const Question& question, Bytes end, Bytes height, Bytes 
     std::iota(all.begin(), all.end(), 0);
     std::erase_if(all, [&](Index k) { return question.conflict(pairs_[k].first, pairs_[k].second); });
     add_pins(place);
-    for (Bytes bound = fixed_;;) {
+    for (Bytes bound = fixed_; !fits_nothing(height);) {
         std::vector<Pairs> sets;
         for (const Pairs* core : cores_for(height)) sets.push_back(*core);
         const reuse::HittingSet paid =
@@ -316,9 +318,15 @@ Bytes CostProof::raise(const Question& question, Bytes end, Bytes height, Bytes 
         if (answer == Answer::layout && paid.bound == paid.cost) return bound;
         if (answer != Answer::cores) effort_ = times_more(effort_, 2);
     }
+    return wanted;
 }
 
 Bytes CostProof::write(Bytes height, Bytes cost, ProofFile& file) {
+    if (fits_nothing(height)) {
+        file.lay(nothing_->height);
+        file.append(nothing_->steps);
+        return cost;
+    }
     const std::vector<const Pairs*> cores = cores_for(height);
     std::optional<CostTree> tree;
     const auto shows = [&](Bytes wanted, std::int64_t most_steps) {

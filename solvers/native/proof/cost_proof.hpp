@@ -30,7 +30,8 @@ class CostProof {
     CostProof(CostProof&&) = default;
 
     // Looks for cores of layouts that end by `end`, which is what the height comes to, until all cost as much
-    // as is wanted. Returns what they are known to cost. Items of all questions are the same.
+    // as is wanted, or there are none. Returns what they are known to cost. Items of all questions are the
+    // same.
     Bytes raise(const Question& question, Bytes end, Bytes height, Bytes wanted, Budget& budget);
 
     // Writes that layouts up to the height cost so much, or less where that takes too long, with the cores
@@ -64,6 +65,7 @@ class CostProof {
     Attempt smaller(const Place& place, Attempt best, Budget& budget) const;
     Answer find_cores(const Place& place, Pairs apart, Budget& budget);
     void add_pins(const Place& place);
+    bool fits_nothing(Bytes height) const { return nothing_ && nothing_->height >= height; }
     std::vector<const Pairs*> cores_for(Bytes height) const;
 
     std::vector<OpenPair> pairs_;
@@ -71,6 +73,7 @@ class CostProof {
     Bytes fixed_;
     bool lays_;
     std::vector<Core> cores_;
+    std::optional<Core> nothing_;  // without pairs: there is no layout
     std::int64_t effort_;
     bool is_late_ = false;  // no time is left to look for a large tree
 };

@@ -97,6 +97,30 @@ def test_a_lock_names_the_same_proof_of_a_reuse_cost_with_and_without_its_run(
         assert least in second(written(tmp_path), tmp_path).words
 
 
+def test_the_proof_that_a_lock_names_is_not_sought_again_where_it_is(
+    cli: Cli, three: Path, tmp_path: Path
+) -> None:
+    lock, proof = tmp_path / "plan.lock", tmp_path / "plan.proof"
+    assert solve_and_prove(cli, three, "--lock", str(lock))[0] == Exit.DONE
+    data, file = proof.read_bytes(), proof.stat().st_ino
+    os.link(proof, tmp_path / "same")  # else another file could have its number
+    for locked in ([], ["--locked"]):
+        code, out, _ = solve_and_prove(cli, three, "--lock", str(lock), *locked)
+        assert (code, "plan.proof proves that no plan has a peak below" in out) == (Exit.DONE, True)
+        assert proof.stat().st_ino == file
+    proof.write_bytes(data[:-1])
+    assert solve_and_prove(cli, three, "--lock", str(lock), "--locked")[0] == Exit.DONE
+    assert (proof.read_bytes(), proof.stat().st_ino != file) == (data, True)
+    # What is wrong is no proof, though a lock names it.
+    wrong = data[:-2] + bytes([data[-2], data[-1] + 1])
+    proof.write_bytes(wrong)
+    lock.write_text(lock.read_text().replace(sha256(data).hexdigest(), sha256(wrong).hexdigest()))
+    code, _, err = solve_and_prove(cli, three, "--lock", str(lock), "--locked")
+    assert (code, "the lock names another proof" in err) == (Exit.USAGE, True)
+    assert solve_and_prove(cli, three, "--lock", str(lock))[0] == Exit.DONE
+    assert proof.read_bytes() == data
+
+
 def test_a_lock_that_names_another_proof_does_not_hold(cli: Cli, three: Path, tmp_path: Path) -> None:
     lock, plan, proof = (tmp_path / name for name in ("plan.lock", "plan.json", "plan.proof"))
     assert solve_and_prove(cli, three, "--lock", str(lock))[0] == Exit.DONE
