@@ -431,7 +431,7 @@ def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: in
     document = in_operator_order(read, args.file, args)
     chosen: tuple[Shapes, int | None] | None = args.shapes
     kind, pieces = chosen or ("order", None)
-    options, server = less_reading(args, options_without_hint(args), size, began), server_of(args)
+    options, server = options_without_hint(args), server_of(args)
 
     def work(cancel: threading.Event) -> "SymbolicPlan":
         if server:
@@ -442,7 +442,9 @@ def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: in
                 return solve_symbolic(client, document, options, kind, pieces, cancel.is_set, name)
         from memstow.planner.shapes.plan_symbolic import plan_symbolic
 
-        return plan_symbolic(document, options, shapes=kind, pieces=pieces, cancel=cancel)
+        # This import has taken a part of the time as well.
+        left = less_reading(args, options, size, began)
+        return plan_symbolic(document, left, shapes=kind, pieces=pieces, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(None)
@@ -459,7 +461,7 @@ def _solve_symbolic_columns(
 ) -> int:
     """The same with fixed offsets, for a large problem that was read into columns."""
     _check_symbolic(args)
-    options = less_reading(args, options_without_hint(args), size, began)
+    # These imports take a part of the time.
     from memstow.planner.plain.symbolic_documents import (
         Offsets,
         offsets_as_json,
@@ -467,6 +469,8 @@ def _solve_symbolic_columns(
         symbolic_problem_of,
     )
     from memstow.planner.shapes.column_run import plan_offsets
+
+    options = less_reading(args, options_without_hint(args), size, began)
 
     call = Interruptible(lambda cancel: plan_offsets(symbolic, options, cancel))
     plan = call.run(None)
