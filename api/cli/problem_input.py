@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import SymbolicDocument, SymbolicGraph, SymbolicPlan
     from memstow.planner.plain._columns import Columns
+    from memstow.planner.plain.symbolic_documents import SymbolicColumns
     from memstow.planner.recorded.recording import Recording
 
 
@@ -490,6 +491,18 @@ def columns_in(args: argparse.Namespace, data: bytes, *, related: bool = False) 
             return None
         columns.set_memory(columns.pool, args.capacity)
     return columns if columns.are_plainly_sound() else None
+
+
+def symbolic_columns_in(args: argparse.Namespace, data: bytes) -> "SymbolicColumns | None":
+    """The columns of a large problem with symbols that is to get fixed offsets; None for the ordinary way."""
+    if args.shapes != ("fixed", None) or len(data) <= _MANY or b'"symbols"' not in data:
+        return None
+    others = [option for option in NEED_OBJECTS if option is not options.SHAPES]
+    if os.environ.get("MEMSTOW_SERVER") or first_named(args, others) is not None:
+        return None
+    from memstow.planner.plain.symbolic_documents import symbolic_columns_in
+
+    return symbolic_columns_in(data)
 
 
 # Options of documents that symbolic problems do not have.

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from memstow.planner.check.problem_issues import problem_issues
-from memstow.planner.formulas.formula import FUNCTIONS, FormulaError, Formulas
+from memstow.planner.formulas.formula import FUNCTIONS, Formula, FormulaError, Formulas
 from memstow.planner.formulas.sizes import (
     Effort,
     NoSize,
+    Sizes,
     examine,
     extremes,
+    sizes_of,
     value_issues,
     values_text,
     with_largest_sizes,
@@ -151,8 +153,14 @@ class CheckedFormulas:
         self._effort = Effort()
         self._characters = 0
         self._known: dict[str, tuple[int, FormulaIssue | None]] = {}
+        self._read: list[Formula] = []
         self.are_monotone = True
         """Whether each surely has a value everywhere, and goes in one direction as each symbol grows."""
+
+    @property
+    def read(self) -> tuple[Formulas, list[Formula]]:
+        """Those that are formulas, each once, in the order in which they were checked."""
+        return self._among, self._read
 
     def checked(self, text: str) -> tuple[int, FormulaIssue | None]:
         """The largest size, 0 where there is none, and what is wrong with the formula."""
@@ -169,6 +177,7 @@ class CheckedFormulas:
             formula = self._among.read(text)
         except FormulaError as error:
             return 0, FormulaIssue(error.code, str(error))
+        self._read.append(formula)
         if not self._examines or (self._broken and not self._broken.isdisjoint(formula.names)):
             return 0, None  # The symbol has an issue: whatever its values are to be.
         simple = formula.if_monotone()
@@ -205,18 +214,25 @@ def symbolic_problem_issues(
     `take_as_valid` hears of the ordinary problem with the largest sizes, where that has no issues either.
     """
     is_valid = True
-    ordinary: list[Problem] = []
-    for issue in _issues_in_turn(problem, ordinary):
+    checks: list[tuple[CheckedFormulas, Problem]] = []
+    for issue in _issues_in_turn(problem, checks):
         is_valid = False
         yield issue
-    if is_valid and ordinary:
-        # Whoever plans it needs that next. Its objective is a peak, and all else was checked.
-        with_largest_sizes.note(problem, ordinary[0])
-        take_as_valid(ordinary[0])
+    if not is_valid:
+        return
+    # Whoever plans it needs that next.
+    for formulas, with_largest in checks:
+        sizes_of.note(problem, Sizes(problem, formulas.read))
+        if formulas.are_monotone:
+            # Its objective is a peak, and all else was checked.
+            with_largest_sizes.note(problem, with_largest)
+            take_as_valid(with_largest)
 
 
-def _issues_in_turn(problem: SymbolicProblem, ordinary: list[Problem]) -> Iterator[Issue]:
-    """The issues; `ordinary` gets the problem with each size at its largest, where that is easily known."""
+def _issues_in_turn(
+    problem: SymbolicProblem, checks: list[tuple[CheckedFormulas, Problem]]
+) -> Iterator[Issue]:
+    """The issues; `checks` gets the formulas, and the problem with each size at its largest."""
     symbols = {symbol.id: symbol for symbol in problem.symbols}
     sound = len(symbols) == len(problem.symbols) and all(map(has_range, problem.symbols))
     yield from symbol_issues(problem)
@@ -237,8 +253,7 @@ def _issues_in_turn(problem: SymbolicProblem, ordinary: list[Problem]) -> Iterat
                 yield Issue(wrong.code, f"$.buffers[{index}].size", wrong.message)
     yield from objective_issues(problem.objective)
     with_largest = with_sizes(problem, largest)
-    if formulas.are_monotone:
-        ordinary.append(with_largest)
+    checks.append((formulas, with_largest))
     for issue in problem_issues(with_largest):
         if not issue.path.startswith("$.objective") or issue.code == "unknown_pool":
             yield (

@@ -202,12 +202,20 @@ def _halves(box: dict[str, Symbol]) -> tuple[dict[str, Symbol], ...]:
 class Sizes:
     """The size of each buffer: a number of bytes, or the index of a distinct formula."""
 
-    def __init__(self, problem: SymbolicProblem) -> None:
-        """FormulaError if the text of a size is no formula."""
+    def __init__(
+        self, problem: SymbolicProblem, read: tuple[Formulas, Sequence[Formula]] | None = None
+    ) -> None:
+        """FormulaError if the text of a size is no formula.
+
+        `read`: the formulas of the sizes in their order, each once, where they were read already.
+        """
         sizes = [buffer.size for buffer in problem.buffers]
-        self._among = Formulas((), problem.symbols)
         once = dict.fromkeys(sizes)
-        self.formulas: Final = tuple([self._among.read(size) for size in once if isinstance(size, str)])
+        if read is None:
+            among = Formulas((), problem.symbols)
+            read = among, [among.read(size) for size in once if isinstance(size, str)]
+        self._among = read[0]
+        self.formulas: Final = tuple(read[1])
         """The formulas, each once."""
         self._plain = tuple([size for size in once if not isinstance(size, str)])
         distinct: tuple[int | str, ...] = (*(formula.text for formula in self.formulas), *self._plain)

@@ -411,7 +411,7 @@ def digest_symbolic(problem: SymbolicProblem) -> str:
 
 def canonical_symbolic(problem: SymbolicProblem) -> bytes:
     """The canonical form itself, for those who compare or debug."""
-    head = "".join(f"{line}\n" for line in _lines(problem))
+    head = head_of_canonical(problem) + "".join(f"{line}\n" for line in _lines_of_sizes(problem))
     rest = canonical_with(_plainly(Problem, problem, buffers=()), problem.buffers, _without_formula, _RARE)
     return head.encode("utf-8", "surrogatepass") + rest
 
@@ -420,15 +420,18 @@ def _without_formula(buffer: SymbolicBuffer) -> Buffer:
     return _buffers([buffer], [0 if isinstance(buffer.size, str) else buffer.size])[0]
 
 
-def _lines(problem: SymbolicProblem) -> Iterator[str]:
-    yield "memstow-symbolic 1"
+def head_of_canonical(problem: SymbolicProblem) -> str:
+    """Its lines before those of buffers."""
     symbols = sorted(problem.symbols, key=lambda symbol: symbol.id)
-    for symbol in symbols:
-        yield f"symbol {counted(symbol.id)} {symbol.min} {symbol.max} {symbol.step}"
-    yield f"aim {problem.aim}"
+    lines = [f"symbol {counted(symbol.id)} {symbol.min} {symbol.max} {symbol.step}" for symbol in symbols]
+    lines.append(f"aim {problem.aim}")
     for point in points_of(problem):
         values = " ".join(str(point.at[symbol.id]) for symbol in symbols)
-        yield f"point {values} {point.weight if problem.aim == 'sum' else 1}"
+        lines.append(f"point {values} {point.weight if problem.aim == 'sum' else 1}")
+    return "\n".join(("memstow-symbolic 1", *lines, ""))
+
+
+def _lines_of_sizes(problem: SymbolicProblem) -> Iterator[str]:
     formulas = {buffer.id: buffer.size for buffer in problem.buffers if isinstance(buffer.size, str)}
     written = {text: counted("".join(text.split())) for text in set(formulas.values())}
     for name in sorted(formulas):

@@ -73,26 +73,32 @@ class PlainPlan:
     """By buffer, the number of its pool, where there are several."""
 
 
-_LINES_AT_ONCE: Final = 1 << 16
+LINES_AT_ONCE: Final = 1 << 16
+"""So many buffers are written at a time, because the whole would be there twice."""
 
 
 def digest(columns: Columns) -> str:
     """SHA-256 of the canonical form, in hex."""
     identity = hasher(len(columns) * LINE)
+    for part in canonical(columns):
+        identity.update(part)
+    return identity.hexdigest()
+
+
+def canonical(columns: Columns) -> Iterator[bytes]:
+    """The canonical form, in parts; sizes that are formulas count as 0."""
     if columns.pools_text:
         pools = "".join(map(line_of_pool, pools_of(columns)))
     else:
         pools = pool_line(columns.pool, columns.capacity)
-    identity.update((FIRST_LINE + pools).encode())
-    for first in range(0, len(columns), _LINES_AT_ONCE):
-        identity.update(columns.canonical(first, first + _LINES_AT_ONCE))
+    yield (FIRST_LINE + pools).encode()
+    for first in range(0, len(columns), LINES_AT_ONCE):
+        yield columns.canonical(first, first + LINES_AT_ONCE)
     if columns.related:
         pairs, ties = (_sides(columns, listed) for listed in pairs_of(columns)), _ties(columns)
         conflicts, exclusive, in_place = pairs
-        for lines in relation_lines(conflicts, exclusive, ties, in_place):
-            identity.update(lines)
-    identity.update(objective_line(terms_of(columns)).encode())
-    return identity.hexdigest()
+        yield from relation_lines(conflicts, exclusive, ties, in_place)
+    yield objective_line(terms_of(columns)).encode()
 
 
 def _sides(columns: Columns, pairs: memoryview) -> Sides:
@@ -169,7 +175,7 @@ def _read_pools(text: bytes, lists: Sequence[Sequence[str]]) -> tuple[Pool, ...]
     return parse_problem({"version": 1, "buffers": buffers, "pools": parse_json(text)}).pools
 
 
-def _are_pools_sound(columns: Columns) -> bool:
+def are_pools_sound(columns: Columns) -> bool:
     """Whether the ordinary checks find nothing wrong with the pools; then the columns know their names."""
     lists = columns.lists
     try:
@@ -188,7 +194,8 @@ def terms_of(columns: Columns) -> tuple[str, ...]:
     """The objective in force."""
     if columns.fit_only:
         return ()
-    return usual_terms(len(pools_of(columns)) if columns.pools_text else 1)
+    # Where sizes are formulas, it is a peak.
+    return usual_terms(len(pools_of(columns)) if columns.pools_text and not columns.symbols_text else 1)
 
 
 def memory_of(columns: Columns) -> "Memory":
@@ -253,7 +260,7 @@ def problem_of(columns: Columns, members: Sequence[int] | None = None) -> Proble
                 if named is None or named.issuperset((buffer, base))
             ),
             in_place=tuple(InPlace(input=one, output=other) for one, other in in_place),
-            objective=() if columns.fit_only else None,
+            objective=terms_of(columns) if columns.fit_only or columns.symbols_text else None,
         )
 
 
@@ -273,21 +280,29 @@ def with_tied(columns: Columns, members: Sequence[int]) -> Sequence[int]:
 def plan_of(columns: Columns, plan: PlainPlan, problem: Problem | None = None) -> Plan:
     """The same plan with an object for each placement; of this problem, if it is there already."""
     with collector_at_rest():
-        if problem is None:
-            names = [columns.name(number) for number in range(len(columns))]
-        else:
-            names = [buffer.id for buffer in problem.buffers]
-        pools: str | list[str] = columns.pool
-        if plan.homes:
-            called = [pool.id for pool in pools_of(columns)]
-            pools = list(map(called.__getitem__, plan.homes))
-        placements = instances_of(Placement, len(names), buffer=names, pool=pools, offset=list(plan.offsets))
+        names = None if problem is None else [buffer.id for buffer in problem.buffers]
+        placements = placements_of(columns, plan.offsets, plan.homes, names)
+        names = [placement.buffer for placement in placements]
         return replace(
             plan.frame,
             placements=placements,
             pools=tuple(_named(use, names, plan) for use in plan.frame.pools),
             objective=tuple(_named(term, names, plan) for term in plan.frame.objective),
         )
+
+
+def placements_of(
+    columns: Columns, offsets: "array[int]", homes: "array[int]", names: list[str] | None = None
+) -> tuple[Placement, ...]:
+    """An object for each placement; `names`: of the buffers, where they are there already."""
+    with collector_at_rest():
+        if names is None:
+            names = list(map(columns.name, range(len(columns))))
+        pools: str | list[str] = columns.pool
+        if homes:
+            called = [pool.id for pool in pools_of(columns)]
+            pools = list(map(called.__getitem__, homes))
+        return instances_of(Placement, len(names), buffer=names, pool=pools, offset=list(offsets))
 
 
 def _named(proven: _Proven, names: list[str], plan: PlainPlan) -> _Proven:
@@ -301,7 +316,6 @@ def _named(proven: _Proven, names: list[str], plan: PlainPlan) -> _Proven:
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _NO_NAMES: Final = b'"buffers": []}}'
 _JSON_BEGINS: Final = (b"{", b"[")
-_PLACES_AT_ONCE: Final = 1 << 16
 
 
 def columns_in(data: bytes, form: str | None = None, *, related: bool = False) -> Columns | None:
@@ -315,7 +329,7 @@ def columns_in(data: bytes, form: str | None = None, *, related: bool = False) -
     if form is not None and is_json != (form == "json"):
         return None
     columns = _columns.read_json(data, related) if is_json else _columns.read_csv(data)
-    if columns is not None and columns.pools_text and not _are_pools_sound(columns):
+    if columns is not None and columns.pools_text and not are_pools_sound(columns):
         return None
     return columns
 
@@ -370,8 +384,8 @@ def is_in_order(columns: Columns, plan: bytes) -> bool:
 
 def _placements(columns: Columns, plan: PlainPlan) -> Iterator[bytes]:
     """In parts, because the whole is a copy of what native code has made."""
-    for first in range(0, len(columns), _PLACES_AT_ONCE):
-        yield columns.placements(plan.offsets, first, first + _PLACES_AT_ONCE, plan.homes)
+    for first in range(0, len(columns), LINES_AT_ONCE):
+        yield columns.placements(plan.offsets, first, first + LINES_AT_ONCE, plan.homes)
 
 
 def _fields(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -18,12 +18,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from operator import attrgetter, itemgetter
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from memstow.planner.formulas.sizes import problem_at, sizes_at, sizes_of
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import DeclinedError
 from memstow.planner.model.model_class import instances_of
+from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Explanation, Placement, Plan
 from memstow.planner.model.problem import (
     ALWAYS,
@@ -144,37 +145,43 @@ def _below(value: Fraction) -> int:
 class LiveBytes:
     """The same for any sizes of a problem."""
 
-    def __init__(self, problem: SymbolicProblem) -> None:
-        lifetimes = list(map(attrgetter("lifetime"), problem.buffers))
-        related = problem.relative or problem.exclusive or problem.in_place
-        term = parse_term(problem.objective[0])
-        self._kind = term.kind if term is not None else None
-        self._pools = len(problem.pools)
-        self._always: list[int] = []
-        if not related and set(map(type, lifetimes)) == {tuple}:
-            begins, ends = (list(map(itemgetter(end), lifetimes)) for end in (0, 1))
-            self._events = _events(range(len(lifetimes)), begins, ends)
-            return
-        loose = {name for tie in problem.relative for name in (tie.buffer, tie.base)}
-        loose.update(name for pair in problem.exclusive for name in pair)
-        loose.update(name for share in problem.in_place for name in (share.input, share.output))
-        # Of a buffer with several lifetimes none counts.
-        counted = [
-            (index, buffer.lifetime)
-            for index, buffer in enumerate(problem.buffers)
-            if buffer.lifetime is not None and not (loose and buffer.id in loose)
-        ]
-        self._always = [index for index, lifetime in counted if lifetime == ALWAYS]
-        lives = [(index, *entry) for index, entry in counted if isinstance(entry, tuple)]
-        self._events = _events(*(zip(*lives, strict=True) if lives else ((), (), ())))
+    def __init__(self, events: LiveEvents, term: str, pools: int, always: Sequence[int] = ()) -> None:
+        """`events`: of buffers that surely share no byte; `always`: those of them that live all the time."""
+        parsed = parse_term(term)
+        self._kind = parsed.kind if parsed is not None else None
+        self._pools = pools
+        self._always = always
+        self._events = events
 
-    def at(self, sizes: Sequence[int]) -> int:
+    def at(self, sizes: "array[int] | memoryview") -> int:
         """No layout with these sizes has a smaller objective."""
-        live = self._events.most(array("q", sizes))
+        live = self._events.most(sizes)
         total = (LIMIT if live is None else live) + sum(sizes[index] for index in self._always)
         if self._pools == 1 or self._kind is Kind.PEAK:
             return total
         return -(-total // self._pools) if self._kind is Kind.MAX_PEAK else 0
+
+
+def live_bytes_of(problem: SymbolicProblem) -> LiveBytes:
+    """What bounds the objective of the problem at any point."""
+    lifetimes = list(map(attrgetter("lifetime"), problem.buffers))
+    term, pools = problem.objective[0], len(problem.pools)
+    related = problem.relative or problem.exclusive or problem.in_place
+    if not related and set(map(type, lifetimes)) == {tuple}:
+        begins, ends = (list(map(itemgetter(end), lifetimes)) for end in (0, 1))
+        return LiveBytes(_events(range(len(lifetimes)), begins, ends), term, pools)
+    loose = {name for tie in problem.relative for name in (tie.buffer, tie.base)}
+    loose.update(name for pair in problem.exclusive for name in pair)
+    loose.update(name for share in problem.in_place for name in (share.input, share.output))
+    # Of a buffer with several lifetimes none counts.
+    counted = [
+        (index, buffer.lifetime)
+        for index, buffer in enumerate(problem.buffers)
+        if buffer.lifetime is not None and not (loose and buffer.id in loose)
+    ]
+    always = [index for index, lifetime in counted if lifetime == ALWAYS]
+    lives = [(index, *entry) for index, entry in counted if isinstance(entry, tuple)]
+    return LiveBytes(_events(*(zip(*lives, strict=True) if lives else ((), (), ()))), term, pools, always)
 
 
 def _events(indices: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> LiveEvents:
@@ -207,23 +214,84 @@ class PointPlan:
     """Why nothing fits."""
 
 
+class AtPoints(Protocol):
+    """A problem whose sizes depend on the point."""
+
+    @property
+    def count(self) -> int:
+        """How many buffers there are."""
+        ...
+
+    def points(self) -> tuple[Point, ...]:
+        """Where a plan must be good."""
+        ...
+
+    def live_bytes(self) -> LiveBytes:
+        """What bounds the objective at any point."""
+        ...
+
+    def sizes_at(self, at: Mapping[str, int]) -> "array[int] | memoryview":
+        """By buffer."""
+        ...
+
+    def plan_at(self, at: Mapping[str, int], options: Options, cancel: threading.Event | None) -> Plan:
+        """The plan of the ordinary problem there."""
+        ...
+
+    def loose_plan_at(self, at: Mapping[str, int], options: Options, cancel: threading.Event | None) -> Plan:
+        """The same with pools that are as large as needed."""
+        ...
+
+
+class ObjectsAtPoints:
+    """Such a problem with an object for each buffer."""
+
+    def __init__(self, problem: SymbolicProblem) -> None:
+        self._problem = problem
+
+    @property
+    def count(self) -> int:
+        """How many buffers there are."""
+        return len(self._problem.buffers)
+
+    def points(self) -> tuple[Point, ...]:
+        """Where a plan must be good."""
+        return points_of(self._problem)
+
+    def live_bytes(self) -> LiveBytes:
+        """What bounds the objective at any point."""
+        return live_bytes_of(self._problem)
+
+    def sizes_at(self, at: Mapping[str, int]) -> "array[int] | memoryview":
+        """By buffer."""
+        return array("q", sizes_at(self._problem, at))
+
+    def plan_at(self, at: Mapping[str, int], options: Options, cancel: threading.Event | None) -> Plan:
+        """The plan of the ordinary problem there."""
+        return plan(problem_at(self._problem, at), options, cancel=cancel)
+
+    def loose_plan_at(self, at: Mapping[str, int], options: Options, cancel: threading.Event | None) -> Plan:
+        """The same with pools that are as large as needed."""
+        return plan(without_capacities(problem_at(self._problem, at)), options, cancel=cancel)
+
+
 def plans_at_points(
-    problem: SymbolicProblem, allowance: Allowance, cancel: threading.Event | None
+    problem: AtPoints, allowance: Allowance, cancel: threading.Event | None
 ) -> tuple[PointPlan, ...]:
     """Each point with a bound and, as far as there is time, a plan: of some that are far from each other."""
-    points = points_of(problem)
-    each = _SECONDS_PER_BUFFER * len(problem.buffers) / _SHARE
+    points = problem.points()
+    each = _SECONDS_PER_BUFFER * problem.count / _SHARE
     count = next(
         number for number in range(len(points), -1, -1) if not number or allowance.affords(number * each)
     )
     planned = set(_spread(len(points), count))
-    live = LiveBytes(problem) if count < len(points) else None
+    live = problem.live_bytes() if count < len(points) else None
     plans: list[PointPlan] = []
     for number, point in enumerate(points):
         if number in planned or live is None:
             plans.append(_planned(problem, point, allowance, _SHARE / count, cancel))
         else:
-            least = live.at(sizes_at(problem, point.at))
+            least = live.at(problem.sizes_at(point.at))
             plans.append(PointPlan(point.at, point.weight, least, Plan(status=Status.UNKNOWN), None))
     return tuple(plans)
 
@@ -234,23 +302,27 @@ def _spread(total: int, count: int) -> list[int]:
 
 
 def _planned(
-    problem: SymbolicProblem,
+    problem: AtPoints,
     point: Point,
     allowance: Allowance,
     share: float,
     cancel: threading.Event | None,
 ) -> PointPlan:
-    concrete = problem_at(problem, point.at)
-    solved = plan(concrete, allowance.share(share), cancel=cancel)
+    solved = problem.plan_at(point.at, allowance.share(share), cancel)
     allowance.spend(solved.work)
     bounded = solved
     if solved.status not in PLANNED:
         # Whatever the capacities, no layout needs less.
-        bounded = plan(without_capacities(concrete), allowance.share(share / 4), cancel=cancel)
+        bounded = problem.loose_plan_at(point.at, allowance.share(share / 4), cancel)
         allowance.spend(bounded.work)
     least = bounded.objective[0].bound if bounded.objective else 0
     nothing = solved.explanation if solved.status is Status.INFEASIBLE else None
     return PointPlan(point.at, point.weight, least, bounded, nothing)
+
+
+def scale_of(points: Sequence[PointPlan], aim: Aim) -> Scale:
+    """How good peaks at these points are."""
+    return Scale(tuple(point.least for point in points), tuple(point.weight for point in points), aim)
 
 
 _P = TypeVar("_P", Problem, SymbolicProblem)

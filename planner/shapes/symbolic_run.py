@@ -23,7 +23,7 @@ from memstow.planner.formulas.sizes import largest_are_reached, sizes_of, values
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError, RefusedPlanError
 from memstow.planner.model.options import Callbacks, Listener, Options, Phase
-from memstow.planner.model.plan import Explanation
+from memstow.planner.model.plan import Explanation, Plan
 from memstow.planner.model.problem import LIMIT, Problem
 from memstow.planner.model.symbolic import (
     DEFAULT_ORDERS,
@@ -39,6 +39,7 @@ from memstow.planner.model.symbolic import (
 from memstow.planner.shapes.point_plans import (
     NONE,
     ItemOrder,
+    ObjectsAtPoints,
     PointPlan,
     Scale,
     Score,
@@ -50,6 +51,7 @@ from memstow.planner.shapes.point_plans import (
     plans_at_points,
     require_few,
     require_room,
+    scale_of,
     tied,
     without_capacities,
 )
@@ -432,12 +434,14 @@ OnBetterPlan = Callable[[SymbolicPlan], None]
 """Hears of each better plan on the way."""
 
 SOLVER: Final = "orders"
-_WHOLE: Final = 0.9
+WHOLE: Final = 0.9
+"""Of what is left, for the last search."""
 # By buffer, of an order and of offsets, what comes after the search: an order without what follows from the
 # rest, the peaks, the digest and the judge. Those of problems in columns are judged without objects.
 _SECONDS_OF_COLUMNS: Final = (25e-6, 12e-6)
 _SECONDS_OF_OTHERS: Final = (250e-6, 250e-6)
-_MOST_RESERVED: Final = 0.5
+MOST_RESERVED: Final = 0.5
+"""But no more of the time limit than this share."""
 _FIRST_PIECE: Final = 0.4
 # Where no plan holds everywhere, an order only tells up to where one might: that is worth little time.
 _SECONDS_OF_REFUTED: Final = 0.2
@@ -487,6 +491,52 @@ def plan_problem(
     return _Run(problem, options, request, accept or partial(accepted, problem), least).plan()
 
 
+def no_offsets(
+    problem: SymbolicProblem, largest: Problem, solved: Plan, points: Sequence[PointPlan]
+) -> SymbolicPlan:
+    """The plan without offsets, where the problem with the largest sizes was solved without a plan."""
+    explanation = solved.explanation
+    sizes = tuple(buffer.size for buffer in largest.buffers)
+    if sizes_of(problem).at(largest_values(problem)) == sizes or explanation is None:
+        return SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation)
+    message = f"with each buffer at its largest size, which may not occur together, {explanation.message}"
+    status = Status.INFEASIBLE if any(point.nothing for point in points) else Status.UNKNOWN
+    explained = replace(explanation, message=message)
+    return SymbolicPlan(status=status, shapes="fixed", explanation=explained)
+
+
+def with_values(
+    plan: SymbolicPlan, points: Sequence[PointPlan], scale: Scale, peaks: Sequence[int], *, proven: bool
+) -> SymbolicPlan:
+    """The plan with what it needs at the points, these peaks."""
+    # Nothing is below what was found, whatever a bound says.
+    worst = scale.worst(peaks)
+    proven = proven or (worst is not None and scale.is_least(peaks))
+    bound = None if worst is None else worst if proven else 1.0
+    return replace(
+        plan,
+        status=Status.OPTIMAL if proven and worst is not None else Status.FEASIBLE,
+        points=tuple(
+            PointPeak(at=point.at, peak=peak, least=point.least)
+            for point, peak in zip(points, peaks, strict=True)
+        ),
+        worst=worst,
+        bound=bound,
+        prover=SOLVER if proven and worst is not None else None,
+    )
+
+
+def stamped(plan: SymbolicPlan, allowance: Allowance, digest: str) -> SymbolicPlan:
+    """The plan with the time and the work of the call, for the problem of this digest."""
+    return replace(
+        plan,
+        seconds=allowance.seconds,
+        work=allowance.work,
+        digest=digest,
+        version=memstow.__version__,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """A plan without its values."""
@@ -521,7 +571,7 @@ class _Run:
         self._telling = 0.0
         by_buffer = _SECONDS_OF_COLUMNS if has_columns(problem) else _SECONDS_OF_OTHERS
         self._seconds_after = by_buffer[request.shapes == "fixed"] * len(problem.buffers)
-        reserved = min(self._seconds_after, _MOST_RESERVED * options.time_limit)
+        reserved = min(self._seconds_after, MOST_RESERVED * options.time_limit)
         self._relaxed = False
         self._allowance = Allowance(replace(options, time_limit=options.time_limit - reserved))
 
@@ -531,9 +581,7 @@ class _Run:
             require_room(largest)
         self._phase("points")
         points = self._points()
-        scale = Scale(
-            tuple(point.least for point in points), tuple(point.weight for point in points), self._problem.aim
-        )
+        scale = scale_of(points, self._problem.aim)
         self._phase("search")
         if self._shapes == "fixed":
             draft = self._fixed(largest, points)
@@ -545,7 +593,7 @@ class _Run:
         return self._accept(self._stamped(self._with_values(draft, points, scale)))
 
     def _points(self) -> Sequence[PointPlan]:
-        points = plans_at_points(self._problem, self._allowance, self._cancel)
+        points = plans_at_points(ObjectsAtPoints(self._problem), self._allowance, self._cancel)
         if self._least is None:
             return points
         pairs = zip(points, self._least, strict=True)
@@ -555,7 +603,7 @@ class _Run:
         """Offsets at which every buffer has room for its largest size."""
         # Judged at every value, so at these sizes as well.
         callbacks = Callbacks(cancel=self._cancel)
-        solved = plan_ordinary(largest, self._allowance.share(_WHOLE), callbacks, unjudged)
+        solved = plan_ordinary(largest, self._allowance.share(WHOLE), callbacks, unjudged)
         self._allowance.spend(solved.work)
         if solved.status in PLANNED:
             return _Draft(
@@ -563,14 +611,7 @@ class _Run:
                     status=Status.FEASIBLE, shapes="fixed", placements=solved.placements, solver=solved.solver
                 )
             )
-        explanation = solved.explanation
-        sizes = tuple(buffer.size for buffer in largest.buffers)
-        if sizes_of(self._problem).at(largest_values(self._problem)) == sizes or explanation is None:
-            return _Draft(SymbolicPlan(status=solved.status, shapes="fixed", explanation=explanation))
-        message = f"with each buffer at its largest size, which may not occur together, {explanation.message}"
-        status = Status.INFEASIBLE if any(point.nothing for point in points) else Status.UNKNOWN
-        explained = replace(explanation, message=message)
-        return _Draft(SymbolicPlan(status=status, shapes="fixed", explanation=explained))
+        return _Draft(no_offsets(self._problem, largest, solved, points))
 
     def _ordered(self, largest: Problem, points: Sequence[PointPlan], scale: Scale, *, exact: bool) -> _Draft:
         sizes = [sizes_of(self._problem).at(point.at) for point in points]
@@ -609,7 +650,7 @@ class _Run:
         )
         several = self._shapes == "pieces" and self._pieces > 1 and not refuted
         prove = self._problem.aim == "worst" and not several and not self._relaxed and not refuted
-        share = _WHOLE * (_FIRST_PIECE if several else 1.0)
+        share = WHOLE * (_FIRST_PIECE if several else 1.0)
         if refuted:
             share = min(share, _SECONDS_OF_REFUTED / max(self._options.time_limit, _SECONDS_OF_REFUTED))
         best = whole.run(
@@ -707,30 +748,10 @@ class _Run:
         except InputError as error:
             # What was found is wrong, and not what was given.
             raise RefusedPlanError(f"the plan was refused; please report it: {error}") from error
-        # Nothing is below what was found, whatever a bound says.
-        worst = scale.worst(peaks)
-        proven = draft.proven or (worst is not None and scale.is_least(peaks))
-        bound = None if worst is None else worst if proven else 1.0
-        return replace(
-            draft.plan,
-            status=Status.OPTIMAL if proven and worst is not None else Status.FEASIBLE,
-            points=tuple(
-                PointPeak(at=point.at, peak=peak, least=point.least)
-                for point, peak in zip(points, peaks, strict=True)
-            ),
-            worst=worst,
-            bound=bound,
-            prover=SOLVER if proven and worst is not None else None,
-        )
+        return with_values(draft.plan, points, scale, peaks, proven=draft.proven)
 
     def _stamped(self, plan: SymbolicPlan) -> SymbolicPlan:
-        return replace(
-            plan,
-            seconds=self._allowance.seconds,
-            work=self._allowance.work,
-            digest=digest_symbolic(self._problem),
-            version=memstow.__version__,
-        )
+        return stamped(plan, self._allowance, digest_symbolic(self._problem))
 
     def _phase(self, name: str) -> None:
         if self._on_event is not None:

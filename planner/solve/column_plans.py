@@ -100,10 +100,15 @@ def plan_columns(
     options: Options,
     on_event: Listener | None = None,
     cancel: threading.Event | None = None,
+    *,
+    judges: bool = True,
 ) -> PlainPlan | Plan:
-    """The plan of such a problem, as of `engine.plan`; where there is none, the answer of the objects."""
+    """The plan of such a problem, as of `engine.plan`; where there is none, the answer of the objects.
+
+    `judges`: else the plan has places and who found them, and nothing that it claims of them.
+    """
     progress = Progress(on_event)
-    source = _source_of(columns, options, lambda plan: plan, None)
+    source = _source_of(columns, options, lambda plan: plan, None, judges=judges)
     if source is not None:
         return run_source(source, options, progress, cancel)
     # Most problems that fit do not wait for this import.
@@ -146,8 +151,11 @@ class ColumnSource(Generic[ViewT]):
         problem: "Problem | None",
         bounded: "_Bounded",
         seconds: float,
+        *,
+        judges: bool,
     ) -> None:
         """`seconds`: what making the arrays took."""
+        self._judges = judges
         self._columns = columns
         self._options = options
         self._view = view
@@ -166,6 +174,8 @@ class ColumnSource(Generic[ViewT]):
         self._arrays: Arrays | None = Arrays(task, state, self._seconds_after(seconds))
 
     def _seconds_after(self, seconds: float) -> float:
+        if not self._judges:
+            return 0.0
         count, limit = len(self._columns), self._options.time_limit
         rest = max(_SECONDS_TO_JUDGE * count, _JUDGING_TO_ARRAYS * seconds)
         if self._of_pools:
@@ -193,6 +203,9 @@ class ColumnSource(Generic[ViewT]):
             # Judging and writing have the memory for themselves.
             del instance
             self._instance = None
+        if not self._judges:
+            frame = Plan(status=Status.FEASIBLE, solver=candidate.solver)
+            return self._view(PlainPlan(frame, offsets, array("q"), homes))
         name = digest(self._columns)
         if self._of_pools:
             return self._view(
@@ -259,7 +272,12 @@ class ColumnSource(Generic[ViewT]):
 
 
 def _source_of(
-    columns: Columns, options: Options, view: Callable[[PlainPlan], ViewT], problem: "Problem | None"
+    columns: Columns,
+    options: Options,
+    view: Callable[[PlainPlan], ViewT],
+    problem: "Problem | None",
+    *,
+    judges: bool = True,
 ) -> ColumnSource[ViewT] | None:
     """The source, whose plans are seen as `view` has them; None where it takes objects, or nothing fits.
 
@@ -274,7 +292,8 @@ def _source_of(
     bounded = _bounded_related(columns) if columns.related else _bounded(columns, options, capacity)
     if bounded is None:
         return None
-    return ColumnSource(columns, options, view, problem, bounded, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return ColumnSource(columns, options, view, problem, bounded, seconds, judges=judges)
 
 
 _KINDS: Final = {PEAK: TermKind.PEAK, PLACEMENT_COST: TermKind.PLACEMENT_COST}

@@ -17,7 +17,7 @@ from memstow.planner.judge._judge import (
     Goal,
     frame,
     judge_places,
-    peak_of,
+    peaks_of,
 )
 from memstow.planner.judge._judge import (
     Order as NativeOrder,
@@ -201,17 +201,14 @@ class LaidOffsets:
 
     def __init__(self, columns: ProblemColumns, places: _Places, peaks: Sequence[int]) -> None:
         self._columns = columns
-        self._places = places
-        self._offsets = [places.within(pool, places.offsets) for pool in range(len(peaks))]
+        self._places = places.offsets, places.pools
         self.peaks = peaks
         """By pool, with all sizes at their largest."""
 
     def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
         """The objective with smaller sizes, and the least of any layout with these."""
         column = array("q", sizes)
-        peaks = [
-            peak_of(self._places.within(pool, column), offsets) for pool, offsets in enumerate(self._offsets)
-        ]
+        peaks = peaks_of(column, self._places, len(self.peaks))
         return self._columns.value(peaks), self._columns.at(column)
 
 

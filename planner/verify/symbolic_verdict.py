@@ -597,6 +597,55 @@ def judge_symbolic(problem: SymbolicProblem, plan: SymbolicPlan) -> Verdict:
     return Verdict(tuple(findings.violations()), claims.settled())
 
 
+class LaidColumns(Protocol):
+    """Offsets that hold with all sizes at their largest, so at every value."""
+
+    @property
+    def peaks(self) -> Sequence[int]:
+        """By pool, with all sizes at their largest."""
+        ...
+
+    def peak_and_least(self, sizes: Sequence[int]) -> tuple[int, int]:
+        """The objective with smaller sizes, and the least of any layout with these."""
+        ...
+
+
+def judge_offsets(
+    frame: SymbolicProblem, plan: SymbolicPlan, lay: Callable[[Sequence[int]], LaidColumns | None]
+) -> Verdict | None:
+    """The verdict on offsets in columns; None where something is wrong with them.
+
+    `frame` has a buffer for each size that is a formula, and `plan` no placements; `lay` judges those of the
+    plan with sizes of these buffers that are never exceeded.
+    """
+    findings, claims = Findings(), Claims(plan)
+    review = _review(frame, plan, None, findings, claims)
+    laid = None if review is None else lay(review.sizes.largest())
+    if review is None or laid is None:
+        return None
+    _claim_fixed(review, laid.peaks)
+    if not _is_bare(plan):
+        _check_points(review, laid.peak_and_least)
+    return Verdict(tuple(findings.violations()), claims.settled())
+
+
+def _review(
+    problem: SymbolicProblem,
+    plan: SymbolicPlan,
+    schedules: Schedules | None,
+    findings: Findings,
+    claims: Claims,
+) -> Review | None:
+    """The plan with what is counted of sizes; None where something is wrong with these."""
+    space = Space(problem, findings)
+    sizes = Sizes(problem, space, findings) if not findings.total else None
+    if sizes is None or findings.total:
+        return None
+    says = "every size is from 0 to 2^62 at every value of the symbols"
+    claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
+    return Review(problem, plan, sizes, space, schedules, findings, claims)
+
+
 def judge_everywhere(
     problem: SymbolicProblem,
     plan: SymbolicPlan,
@@ -605,14 +654,10 @@ def judge_everywhere(
     claims: Claims,
 ) -> None:
     """Note what is wrong with a plan, and its claims; `schedules`: of its graph, if it is of one."""
-    space = Space(problem, findings)
-    sizes = Sizes(problem, space, findings) if not findings.total else None
-    if sizes is None or findings.total:
+    review = _review(problem, plan, schedules, findings, claims)
+    if review is None:
         return
-    says = "every size is from 0 to 2^62 at every value of the symbols"
-    claims.proven(Subject.SIZES, None, says, "intervals", holds=True)
-    review = Review(problem, plan, sizes, space, schedules, findings, claims)
-    columns = columns_of(problem)
+    sizes, columns = review.sizes, columns_of(problem)
     laid: LaidOffsets | LaidOrders | None = None
     if columns is not None and plan.status in PLANNED:
         if plan.shapes == "fixed":

@@ -30,6 +30,12 @@ const std::string kPooled =
     R"( {"id": "a", "size": 7, "lifetime": [0, 3], "accesses": 9, "pools": ["q", "p"]},)"
     R"( {"id": "d", "size": 0, "lifetime": [0, 1], "accesses": 5, "pools": ["p"]}],)"
     R"( "pools": [{"id": "p", "capacity": 8, "cost": 2}, {"id": "q", "reserved": [{"offset": 1, "size": 2}]}]})";
+const std::string kSymbolic =
+    R"({"symbols": [{"id": "s", "min": 1, "max": 4}], "aim": "sum", "version": 1, "objective": ["peak"],)"
+    R"( "buffers": [{"id": "b", "size": 3, "lifetime": [0, 1], "pool": "memory", "offset": 0},)"
+    R"( {"id": "a", "size": "2 * s", "lifetime": [0, 2]}, {"id": "c", "size": "s", "lifetime": [1, 2]},)"
+    R"( {"id": "d", "size": "2 * s", "lifetime": [2, 3], "group": "g"}], "points": [{"at": {"s": 2}}],)"
+    R"( "conflicts": [["a", "d"]]})";
 const std::string kRequest = R"({"problem": )" + kJson + R"(, "options": {"seed": [1, "}"]}})";
 const std::string kPlan =
     R"({"status": "feasible", "placements": [{"buffer": "c", "pool": "s", "offset": 8},)"
@@ -129,6 +135,31 @@ TEST(pools_are_read_and_written) {
           "    {\"buffer\": \"c\", \"pool\": \"p\", \"offset\": 1}");
 }
 
+TEST(symbols_are_read_and_written) {
+    CHECK(!read_related_json(kSymbolic).has_value());
+    CHECK(!read_symbolic_json(kPooled).has_value());
+    std::optional<Problem> read = read_symbolic_json(kSymbolic);
+    CHECK(read.has_value());
+    use(*read);
+    const Formulas& formulas = read->formulas;
+    CHECK(formulas.symbols ==
+          R"({"symbols": [{"id": "s", "min": 1, "max": 4}], "aim": "sum", "points": [{"at": {"s": 2}}]})");
+    CHECK(formulas.texts == std::vector<std::string>({"2 * s", "s"}));
+    CHECK(formulas.of_buffer == std::vector<std::int64_t>({Formulas::kNumber, 0, 1, 0}));
+    CHECK(read->sizes == std::vector<std::int64_t>({3, 0, 0, 0}));
+    put_sizes(*read, std::vector<std::int64_t>({8, 5}));
+    CHECK(read->sizes == std::vector<std::int64_t>({3, 8, 5, 8}));
+    CHECK(canonical_sizes(*read, 0, 9) == "size 1:a 3:2*s\nsize 1:c 1:s\nsize 1:d 3:2*s\n");
+    CHECK(canonical(*read, 0, 2) == "buffer 1:a 0 1 0 - 1 0 2 *\nbuffer 1:b 3 1 3 0 1 0 1 *\n");
+    const std::int64_t offsets[] = {0, 1, 20, 2};
+    CHECK(peaks(*read, offsets, nullptr) == std::vector<std::int64_t>({25}));
+    for (const std::string_view other : {"\"accesses\": 1", "\"banks\": null", "\"within_bank\": null"}) {
+        std::string text(kSymbolic);
+        text.insert(text.find("\"size\""), std::string(other) + ", ");
+        CHECK(!read_symbolic_json(text).has_value());
+    }
+}
+
 TEST(banks_are_read_and_written) {
     const auto read = read_banked_json(kBanked);
     CHECK(read.has_value());
@@ -170,6 +201,7 @@ TEST(broken_texts_are_survived) {
         const auto request = read_request(mutated(kRequest, random));
         const auto banked = read_banked_json(mutated(kBanked, random));
         const auto pooled = read_related_json(mutated(kPooled, random));
+        std::optional<Problem> symbolic = read_symbolic_json(mutated(kSymbolic, random));
         const auto plan = read_plan(*problem, mutated(kPlan, random));
         const auto csv_plan = read_plan_csv(*csv_problem, mutated(kCsvPlan, random));
         if (csv) use(*csv);
@@ -177,6 +209,11 @@ TEST(broken_texts_are_survived) {
         if (json) use(*json);
         if (request) use(request->problem);
         if (pooled) use(*pooled);
+        if (symbolic) {
+            put_sizes(*symbolic, std::vector<std::int64_t>(symbolic->formulas.texts.size(), 7));
+            canonical_sizes(*symbolic, 0, symbolic->sizes.size());
+            use(*symbolic);
+        }
         if (banked) {
             use(banked->problem);
             std::int64_t count = 0;

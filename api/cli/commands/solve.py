@@ -33,6 +33,7 @@ from memstow.api.cli.problem_input import (
     reading_of,
     recording_in,
     refuse_two_stdins,
+    symbolic_columns_in,
     symbolic_in,
     warn_if_terminal,
 )
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from memstow.planner.model.programs import Programs
     from memstow.planner.model.symbolic import Shapes, SymbolicDocument, SymbolicPlan
     from memstow.planner.plain._columns import Columns
+    from memstow.planner.plain.symbolic_documents import SymbolicColumns
     from memstow.planner.recorded.recording import Recording
     from memstow.solvers.known import Known
 
@@ -254,10 +256,15 @@ def run(args: argparse.Namespace) -> int:
     data = read_bytes_of(args.file)
     began = time.monotonic()
     size = len(data)
-    columns = columns_in(args, data, related=True) if wants_columns_only(args) else None
-    if columns is not None:
-        del data
-        return _solve_columns(args, columns, size, began)
+    if wants_columns_only(args):
+        columns = columns_in(args, data, related=True)
+        symbolic_columns = symbolic_columns_in(args, data) if columns is None else None
+        if columns is not None:
+            del data
+            return _solve_columns(args, columns, size, began)
+        if symbolic_columns is not None:
+            del data
+            return _solve_symbolic_columns(args, symbolic_columns, size, began)
     symbolic = None if args.at or args.then else symbolic_in(data, args.file)
     if symbolic is not None:
         del data
@@ -424,7 +431,7 @@ def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: in
     document = in_operator_order(read, args.file, args)
     chosen: tuple[Shapes, int | None] | None = args.shapes
     kind, pieces = chosen or ("order", None)
-    options, server = less_reading(args, options_without_hint(args), size, began), server_of(args)
+    options, server = options_without_hint(args), server_of(args)
 
     def work(cancel: threading.Event) -> "SymbolicPlan":
         if server:
@@ -435,15 +442,47 @@ def _solve_symbolic(args: argparse.Namespace, read: "SymbolicDocument", size: in
                 return solve_symbolic(client, document, options, kind, pieces, cancel.is_set, name)
         from memstow.planner.shapes.plan_symbolic import plan_symbolic
 
-        return plan_symbolic(document, options, shapes=kind, pieces=pieces, cancel=cancel)
+        # This import has taken a part of the time as well.
+        left = less_reading(args, options, size, began)
+        return plan_symbolic(document, left, shapes=kind, pieces=pieces, cancel=cancel)
 
     call = Interruptible(work)
     plan = call.run(None)
-    _write_symbolic(args, document, plan)
+    _write_symbolic_plan(args, plan, lambda: document)
     if args.open:
         from memstow.api.cli.pages import symbolic_page
 
         show_page(symbolic_page(document, plan, args.file, {}), None)
+    return _exit_code(plan.status, call.interrupted)
+
+
+def _solve_symbolic_columns(
+    args: argparse.Namespace, symbolic: "SymbolicColumns", size: int, began: float
+) -> int:
+    """The same with fixed offsets, for a large problem that was read into columns."""
+    _check_symbolic(args)
+    # These imports take a part of the time.
+    from memstow.planner.plain.symbolic_documents import (
+        Offsets,
+        offsets_as_json,
+        symbolic_plan_of,
+        symbolic_problem_of,
+    )
+    from memstow.planner.shapes.column_run import plan_offsets
+
+    options = less_reading(args, options_without_hint(args), size, began)
+
+    call = Interruptible(lambda cancel: plan_offsets(symbolic, options, cancel))
+    plan = call.run(None)
+    if isinstance(plan, Offsets):
+        _write_symbolic(
+            args,
+            plan.frame.status,
+            lambda: offsets_as_json(symbolic, plan),
+            lambda: (symbolic_problem_of(symbolic), symbolic_plan_of(symbolic, plan)),
+        )
+        return _exit_code(plan.frame.status, call.interrupted)
+    _write_symbolic_plan(args, plan, lambda: symbolic_problem_of(symbolic))
     return _exit_code(plan.status, call.interrupted)
 
 
@@ -467,28 +506,40 @@ def _check_symbolic(args: argparse.Namespace) -> None:
         )
 
 
-def _write_symbolic(args: argparse.Namespace, document: "SymbolicDocument", plan: "SymbolicPlan") -> None:
+def _write_symbolic_plan(
+    args: argparse.Namespace, plan: "SymbolicPlan", document: "Callable[[], SymbolicDocument]"
+) -> None:
     from memstow.planner.formats.native import write_symbolic_plan
 
+    _write_symbolic(args, plan.status, lambda: write_symbolic_plan(plan), lambda: (document(), plan))
+
+
+def _write_symbolic(
+    args: argparse.Namespace,
+    status: "Status",
+    in_json: "Callable[[], bytes]",
+    objects: "Callable[[], tuple[SymbolicDocument, SymbolicPlan]]",
+) -> None:
+    """Write a plan of this status; what is not JSON needs the document and the plan as objects."""
     outputs: list[tuple[bytes, str]] = []
     for path in args.output or ():
         if suffix_of(path) != ".h":
-            outputs.append((write_symbolic_plan(plan), path))
-        elif plan.status in PLANNED:
+            outputs.append((in_json(), path))
+        elif status in PLANNED:
             from memstow.planner.exports.naming import DEFAULT_PREFIX
             from memstow.planner.shapes.symbolic_c import write_symbolic_c
 
-            outputs.append((write_symbolic_c(document, plan, args.prefix or DEFAULT_PREFIX), path))
+            outputs.append((write_symbolic_c(*objects(), args.prefix or DEFAULT_PREFIX), path))
         else:
             print_error(f"{path} is not written: there is no plan")
     for content, path in outputs:
         write_out(content, path)
     if args.json or (args.output_format == "json" and not args.output):
-        to_stdout(write_symbolic_plan(plan))
+        to_stdout(in_json())
     elif not args.quiet and STDOUT not in (args.output or ()):
         from memstow.planner.show.symbolic_report import symbolic_report
 
-        text = symbolic_report(document, plan)
+        text = symbolic_report(*objects())
         to_stdout(f"{text}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
 
 

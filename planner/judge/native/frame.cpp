@@ -177,12 +177,14 @@ std::optional<Frame> Frame::of(Parts parts) {
     for (const Tie& tie : parts.ties) {
         if (tie.buffer == tie.base || std::max(tie.buffer, tie.base) >= count) return std::nullopt;
     }
-    std::optional<Units> groups = Units::of(count, parts.ties, {});
-    if (!groups) return std::nullopt;
     Frame frame;
+    frame.has_groups_ = !parts.ties.empty();
+    if (frame.has_groups_) {
+        std::optional<Units> groups = Units::of(count, parts.ties, {});
+        if (!groups) return std::nullopt;
+        frame.groups_ = std::move(*groups);
+    }
     frame.parts_ = std::move(parts);
-    frame.groups_ = std::move(*groups);
-    frame.has_groups_ = !frame.parts_.ties.empty();
     frame.partners_ = partners_of(count, frame.parts_.exclusive, frame.parts_.in_place);
     frame.beginning_ = in_order(frame.parts_.begins);
     frame.ending_ = in_order(frame.parts_.ends);
@@ -283,7 +285,7 @@ Frame::Load Frame::load_of(std::span<const int64_t> sizes, std::span<const std::
     };
     std::vector<std::size_t> tied;
     for (const std::size_t i : buffers) {
-        if (has_groups_ && groups_.members[groups_.unit[i]].size() > 1) {
+        if (group_of(i).size() > 1) {
             tied.push_back(i);
             continue;
         }

@@ -91,7 +91,14 @@ class Frame {
     // By buffer, those that may share its bytes, by number.
     const ListsOf<Partner>& partners() const { return partners_; }
     // Buffers with bytes of one group may share these.
-    const Units& groups() const { return groups_; }
+    bool are_in_one_group(std::size_t one, std::size_t other) const {
+        return has_groups_ && groups_.unit[one] == groups_.unit[other];
+    }
+    // All of the group of this buffer; nothing where there are no groups at all.
+    std::span<const std::size_t> group_of(std::size_t buffer) const {
+        if (!has_groups_) return {};
+        return groups_.members[groups_.unit[buffer]];
+    }
     // Buffers by when they begin to live, and by when they end.
     std::span<const std::size_t> beginning() const { return beginning_; }
     std::span<const std::size_t> ending() const { return ending_; }
@@ -117,7 +124,7 @@ class Frame {
 
     Parts parts_;
     ListsOf<Partner> partners_;
-    Units groups_;
+    Units groups_;  // empty without groups
     bool has_groups_ = false;
     std::vector<std::size_t> beginning_, ending_;
 };

@@ -176,9 +176,17 @@ auto judge_related(const std::tuple<Ints, Ints, Ints, Ints>& buffers, const std:
     return std::tuple{as_tuple(finding), uses, cost};
 }
 
-std::int64_t peak_of(const Ints& sizes, const Ints& offsets) {
+std::vector<std::int64_t> peaks_of(const Ints& sizes, const std::pair<Ints, Ints>& places,
+                                   std::size_t pools) {
+    const auto& [offsets, homes] = places;
     if (sizes.size() != offsets.size()) throw nb::value_error("an offset for each size");
-    return memstow::judge::peak_of(span_of(sizes), span_of(offsets));
+    if (homes.size() != (pools == 1 && homes.size() == 0 ? 0 : sizes.size()))
+        throw nb::value_error("a pool for each size");
+    const std::vector<std::size_t> home_of(homes.data(), homes.data() + homes.size());
+    // One that is negative is none of the pools.
+    if (std::ranges::any_of(home_of, [&](std::size_t home) { return home >= pools; }))
+        throw nb::index_error("no such pool");
+    return memstow::judge::peaks_of(span_of(sizes), {span_of(offsets), home_of}, pools);
 }
 
 using memstow::judge::BufferPair;
@@ -432,7 +440,8 @@ NB_MODULE(_judge, m) {
         "ranges; lists of pools. `choices`: by buffer, or none, its list or -1 for any pool, and its "
         "accesses or -1 for its bytes. `pins`: by buffer, or none; `pairs` conflicts, exclusive and "
         "in-place pairs, one after the other; `ties` buffers, bases and distances.");
-    m.def("peak_of", &peak_of, nb::arg("sizes"), nb::arg("offsets"), "The peak of valid offsets.");
+    m.def("peaks_of", &peaks_of, nb::arg("sizes"), nb::arg("places"), nb::arg("pools"),
+          "By pool the peak of valid places: offsets and, of more than one pool, by buffer its number.");
     nb::enum_<Goal>(m, "Goal", "What is counted of the peaks of pools.")
         .value("SUM", Goal::sum)
         .value("LARGEST", Goal::largest)

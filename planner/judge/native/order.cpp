@@ -275,7 +275,7 @@ class Order::Meetings {
             if (is_there && is_beyond && may_share(next, other) && !may_share(other, i)) add(other, i);
         };
         for (const Partner& partner : frame_.partners()[next]) look(partner.other);
-        for (const std::size_t other : frame_.groups().members[frame_.groups().unit[next]]) look(other);
+        for (const std::size_t other : frame_.group_of(next)) look(other);
         return true;
     }
 
@@ -291,7 +291,7 @@ class Order::Meetings {
 
     // Whether two that live at one time, and have bytes, may share some.
     bool may_share(std::size_t one, std::size_t other) const {
-        if (frame_.groups().unit[one] == frame_.groups().unit[other]) return true;
+        if (frame_.are_in_one_group(one, other)) return true;
         const std::span<const Partner> partners = frame_.partners()[one];
         const auto known = std::ranges::lower_bound(partners, other, {}, &Partner::other);
         if (known == partners.end() || known->other != other) return false;

@@ -179,12 +179,13 @@ Verdict judge(const Columns& columns, std::span<const int64_t> offsets, int64_t 
     return verdict;
 }
 
-int64_t peak_of(std::span<const int64_t> sizes, std::span<const int64_t> offsets) {
-    int64_t peak = 0;
+std::vector<int64_t> peaks_of(std::span<const int64_t> sizes, const Places& places, std::size_t pools) {
+    std::vector<int64_t> peaks(pools, 0);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (sizes[i] > 0) peak = std::max(peak, offsets[i] + sizes[i]);
+        int64_t& peak = peaks[places.pool(i)];
+        if (sizes[i] > 0) peak = std::max(peak, places.offsets[i] + sizes[i]);
     }
-    return peak;
+    return peaks;
 }
 
 std::optional<int64_t> proven(const Columns& columns, std::span<const int64_t> members, int64_t moment) {

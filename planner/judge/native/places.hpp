@@ -175,8 +175,9 @@ struct Worth {
 };
 Worth worth_of(const Columns& columns, const Rules& rules, const Costs& costs, const Places& places);
 
-// The end of the last buffer that has bytes, of valid places.
-std::int64_t peak_of(std::span<const std::int64_t> sizes, std::span<const std::int64_t> offsets);
+// By pool the end of the last buffer that has bytes, of valid places.
+std::vector<std::int64_t> peaks_of(std::span<const std::int64_t> sizes, const Places& places,
+                                   std::size_t pools);
 
 // What these buffers prove: no layout has a lower peak, since all of them live at that moment. Nothing where
 // one of them does not, has no bytes or is named twice, or where there is none.

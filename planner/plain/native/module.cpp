@@ -20,6 +20,7 @@
 namespace {
 
 namespace nb = nanobind;
+using memstow::plain::Formulas;
 using memstow::plain::Picture;
 using memstow::plain::Plan;
 using memstow::plain::Pools;
@@ -62,6 +63,20 @@ std::unique_ptr<Problem> read_json(nb::bytes data, bool related) {
     const std::string_view text(data.c_str(), data.size());
     const Released released(text.size());
     return kept(related ? memstow::plain::read_related_json(text) : memstow::plain::read_json(text));
+}
+
+std::unique_ptr<Problem> read_symbolic(nb::bytes data) {
+    const std::string_view text(data.c_str(), data.size());
+    const Released released(text.size());
+    return kept(memstow::plain::read_symbolic_json(text));
+}
+
+void put_sizes(Problem& problem, const Ints& of_formulas) {
+    if (of_formulas.size() != problem.formulas.texts.size()) throw nb::value_error("a size for each formula");
+    const auto is_none = [](std::int64_t size) { return size < 0 || size > memstow::plain::kLimit; };
+    if (std::any_of(of_formulas.data(), of_formulas.data() + of_formulas.size(), is_none))
+        throw nb::value_error("sizes from 0 to 2^62");
+    memstow::plain::put_sizes(problem, {of_formulas.data(), of_formulas.size()});
 }
 
 std::optional<std::pair<std::unique_ptr<Problem>, nb::bytes>> read_request(nb::bytes data) {
@@ -117,6 +132,12 @@ View pools_of(nb::handle self) {
     return View(values.data(), {values.size()}, self);
 }
 
+template <std::vector<std::int64_t> Formulas::* column>
+View formulas_of(nb::handle self) {
+    const std::vector<std::int64_t>& values = nb::cast<const Problem&>(self).formulas.*column;
+    return View(values.data(), {values.size()}, self);
+}
+
 }  // namespace
 
 NB_MODULE(_columns, m) {
@@ -156,6 +177,16 @@ NB_MODULE(_columns, m) {
             },
             nb::arg("names"), nb::arg("allowed"),
             "What the pools are called, and how the canonical form has each list of them.")
+        .def_prop_ro(
+            "symbols_text", [](const Problem& self) { return bytes_of(self.formulas.symbols); },
+            "The symbols, points and aim of a symbolic problem as an object in JSON; nothing of any other.")
+        .def_prop_ro(
+            "formulas", [](const Problem& self) { return self.formulas.texts; },
+            "Each formula that is a size, in the order of the first buffers that have them.")
+        .def_prop_ro("formula_of", &formulas_of<&Formulas::of_buffer>,
+                     "By buffer, the number of its formula, or -1; or nothing.")
+        .def("put_sizes", &put_sizes, nb::arg("of_formulas"),
+             "Gives the buffers with formulas these sizes, one for each formula.")
         .def("are_plainly_sound", &memstow::plain::are_plainly_sound,
              "Whether pins and relations are right; False as well where the ordinary checks have to say so.")
         .def_prop_ro("pool", [](const Problem& self) { return text_of(self.pool); })
@@ -186,6 +217,20 @@ NB_MODULE(_columns, m) {
             },
             nb::arg("first"), nb::arg("last"),
             "The lines of the canonical form for these buffers in the order of their ids.")
+        .def(
+            "canonical_sizes",
+            [](const Problem& self, std::size_t first, std::size_t last) {
+                return bytes_of(memstow::plain::canonical_sizes(self, first, last));
+            },
+            nb::arg("first"), nb::arg("last"), "The lines of those of them that have formulas, likewise.")
+        .def(
+            "peaks",
+            [](const Problem& self, const Ints& offsets, const Ints& homes) {
+                return memstow::plain::peaks(self, whole(self, offsets), whole_homes(self, homes));
+            },
+            nb::arg("offsets"), nb::arg("homes"),
+            "By pool, where the last buffer ends; `homes`: by buffer, the number of its pool, where there "
+            "are several.")
         .def(
             "placements",
             [](const Problem& self, const Ints& offsets, std::size_t first, std::size_t last,
@@ -230,6 +275,9 @@ NB_MODULE(_columns, m) {
     m.def("read_json", &read_json, nb::arg("data"), nb::arg("related"),
           nb::sig("def read_json(data: bytes, related: bool) -> Columns | None"),
           "The plain problem of native JSON, or one with pins, relations and pools; None where it is not.");
+    m.def("read_symbolic", &read_symbolic, nb::arg("data"),
+          nb::sig("def read_symbolic(data: bytes) -> Columns | None"),
+          "The same of a problem with symbols, whose sizes may be formulas, and are 0 at first.");
     m.def(
         "read_request", &read_request, nb::arg("data"),
         "The plain problem of a request to plan it, and the text of its options; None where it is not one.");

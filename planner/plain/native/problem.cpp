@@ -124,7 +124,8 @@ bool add(Problem& problem, std::string_view name, const Buffer& buffer) {
 
 bool finish(Problem& problem) {
     const auto empty = [](std::int64_t size) { return size == 0; };
-    if (std::all_of(problem.sizes.begin(), problem.sizes.end(), empty)) return false;
+    if (problem.formulas.texts.empty() && std::all_of(problem.sizes.begin(), problem.sizes.end(), empty))
+        return false;
     const std::int64_t first = problem.alignments[0];
     const auto alike = [&](std::int64_t alignment) { return alignment == first; };
     if (std::all_of(problem.alignments.begin(), problem.alignments.end(), alike)) {
@@ -133,7 +134,9 @@ bool finish(Problem& problem) {
     // Of the buffers after the last pin none has one.
     if (!problem.relations.pins.empty())
         problem.relations.pins.resize(problem.sizes.size(), Relations::kFree);
-    for (auto* column : {&problem.sizes, &problem.begins, &problem.ends, &problem.alignments}) {
+    std::vector<std::int64_t>& of_buffer = problem.formulas.of_buffer;
+    if (!of_buffer.empty()) of_buffer.resize(problem.sizes.size(), Formulas::kNumber);
+    for (auto* column : {&problem.sizes, &problem.begins, &problem.ends, &problem.alignments, &of_buffer}) {
         column->shrink_to_fit();
     }
     problem.names.trim();
@@ -141,6 +144,13 @@ bool finish(Problem& problem) {
     if (!order) return false;
     problem.order = std::move(*order);
     return true;
+}
+
+void put_sizes(Problem& problem, std::span<const std::int64_t> of_formulas) {
+    for (std::size_t i = 0; i < problem.formulas.of_buffer.size(); ++i) {
+        const std::int64_t formula = problem.formulas.of_buffer[i];
+        if (formula != Formulas::kNumber) problem.sizes[i] = of_formulas[static_cast<std::size_t>(formula)];
+    }
 }
 
 std::vector<std::int64_t> accesses_of_lists(const Problem& problem) {

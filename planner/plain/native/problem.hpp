@@ -1,9 +1,11 @@
 // A plain problem: buffers with one lifetime each, in one memory, of which only the peak counts. A related
-// one has pins and relations between buffers as well, or several pools.
+// one has pins and relations between buffers as well, or several pools; a symbolic one is such a problem with
+// sizes that are formulas.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +49,20 @@ struct Pools {
     bool any() const { return !text.empty(); }
 };
 
+// Sizes that are formulas of symbols.
+struct Formulas {
+    static constexpr std::int64_t kNumber = -1;
+
+    std::string symbols;                  // an object in JSON with them, their points and the aim
+    std::vector<std::string> texts;       // each formula once, as the first buffers have them
+    std::vector<std::int64_t> of_buffer;  // by buffer, its formula, or `kNumber`; empty: none has one
+
+    bool any() const { return !symbols.empty(); }
+};
+
 struct Problem {
     Names names;
+    // Those that are formulas have the values that were put last, at first 0.
     std::vector<std::int64_t> sizes, begins, ends;
     // One for each buffer, or one for all of them.
     std::vector<std::int64_t> alignments;
@@ -59,6 +73,8 @@ struct Problem {
     std::vector<Number> order;  // of the names
     Relations relations;        // none of a plain problem
     Pools pools;                // likewise; then neither `pool` nor `capacity` says anything
+
+    Formulas formulas;  // likewise
 
     bool is_related() const { return relations.any() || pools.any(); }
 
@@ -92,8 +108,11 @@ bool is_name(std::string_view name);
 bool add(Problem& problem, std::string_view name, const Buffer& buffer);
 
 // What is left to do when all buffers are there; false where the problem is not plain: an id is there twice,
-// or there is no buffer with bytes.
+// or there is no buffer with bytes or with a formula.
 bool finish(Problem& problem);
+
+// Gives the buffers with formulas these sizes, one for each formula.
+void put_sizes(Problem& problem, std::span<const std::int64_t> of_formulas);
 
 // Whether the pins and relations are plainly right: what has none has sound ones, and where they could
 // contradict each other or the memory, the ordinary checks have to say whether they do.
@@ -143,6 +162,9 @@ std::optional<Problem> read_json(std::string_view text);
 // neither pins nor ties.
 std::optional<Problem> read_related_json(std::string_view text);
 std::optional<BankedProblem> read_banked_json(std::string_view text);
+// The same as `read_related_json` where there are symbols, and sizes may be formulas: whether they are is for
+// others to say.
+std::optional<Problem> read_symbolic_json(std::string_view text);
 
 // A problem in native JSON as the member `problem` of an object, with nothing beside it but `options`.
 struct Request {

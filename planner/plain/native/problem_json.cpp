@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "problem.hpp"
 #include "scanner.hpp"
@@ -35,14 +36,26 @@ int place_in(const std::string_view (&names)[N], std::string_view name) {
     return -1;
 }
 
+// What is to be read beside plain problems.
+struct More {
+    Banks* banks = nullptr;
+    bool relations = false;  // with pins and pools
+    bool symbols = false;    // which there have to be then
+};
+
 class Reader {
   public:
-    // With banks, or pins and relations, where they are to be read as well.
-    explicit Reader(std::string_view text, Banks* banks = nullptr, bool related = false)
-        : text_(text), scanner_(text), banks_(banks), related_(related) {}
+    explicit Reader(std::string_view text, More more = {})
+        : text_(text),
+          scanner_(text),
+          banks_(more.banks),
+          related_(more.relations),
+          symbolic_(more.symbols) {}
 
     std::optional<Problem> read() {
-        if (!problem() || !ends() || !find_named() || !settle_pools() || !find_related()) return std::nullopt;
+        if (!problem() || symbolic_ == symbols_.empty() || !ends() || !find_named() || !settle_pools() ||
+            !find_related())
+            return std::nullopt;
         return std::move(problem_);
     }
 
@@ -50,7 +63,7 @@ class Reader {
         constexpr std::string_view kFields[] = {"problem", "options"};
         std::string_view options;
         const std::optional<Once> once =
-            fields(kFields, [&](int field) { return field == 0 ? problem() : object(options); });
+            fields(kFields, [&](int field) { return field == 0 ? problem() : value('{', options); });
         if (!once || !once->has(0) || !ends()) return std::nullopt;
         return Request{std::move(problem_), std::string(options)};
     }
@@ -69,9 +82,9 @@ class Reader {
 
     bool ends() { return scanner_.at_end() && finish(problem_); }
 
-    // An object as text: who reads it says whether it is one.
-    bool object(std::string_view& text) {
-        if (!scanner_.sees('{')) return false;
+    // A value that begins like this, as text: who reads it says whether it is one.
+    bool value(char first, std::string_view& text) {
+        if (!scanner_.sees(first)) return false;
         const std::size_t begin = scanner_.position();
         if (!scanner_.skip()) return false;
         text = text_.substr(begin, scanner_.position() - begin);
@@ -79,9 +92,9 @@ class Reader {
     }
 
     bool problem() {
-        constexpr std::string_view kFields[] = {"version",     "name",      "pools",         "buffers",
-                                                "conflicts",   "exclusive", "relative",      "in_place",
-                                                "reuse_costs", "objective", "bank_conflicts"};
+        constexpr std::string_view kFields[] = {
+            "version",  "name",        "pools",     "buffers",        "conflicts", "exclusive", "relative",
+            "in_place", "reuse_costs", "objective", "bank_conflicts", "symbols",   "points",    "aim"};
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
@@ -97,12 +110,36 @@ class Reader {
                 case 10:
                     return banks_ != nullptr && scanner_.list([&] { return bank_conflict(); });
                 case 8:
-                    return scanner_.take('[') && scanner_.take(']');
+                    return !symbolic_ && scanner_.take('[') && scanner_.take(']');
+                case 11:
+                case 12:
+                case 13:
+                    return symbolic_ && of_symbols(kFields[field]);
                 default:
                     return related_ ? relations(field) : scanner_.take('[') && scanner_.take(']');
             }
         });
         return once && once->has(0) && !problem_.sizes.empty();
+    }
+
+    // What is said of symbols, as text; of these themselves it comes first.
+    bool of_symbols(std::string_view name) {
+        std::string_view said;
+        if (!value(name == "aim" ? '"' : '[', said)) return false;
+        std::string& to = name == "symbols" ? symbols_ : of_points_;
+        to.append(to.empty() && name == "symbols" ? "{\"" : ", \"").append(name).append("\": ").append(said);
+        return true;
+    }
+
+    // A number, or a formula, which is a string.
+    bool size(std::int64_t& bytes, std::int64_t& formula) {
+        if (!symbolic_ || !scanner_.sees('"')) return scanner_.integer(bytes);
+        if (!scanner_.string(string_)) return false;
+        std::vector<std::string>& texts = problem_.formulas.texts;
+        const auto [known, is_new] = formulas_.try_emplace(string_, static_cast<std::int64_t>(texts.size()));
+        if (is_new) texts.push_back(string_);
+        formula = known->second;
+        return true;
     }
 
     // A list of what names two buffers each, which may come later.
@@ -227,9 +264,9 @@ class Reader {
     }
 
     bool objective() {
-        if (scanner_.word("null")) return true;
+        if (!symbolic_ && scanner_.word("null")) return true;
         if (!scanner_.take('[')) return false;
-        problem_.fit_only = scanner_.take(']');
+        problem_.fit_only = !symbolic_ && scanner_.take(']');
         has_terms_ = !problem_.fit_only;
         if (!problem_.fit_only && banks_ != nullptr) return terms();
         return problem_.fit_only || (scanner_.string(string_) && string_ == "peak" && scanner_.take(']'));
@@ -262,6 +299,7 @@ class Reader {
 
     // Pins and ties, and other terms than the usual ones, are left to the ordinary readers.
     bool settle_pools() {
+        if (symbolic_) problem_.formulas.symbols = symbols_ + of_points_ + "}";
         Pools& to = problem_.pools;
         if (!is_pooled_ && to.lists.empty() && to.accesses.empty()) return true;
         problem_.pool.clear();
@@ -272,7 +310,8 @@ class Reader {
         if (!to.list_of.empty()) to.list_of.resize(count, Pools::kAny);
         if (!to.accesses.empty()) to.accesses.resize(count, Pools::kAsBytes);
         for (auto* column : {&to.list_of, &to.accesses}) column->shrink_to_fit();
-        return !has_terms_ && problem_.relations.pins.empty() && related_names_[kTies].one.size() == 0;
+        const bool usual = symbolic_ || !has_terms_;
+        return usual && problem_.relations.pins.empty() && related_names_[kTies].one.size() == 0;
     }
 
     // The pools that a buffer may go to, by the number of the list of their names.
@@ -337,14 +376,14 @@ class Reader {
         Buffer result;
         Banks::Rule of_banks{static_cast<Number>(problem_.sizes.size()), false, {}};
         std::optional<std::int64_t> offset;
-        std::int64_t list = Pools::kAny, moved = Pools::kAsBytes;
+        std::int64_t list = Pools::kAny, moved = Pools::kAsBytes, formula = Formulas::kNumber;
         bool has_pool = false;
         const std::optional<Once> once = fields(kFields, [&](int field) {
             switch (field) {
                 case 0:
                     return scanner_.string(id_);
                 case 1:
-                    return scanner_.integer(result.size);
+                    return size(result.size, formula);
                 case 2:
                     return scanner_.take('[') && scanner_.integer(result.begin) && scanner_.take(',') &&
                            scanner_.integer(result.end) && scanner_.take(']');
@@ -353,7 +392,7 @@ class Reader {
                 case 5:
                     return allowed(list);
                 case 6:
-                    return accesses(moved);
+                    return !symbolic_ && accesses(moved);
                 case 7:
                     has_pool = !scanner_.sees('n');
                     return pin(offset, true);
@@ -363,7 +402,7 @@ class Reader {
                     return scanner_.word("null") || (scanner_.string(string_) && is_name(string_));
                 case 10:
                 case 11:
-                    return rule(of_banks, field == 11);
+                    return !symbolic_ && rule(of_banks, field == 11);
                 default:
                     return scanner_.word("null");
             }
@@ -373,6 +412,7 @@ class Reader {
         note(problem_.relations.pins, offset.value_or(Relations::kFree), Relations::kFree);
         note(problem_.pools.list_of, list, Pools::kAny);
         note(problem_.pools.accesses, moved, Pools::kAsBytes);
+        note(problem_.formulas.of_buffer, formula, Formulas::kNumber);
         return once && once->has(0) && once->has(1) && once->has(2) && add(problem_, id_, result);
     }
 
@@ -392,7 +432,9 @@ class Reader {
     std::string_view text_;
     Scanner scanner_;
     Banks* banks_;
-    bool related_;
+    bool related_, symbolic_;
+    std::string symbols_, of_points_;
+    std::unordered_map<std::string, std::int64_t> formulas_;
     std::vector<std::vector<std::string>> named_;  // by bank conflict
     std::array<Named, 4> related_names_;           // by field
     std::optional<std::string> pinned_pool_;
@@ -413,14 +455,19 @@ std::optional<Problem> read_json(std::string_view text) {
 
 std::optional<Problem> read_related_json(std::string_view text) {
     text = without_mark(text);
-    return is_readable(text) ? Reader(text, nullptr, true).read() : std::nullopt;
+    return is_readable(text) ? Reader(text, {.relations = true}).read() : std::nullopt;
+}
+
+std::optional<Problem> read_symbolic_json(std::string_view text) {
+    text = without_mark(text);
+    return is_readable(text) ? Reader(text, {.relations = true, .symbols = true}).read() : std::nullopt;
 }
 
 std::optional<BankedProblem> read_banked_json(std::string_view text) {
     text = without_mark(text);
     if (!is_readable(text)) return std::nullopt;
     BankedProblem read;
-    std::optional<Problem> problem = Reader(text, &read.banks).read();
+    std::optional<Problem> problem = Reader(text, {.banks = &read.banks}).read();
     if (!problem) return std::nullopt;
     if (problem->fit_only) read.banks.objective.clear();
     read.problem = std::move(*problem);

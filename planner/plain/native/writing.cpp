@@ -108,6 +108,35 @@ std::optional<std::string> plan_as_csv(const Problem& problem, const std::int64_
     return text;
 }
 
+std::vector<std::int64_t> peaks(const Problem& problem, const std::int64_t* offsets,
+                                const std::int64_t* homes) {
+    std::vector<std::int64_t> ends(homes == nullptr ? 1 : problem.pools.names.size(), 0);
+    for (std::size_t i = 0; i < problem.sizes.size(); ++i) {
+        if (problem.sizes[i] == 0) continue;
+        std::int64_t& end = ends[homes == nullptr ? 0 : static_cast<std::size_t>(homes[i])];
+        end = std::max(end, offsets[i] + problem.sizes[i]);
+    }
+    return ends;
+}
+
+std::string canonical_sizes(const Problem& problem, std::size_t first, std::size_t last) {
+    const Formulas& formulas = problem.formulas;
+    std::string text;
+    for (std::size_t place = first; place < std::min(last, problem.order.size()); ++place) {
+        const std::size_t i = problem.order[place];
+        const std::int64_t formula = formulas.of_buffer.empty() ? Formulas::kNumber : formulas.of_buffer[i];
+        if (formula == Formulas::kNumber) continue;
+        std::string written = formulas.texts[static_cast<std::size_t>(formula)];
+        std::erase_if(written, [](char c) { return c == ' ' || ('\t' <= c && c <= '\r'); });
+        text.append("size ");
+        append_counted(text, problem.names[i]);
+        text.push_back(' ');
+        append_counted(text, written);
+        text.push_back('\n');
+    }
+    return text;
+}
+
 std::string canonical(const Problem& problem, std::size_t first, std::size_t last) {
     std::string text;
     for (std::size_t place = first; place < std::min(last, problem.order.size()); ++place) {
@@ -118,9 +147,11 @@ std::string canonical(const Problem& problem, std::size_t first, std::size_t las
         };
         text.append("buffer ");
         append_counted(text, problem.names[i]);
-        number(problem.sizes[i]);
+        const std::vector<std::int64_t>& formulas = problem.formulas.of_buffer;
+        const bool is_number = formulas.empty() || formulas[i] == Formulas::kNumber;
+        number(is_number ? problem.sizes[i] : 0);
         number(problem.alignment(i));
-        number(problem.accesses(i));
+        number(is_number ? problem.accesses(i) : 0);
         const std::vector<std::int64_t>& pins = problem.relations.pins;
         if (pins.empty() || pins[i] == Relations::kFree) {
             text.append(" -");

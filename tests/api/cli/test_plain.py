@@ -25,6 +25,7 @@ def both(cli: Cli, monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> t
     with monkeypatch.context() as patched:
         for command in (solve, verify):
             patched.setattr(command, "columns_in", lambda _args, _data, **_: None)
+        patched.setattr(solve, "symbolic_columns_in", lambda _args, _data: None)
         return in_columns, cli(*arguments)
 
 
@@ -39,6 +40,30 @@ def test_a_problem_that_only_has_to_fit(cli: Cli, monkeypatch: pytest.MonkeyPatc
         if cli("solve", file, *QUICK, "-o", plan).code == 0:
             result, wanted = both(cli, monkeypatch, "verify", file, plan)
             assert (result, result.code) == (wanted, 0)
+
+
+@pytest.mark.parametrize("kind", ["symbols", "pools, symbols", "rigid groups, symbols"])
+def test_fixed_offsets_of_many_buffers_with_symbols(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    file, plan, header = (tmp_path / name for name in ("problem.json", "plan.json", "offsets.h"))
+    problem = document(kind, 2500)
+    file.write_text(json.dumps(problem))
+    options = ("--shapes", "fixed", "--deterministic", "--work-limit", "100000")
+    for more in (("--json",), (), ("--quiet",), ("-o", plan), ("-o", plan, "-o", header), ("--gap", "0.1")):
+        result, wanted = both(cli, monkeypatch, "solve", file, *options, *more)
+        assert result == wanted
+    assert "it is not for problems with symbols" in result.err
+    assert cli("solve", file, *options, "-o", plan, "--quiet").code == Exit.DONE
+    assert cli("verify", file, plan).code == Exit.DONE
+    problem["pools"] = [{**pool, "capacity": 10} for pool in problem.get("pools", [{"id": "memory"}])]
+    file.write_text(json.dumps(problem))
+    result, wanted = both(cli, monkeypatch, "solve", file, *options)
+    assert (result, result.code) == (wanted, Exit.INFEASIBLE)
+    problem["buffers"][7]["size"] = "12*t"
+    file.write_text(json.dumps(problem))
+    result, wanted = both(cli, monkeypatch, "solve", file, *options)
+    assert (result, "'t' at character 4 is no symbol" in result.err) == (wanted, True)
 
 
 def test_many_related_buffers(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from memstow.planner.formulas.sizes import all_values
 from memstow.planner.judge._judge import Goal, frame
 from memstow.planner.model.problem import LIMIT
 from memstow.planner.model.symbolic import Symbol, SymbolicBuffer, SymbolicProblem
-from memstow.planner.shapes.point_plans import LiveBytes
+from memstow.planner.shapes.point_plans import live_bytes_of
 from memstow.planner.verify import formula_trees as judged
 from memstow.planner.verify import symbolic_sizes
 from memstow.planner.verify.formula_trees import FormulaError as JudgedError
@@ -196,4 +196,4 @@ def test_live_bytes_beyond_the_limit_are_told() -> None:
 )
 def test_any_times_can_be_counted(buffers: list[SymbolicBuffer]) -> None:
     problem = SymbolicProblem(symbols=[Symbol(id="s", min=0, max=9)], buffers=buffers)
-    assert LiveBytes(problem).at([7, 3]) == 10
+    assert live_bytes_of(problem).at(array("q", [7, 3])) == 10

@@ -1,5 +1,6 @@
 """What is known of points, also where there is no time to plan them."""
 
+from array import array
 from dataclasses import replace
 from random import Random
 
@@ -14,7 +15,7 @@ from memstow.planner.model.options import Options
 from memstow.planner.model.problem import Pool
 from memstow.planner.model.symbolic import SHAPES, Shapes, points_of
 from memstow.planner.shapes.plan_symbolic import plan_symbolic
-from memstow.planner.shapes.point_plans import LiveBytes, without_capacities
+from memstow.planner.shapes.point_plans import live_bytes_of, without_capacities
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify.symbolic_verdict import judge_symbolic
 from tests.campaign import gate_first
@@ -32,11 +33,11 @@ def test_no_layout_needs_less_than_the_live_bytes(block: int) -> None:
         for problem in map(without_capacities, (some, random_problem(Random(seed), 7))):
             if find_issues(problem):
                 continue
-            live = LiveBytes(problem)
+            live = live_bytes_of(problem)
             for point in points_of(problem)[:8]:
                 planned = plan(problem_at(problem, point.at), QUICK)
                 if planned.status in PLANNED:
-                    least = live.at(sizes_at(problem, point.at))
+                    least = live.at(array("q", sizes_at(problem, point.at)))
                     assert least <= planned.objective[0].value, (seed, point.at)
                     reached += least == planned.objective[0].value
     assert reached > 20
