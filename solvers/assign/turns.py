@@ -149,9 +149,9 @@ class Turns:
         if self._is_cheap_first and self._bounding is None:
             share = seconds * (_RELAXED_SHARE if alone else MOST)
             self._bounding = CostBounds(self._cheap.rows, self._best, share, self._budget)
-            if not alone:
-                return
-            self._bounding.wait()
+            if alone:
+                self._bounding.wait()
+            return
         if self._bounding is not None and not self._bounding.done:
             return
         self._proving = Relaxing(self._master.cp, seconds * (_RELAXED_SHARE if alone else MOST))
