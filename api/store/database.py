@@ -12,8 +12,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from sqlite3 import SQLITE_BUSY, SQLITE_FULL, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE, SQLITE_LOCKED
-from sqlite3 import OperationalError as SQLiteError
+from sqlite3 import (
+    SQLITE_BUSY,
+    SQLITE_FULL,
+    SQLITE_IOERR_SHMSIZE,
+    SQLITE_IOERR_WRITE,
+    SQLITE_LOCKED,
+    OperationalError,
+)
+from sqlite3 import Error as SQLiteError
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, ScalarSelect, Table, create_engine, event, select, update
@@ -87,11 +94,14 @@ class Database:
                     yield connection
             if writes:
                 self.disk_full = False
-        except (DBAPIError, PoolTimeoutError) as error:
+        except (DBAPIError, PoolTimeoutError, SQLiteError) as error:
             self.on_error(type(error).__name__)
             if _is_disk_full(error):
                 self.disk_full = True
                 raise DiskFullError(_first_line(error)) from error
+            if _is_busy(_original(error)):
+                why = f"another process writes to the store since {self._lock_seconds:g} s; try again"
+                raise StoreError(f"{_first_line(error)}: {why}") from error
             # Further lines may hold values of the statement, which are not for logs.
             raise StoreError(_first_line(error)) from error
 
@@ -184,8 +194,18 @@ def _set_up_sqlite(engine: Engine, file: Path, lock_seconds: float) -> None:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get(_WRITES, True)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        if not connection.get_execution_options().get(_WRITES, True):
+            connection.exec_driver_sql("BEGIN")
+            return
+        cursor: Any = connection.connection.cursor()
+        # SQLite itself looks every 100 ms after a while. A server whose threads take turns to write leaves
+        # its file for a millisecond between two of them, and another process could miss all those moments.
+        cursor.execute("PRAGMA busy_timeout=0")
+        try:
+            _while_busy(lambda: cursor.execute("BEGIN IMMEDIATE"), lock_seconds)
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={int(lock_seconds * 1000)}")
+            cursor.close()
 
 
 def make_private(file: Path) -> None:
@@ -218,32 +238,51 @@ def set_file_up(cursor: Any, seconds: float) -> None:
     avoid a deadlock: this retries. On a file that is set up already nothing is written, or every connection
     would wait for whoever writes.
     """
+
+    def set_up() -> None:
+        if cursor.execute("PRAGMA page_count").fetchone() == (0,):
+            cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            cursor.execute("PRAGMA journal_mode=WAL")
+
+    _while_busy(set_up, seconds)
+
+
+def _while_busy(action: Callable[[], object], seconds: float) -> None:
+    """Do this, and again while another connection keeps the file busy, for at most these seconds."""
     end = time.monotonic() + seconds
     while True:
         try:
-            if cursor.execute("PRAGMA page_count").fetchone() == (0,):
-                cursor.execute("PRAGMA auto_vacuum=INCREMENTAL")
-            if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                cursor.execute("PRAGMA journal_mode=WAL")
+            action()
         except SQLiteError as error:
-            if error.sqlite_errorcode & _PRIMARY_CODE not in (SQLITE_BUSY, SQLITE_LOCKED):
-                raise
-            if time.monotonic() >= end:
+            if not _is_busy(error) or time.monotonic() >= end:
                 raise
             time.sleep(_TRY_SECONDS)
         else:
             return
 
 
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, OperationalError) and error.sqlite_errorcode & _PRIMARY_CODE in (
+        SQLITE_BUSY,
+        SQLITE_LOCKED,
+    )
+
+
 def _is_disk_full(error: Exception) -> bool:
-    original = getattr(error, "orig", None)
-    if isinstance(original, SQLiteError):
+    original = _original(error)
+    if isinstance(original, OperationalError):
         return original.sqlite_errorcode in _SQLITE_DISK_FULL
     return getattr(original, "sqlstate", None) == _POSTGRES_DISK_FULL
 
 
+def _original(error: Exception) -> BaseException:
+    """The error of the driver."""
+    return getattr(error, "orig", None) or error
+
+
 def _first_line(error: Exception) -> str:
-    original = getattr(error, "orig", None) or error
+    original = _original(error)
     lines = str(original).splitlines()
     return f"{type(original).__name__}: {lines[0][:200] if lines else ''}"
 

@@ -1,13 +1,15 @@
 """Layouts for a first term that is a sum of costs: a beam search chooses pools, and each pool is packed.
 
 Where packing fails, the rows about that moment are left emptier when the beam search chooses anew. For a
-first layout, items that do not fit also go to dearer pools.
+first layout, items that do not fit also go to dearer pools. Wider beams, of which what is left out is known,
+bound what pools cost.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
+from threading import Thread
 
 from memstow.solvers import _native
 from memstow.solvers.assign.master import Master
@@ -36,6 +38,8 @@ _PARTS_OF_POOL = 256
 # Until there is a layout, all rows are left emptier by so many of these parts: what is full is seldom packed.
 _FIRST_PARTS = 8
 _EASED = 0.3
+# The widths of the beams that bound costs: the widest takes seconds for some hundreds of items.
+_BOUND_WIDTHS = 5_000, 20_000, 80_000, 160_000, 320_000
 
 
 class Rows:
@@ -79,6 +83,49 @@ class Rows:
             for item, mine in enumerate(master.choices)
         ]
         """By item, of each choice: its cost, and the cells that it uses in which rows."""
+        self.order = sorted(range(len(self.ways)), key=self.begins.__getitem__)
+        """The items in time."""
+
+
+class CostBounds:
+    """Bounds of a first term that is a sum of costs, in a thread of its own, by wider and wider beams."""
+
+    def __init__(self, rows: Rows, best: Best, seconds: float, budget: _native.Budget) -> None:
+        self._rows = rows
+        self._best = best
+        self._budget = _native.Budget(seconds, -1, budget)
+        self.bound: int | None = None
+        """The best one so far."""
+        self._thread = Thread(target=self._solve, daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End it."""
+        self._budget.cancel()
+        self._thread.join()
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        self._thread.join()
+
+    def _solve(self) -> None:
+        rows = self._rows
+        bounds = _native.CostBounds(rows.ways, rows.cells, rows.order)
+        for width in _BOUND_WIDTHS:
+            values = self._best.values
+            # What nothing is known to cost less than is enough.
+            enough = sum(max(cost for cost, _ in mine) for mine in rows.ways) if values is None else values[0]
+            shown = bounds.widen(width, enough, self._budget)
+            if shown is None:
+                break
+            self.bound, complete = shown
+            if complete or self._budget.spent:
+                break
 
 
 class CheapLayouts:
@@ -88,10 +135,9 @@ class CheapLayouts:
         # More threads gain nothing for packings of milliseconds, and others have use for them.
         self._task = replace(task, workers=1)
         self._master = master
-        self._rows = rows = Rows(master)
+        self.rows = rows = Rows(master)
         self._best = best
         self._random = Random(task.seed)  # noqa: S311
-        self._order = sorted(range(len(rows.ways)), key=rows.begins.__getitem__)
         self._empty = [_FIRST_PARTS * max(cells // _PARTS_OF_POOL, 1) for cells in rows.cells]
         """By row, the cells that are to be empty there."""
         costs: list[list[int]] = [[] for _ in master.rooms]
@@ -111,7 +157,7 @@ class CheapLayouts:
 
     def run(self, rounds: int, budget: _native.Budget, on_dead: Callable[[Dead], None]) -> None:
         """Offer better and better layouts, and tell sets of items that are proven not to fit."""
-        rows = self._rows
+        rows = self.rows
         last = self._rounds + rounds
         while self._rounds < last and not budget.spent:
             self._rounds += 1
@@ -119,13 +165,13 @@ class CheapLayouts:
                 self._forget()
             if self._failures >= _PATIENCE:
                 self._failures = 0
-                most = min(_MOST_WIDTH, max(_MOST_CHOICES // max(len(self._order), 1), 1))
+                most = min(_MOST_WIDTH, max(_MOST_CHOICES // max(len(self.rows.order), 1), 1))
                 self._width = min(2 * self._width, most)
             room = [
                 max(cells - empty, most)
                 for cells, empty, most in zip(rows.cells, self._empty, rows.most, strict=True)
             ]
-            chosen = _native.cheap_ways(rows.ways, room, self._order, self._width, self._rounds, budget)
+            chosen = _native.cheap_ways(rows.ways, room, rows.order, self._width, self._rounds, budget)
             if chosen is None or not self._is_better(chosen):
                 self._failures += 1
                 self._empty = [e // 2 if self._random.random() < _EASED else e for e in self._empty]
@@ -138,7 +184,7 @@ class CheapLayouts:
 
     def _is_better(self, chosen: Sequence[int]) -> bool:
         values = self._best.values
-        return values is None or sum(self._rows.ways[i][way][0] for i, way in enumerate(chosen)) < values[0]
+        return values is None or sum(self.rows.ways[i][way][0] for i, way in enumerate(chosen)) < values[0]
 
     def _pack(self, chosen: list[int], budget: _native.Budget, on_dead: Callable[[Dead], None]) -> bool:
         """Whether a better layout came of it.
@@ -168,7 +214,7 @@ class CheapLayouts:
                 self._leave_empty(pool, misfit, chosen)
                 dearer = [
                     (costs, way)
-                    for way, (costs, _) in enumerate(self._rows.ways[misfit])
+                    for way, (costs, _) in enumerate(self.rows.ways[misfit])
                     if self._by_cost.index(choices[misfit][way].pool) > self._by_cost.index(pool)
                 ]
                 if self._has_packed or not dearer:
@@ -179,7 +225,7 @@ class CheapLayouts:
         return self._best.offer(join(packings, len(chosen)))
 
     def _in_time(self, crowd: Crowd) -> list[int]:
-        return sorted(crowd.items, key=self._rows.begins.__getitem__)
+        return sorted(crowd.items, key=self.rows.begins.__getitem__)
 
     def _first_misfit(self, crowd: Crowd, fitting: int, budget: _native.Budget) -> int:
         """About the first item in the order of time that no longer fits; so many are known to fit."""
@@ -197,7 +243,7 @@ class CheapLayouts:
 
     def _leave_empty(self, pool: int, misfit: int, chosen: Sequence[int]) -> None:
         """Of the fullest rows about this item, one may not be as full as that again."""
-        rows = self._rows
+        rows = self.rows
         load = Counter[int]()
         for item, way in enumerate(chosen):
             for row, cells in rows.ways[item][way][1]:

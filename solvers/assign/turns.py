@@ -5,7 +5,7 @@ from enum import Enum, auto
 from functools import cached_property, partial
 
 from memstow.solvers import _native
-from memstow.solvers.assign.cheap_layouts import CheapLayouts
+from memstow.solvers.assign.cheap_layouts import CheapLayouts, CostBounds
 from memstow.solvers.assign.master import Master, Proposal
 from memstow.solvers.assign.neighbourhoods import LayoutSearch, can_improve
 from memstow.solvers.assign.packing import Answer as PackingAnswer
@@ -78,6 +78,7 @@ class Turns:
         self._layouts = LayoutSearch(task, relations, level, best) if can_improve(task, level.term) else None
         self._proving: Relaxing | None = None
         self._followed = False
+        self._bounding: CostBounds | None = None
         self._is_cheap_first = level.term == 0 and self._layouts is not None
 
     @cached_property
@@ -89,8 +90,12 @@ class Turns:
         try:
             ended = self._turns()
         finally:
+            if self._bounding is not None:
+                self._bounding.stop()
             if self._proving is not None:
                 self._proving.stop()
+        if self._bounding is not None:
+            self._proposals.raise_bound(self._bounding.bound)
         if self._proving is not None:
             self._proposals.raise_bound(self._proving.result().bound)
         return Answer(ended, self._proposals.bound)
@@ -123,19 +128,32 @@ class Turns:
         """What can be done for the bound and for a better layout, after a proposal that did not settle it."""
         if is_open and self._proving is None:
             self._relax()
+        if self._bounding is not None:
+            self._proposals.raise_bound(self._bounding.bound)
         self._follow()
         fails = any(self._margins) and (not patient or outcome is _Outcome.OPEN)
-        if fails or self._proving is not None:
+        if fails or self._proving is not None or self._bounding is not None:
             self._seek(is_open=is_open)
         if is_open or outcome is _Outcome.OPEN:
             self._rework()
 
     def _relax(self) -> None:
-        """Begin to solve the integer program for its bound; turns go on if there are threads for both."""
+        """Begin what is there for its bound alone; turns go on if there are threads for both.
+
+        Of a first term that is beams, and when these have ended the integer program, which knows cuts.
+        """
         seconds = self._budget.seconds_left
         if seconds is None or not suits(self._task, self._level.term):
             return
         alone = self._task.workers == 1
+        if self._is_cheap_first and self._bounding is None:
+            share = seconds * (_RELAXED_SHARE if alone else MOST)
+            self._bounding = CostBounds(self._cheap.rows, self._best, share, self._budget)
+            if alone:
+                self._bounding.wait()
+            return
+        if self._bounding is not None and not self._bounding.done:
+            return
         self._proving = Relaxing(self._master.cp, seconds * (_RELAXED_SHARE if alone else MOST))
         if alone:
             self._proving.result()

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "assign/cheap_ways.hpp"
+#include "assign/cost_bound.hpp"
 #include "check.hpp"
 #include "core/random.hpp"
 
 using namespace memstow;
 using assign::cheap_ways;
+using assign::CostBounds;
 using assign::Ways;
 
 namespace {
@@ -50,9 +52,9 @@ std::int64_t least_cost(const Ways& ways) {
     return least;
 }
 
-Ways random_ways(Random& random) {
+Ways random_ways(Random& random, std::size_t most_items = 7) {
     Ways ways;
-    const std::size_t items = 1 + random.below(7), rows = 1 + random.below(4);
+    const std::size_t items = 1 + random.below(most_items), rows = random.below(5);
     for (std::size_t row = 0; row < rows; ++row) ways.room.push_back(4 + static_cast<Bytes>(random.below(8)));
     for (std::size_t item = 0; item < items; ++item) {
         for (std::size_t way = 1 + random.below(3); way-- > 0;) {
@@ -133,4 +135,54 @@ TEST(there_are_no_cheap_ways_where_nothing_fits_or_no_work_is_left) {
     CHECK(cheap_ways(ways, {.order = {0, 1}, .width = 9}, endless) == (std::vector<Index>{0, 0}));
     Budget over(-1, 0);
     CHECK(!cheap_ways(ways, {.order = {0, 1}, .width = 9}, over));
+}
+
+TEST(bounds_of_cost_are_never_above_the_least_and_those_of_a_wide_beam_are_that) {
+    Random random(4);
+    const int rounds = check::rounds(2000);
+    int narrow = 0;
+    for (int round = 0; round < rounds; ++round) {
+        const Ways ways = random_ways(random, 8);
+        const std::int64_t least = least_cost(ways);
+        const std::int64_t enough =
+            std::min<std::int64_t>(least, 1000) + 3 - static_cast<std::int64_t>(random.below(6));
+        const std::vector<Index> order = random_order(random, ways);
+        Budget endless, some(-1, static_cast<std::int64_t>(random.below(300)));
+        CostBounds exact(ways, order), bounds(ways, order), stopped(ways, order);
+        const auto all = exact.widen(100'000, enough, endless);
+        CHECK(all && all->complete);
+        CHECK(all->least == std::min(least, enough));
+        std::int64_t before = std::numeric_limits<std::int64_t>::min();
+        Index width = 1 + static_cast<Index>(random.below(4));
+        for (int turn = 0; turn < 4; ++turn, width *= 2) {
+            const auto bound = bounds.widen(width, enough, endless);
+            CHECK(bound && bound->least <= all->least && bound->least >= before);
+            CHECK(!bound->complete || bound->least == all->least);
+            before = bound->least;
+            if (turn == 0 && bound->least < all->least) ++narrow;
+        }
+        const auto part = stopped.widen(width, enough, some);
+        CHECK(part && part->least <= all->least);
+        const auto rest = stopped.widen(100'000, enough, endless);
+        CHECK(rest && rest->least == all->least);
+    }
+    CHECK(narrow > 0);
+}
+
+TEST(bounds_of_cost_decline_what_they_cannot_add_up) {
+    Ways ways;
+    ways.room = {std::int64_t{1} << 61};
+    for (Index item = 0; item < 2; ++item) {
+        for (const std::int64_t cost : {std::int64_t{0}, (std::int64_t{1} << 60) - 1}) {
+            ways.costs.values.push_back(cost);
+            if (cost == 0) ways.loads.values.push_back({0, std::int64_t{1} << 61});
+            ways.loads.close();
+        }
+        ways.costs.close();
+    }
+    Budget endless;
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CostBounds bounds(ways, {0, 1});
+    const auto bound = bounds.widen(9, most, endless);
+    CHECK(!bound || bound->least <= (std::int64_t{1} << 60) - 1);
 }

@@ -1,100 +1,14 @@
 #include "assign/cheap_ways.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <unordered_set>
 #include <utility>
 
+#include "assign/prices.hpp"
 #include "core/random.hpp"
 
 namespace memstow::assign {
 namespace {
-
-// What all items cost with prices, each where that is the least, less what full rows pay, is a lower bound of
-// all costs. Prices are where it is about the greatest.
-class Prices {
-  public:
-    explicit Prices(const Ways& ways) : ways_(ways), price_(ways.room.size(), 0.0), load_(ways.room.size()) {}
-
-    double of(Index row) const { return price_[row]; }
-    // The cost of a way, and the price of its loads.
-    double dear(Index item, Index way) const {
-        double sum = static_cast<double>(ways_.costs[item][way]);
-        for (const Load& load : ways_.loads[ways_.costs.start[item] + way])
-            sum += price_[load.row] * static_cast<double>(load.amount);
-        return sum;
-    }
-
-    // Goes along subgradients, each with a part of those before; not as far where that gains nothing.
-    void rise(Budget& budget) {
-        std::vector<double> best = price_, step(price_.size(), 0.0);
-        double most = bound(), here = most, gain = std::abs(most) * kFirstGain + 1;
-        const double least_gain = gain * kLastGain;
-        Index failures = 0;
-        for (Index round = 0; round < kRounds && gain > least_gain; ++round) {
-            double length = 0;
-            for (std::size_t row = 0; row < price_.size(); ++row) {
-                const double excess = load_[row] - static_cast<double>(ways_.room[row]);
-                step[row] = kOld * step[row] + (1 - kOld) * excess;
-                if (price_[row] > 0 || step[row] > 0) length += step[row] * step[row];
-            }
-            budget.count(1 + count_of(ways_.loads.values) / kStepsOfWork);
-            if (length == 0 || budget.spent()) break;
-            const double far = std::max(most + gain - here, gain / 8) / length;
-            for (std::size_t row = 0; row < price_.size(); ++row)
-                price_[row] = std::max(0.0, price_[row] + far * step[row]);
-            here = bound();
-            if (here > most) {
-                if (here > most + gain / 20) failures = 0;
-                most = here;
-                best = price_;
-            }
-            if (++failures < kPatience) continue;
-            failures = 0;
-            gain *= 0.6;
-            price_ = best;
-            std::ranges::fill(step, 0.0);
-            here = bound();
-        }
-        price_ = best;
-    }
-
-  private:
-    static constexpr Index kRounds = 3000;
-    static constexpr Index kPatience = 20;
-    static constexpr double kOld = 0.7;         // the part of a step that is as the one before
-    static constexpr double kFirstGain = 0.05;  // that a step aims at, of the bound
-    static constexpr double kLastGain = 2e-4;   // of the first one
-
-    double bound() {
-        std::ranges::fill(load_, 0.0);
-        double sum = 0;
-        for (std::size_t row = 0; row < price_.size(); ++row)
-            sum -= price_[row] * static_cast<double>(ways_.room[row]);
-        for (Index item = 0; item < ways_.costs.size(); ++item) {
-            Index best = 0;
-            double least = std::numeric_limits<double>::infinity();
-            for (Index way = 0; way < count_of(ways_.costs[item]); ++way) {
-                const double cost = dear(item, way);
-                if (cost < least) {
-                    least = cost;
-                    best = way;
-                }
-            }
-            sum += least;
-            for (const Load& load : ways_.loads[ways_.costs.start[item] + best])
-                load_[load.row] += static_cast<double>(load.amount);
-        }
-        return sum;
-    }
-
-    static constexpr std::int64_t kStepsOfWork = 8;
-
-    const Ways& ways_;
-    std::vector<double> price_;  // by row
-    std::vector<double> load_;   // by row, where each item has its cheapest way
-};
 
 class Beam {
   public:

@@ -1,5 +1,6 @@
 """A proof in a file, step by step beside the map."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import memstow
@@ -38,3 +39,18 @@ def test_a_proof_is_walked_through(look: Look, tmp_path: Path) -> None:
     look.page.click(f"{STEPS} .line")
     look.wait(f"document.querySelector('.side h2').innerText.includes('{name}')")
     assert look.violations() == []
+
+
+def test_the_last_step_of_the_page_says_where_the_others_are(look: Look, tmp_path: Path) -> None:
+    problem, proof = with_lemmas(tmp_path)
+    plan = memstow.plan(problem)
+    walk = walk_of(problem, problem, proof)
+    assert walk is not None
+    checked = check_proof(document_of(problem), plan, proof)
+    look.show(page_of(problem, plan, "", proof=(checked, replace(walk, more=12_345))), tmp_path)
+    rest = "The other 12,345 are not on this page: the checker prints all with --text."
+    for _ in walk.steps[1:]:
+        assert rest not in look.text(STEPS)
+        look.page.click("[aria-label='the step of the proof after']")
+    assert rest in look.text(STEPS)
+    assert look.page.is_disabled("[aria-label='the step of the proof after']")

@@ -90,6 +90,51 @@ def test_a_writer_that_does_not_end_is_told_in_time(tmp_path: Path) -> None:
     database.close()
 
 
+def test_another_process_that_hardly_pauses_between_its_writes_does_not_keep_one_out(tmp_path: Path) -> None:
+    database = Database(url_of(tmp_path), connections=1, lock_seconds=PATIENCE)
+    maintenance.upgrade(database)
+    jobs = Queue(database, Quotas(max_queued=1000))
+    other = sqlite3.connect(tmp_path / "memstow.sqlite", isolation_level=None, check_same_thread=False)
+    pauses, writes, over = 0, threading.Event(), threading.Event()
+
+    def write() -> None:
+        nonlocal pauses
+        while not over.is_set():
+            other.execute("BEGIN IMMEDIATE")
+            writes.set()
+            over.wait(0.385)
+            writes.clear()
+            other.execute("ROLLBACK")
+            pauses += 1
+            over.wait(0.015)
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        for _ in range(6):
+            writes.wait()
+            jobs.submit(draft())
+        over.set()
+        writer.result()
+    # SQLite alone looks every 100 ms after a while, and then never in a pause: these come every 400 ms.
+    assert pauses <= 18
+    other.close()
+    database.close()
+
+
+def test_a_writer_that_another_process_keeps_out_says_so(tmp_path: Path) -> None:
+    database = Database(url_of(tmp_path), lock_seconds=0.1)
+    maintenance.upgrade(database)
+    other = sqlite3.connect(tmp_path / "memstow.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    jobs = Queue(database, Quotas(max_queued=1000))
+    with pytest.raises(StoreError, match=r"another process writes to the store since 0\.1 s; try again"):
+        jobs.submit(draft())
+    other.execute("ROLLBACK")
+    assert jobs.submit(draft())[1]
+    other.close()
+    database.close()
+
+
 _OPENS = """
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("ortools", reason="the [cpsat] extra is not installed")
 
 from memstow.solvers import _native
-from memstow.solvers.assign.cheap_layouts import CheapLayouts
+from memstow.solvers.assign.cheap_layouts import CheapLayouts, CostBounds, Rows
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.packing import Dead
 from memstow.solvers.assign.proposals import Proposals
@@ -57,3 +57,24 @@ def test_the_same_work_gives_the_same_layout() -> None:
         return improved(1, work)[0].layout
 
     assert layout_of(WORK // 10) == layout_of(WORK // 10)
+
+
+def test_the_bound_is_the_least_that_the_master_allows_and_none_is_wrong_that_is_stopped() -> None:
+    for seed in range(3):
+        result = started(filled(Random(seed), 40))
+        assert result is not None
+        task, _, best = result
+        relations = Relations(task.instance)
+        master = Master(task, relations, None)
+        master.ask(0, ())
+        proposals = Proposals(task, relations, master, 0, best, endless())
+        proposals.ask(1.0, proves=True)
+        assert not proposals.open
+        assert proposals.bound is not None
+        bounds = CostBounds(Rows(master), best, -1.0, endless())
+        bounds.wait()
+        assert bounds.done
+        assert bounds.bound == proposals.bound
+        stopped = CostBounds(Rows(master), best, -1.0, endless())
+        stopped.stop()
+        assert stopped.bound is None or stopped.bound <= proposals.bound

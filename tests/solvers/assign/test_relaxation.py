@@ -1,6 +1,7 @@
 """What the integer program says of the master: a bound that holds, and a solution of what is linear in it."""
 
 import time
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,12 +14,15 @@ from memstow.planner.reduce import Reduction, reduce
 from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.solve.problem_plans import task_of
+from memstow.solvers import _native
+from memstow.solvers.assign.cheap_layouts import Rows
 from memstow.solvers.assign.master import Master
 from memstow.solvers.assign.proposals import Relaxing
 from memstow.solvers.constraints import Relations
 from tests.graphs import live_bytes_of
 from tests.planner.solve.test_agreement import mixed
 from tests.referee import best
+from tests.solvers.assign.make import endless
 
 
 def asked(problem: Problem) -> tuple[Master, int] | None:
@@ -48,6 +52,31 @@ def test_the_bound_is_never_above_the_best_plan() -> None:
         assert str(master.cp.proto) == before
         assert bound is None or bound * scale <= vector[0], seed
         output += bound is not None and bound * scale == vector[0]
+    assert output > 20
+
+
+def test_beams_bound_costs_by_the_least_that_the_rows_allow() -> None:
+    output = 0
+    for seed in range(120):
+        problem, hint = mixed(seed)
+        if hint is not None or "placement_cost" not in map(str, problem.terms()):
+            continue
+        problem = replace(problem, objective=("placement_cost",))
+        vector, result = best(problem)[1], asked(problem)
+        if vector is None or result is None:
+            continue
+        master, scale = result
+        rows = Rows(master)
+        dearest = sum(max(cost for cost, _ in ways) for ways in rows.ways)
+        bounds, least, complete = _native.CostBounds(rows.ways, rows.cells, rows.order), 0, False
+        for width in (1, 3, 100_000):
+            shown = bounds.widen(width, dearest + 1, endless())
+            assert shown is not None
+            before, (least, complete) = least, shown
+            assert before <= least
+            assert least * scale <= vector[0], seed
+        assert complete
+        output += least * scale == vector[0]
     assert output > 20
 
 

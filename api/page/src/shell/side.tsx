@@ -218,6 +218,7 @@ function ProofSteps(props: { shown: Shown }): JSX.Element | null {
       <p aria-live="polite">{plain(step.text, 1000)}</p>
       {step.buffers.slice(0, FEW).map((buffer) => <BufferLine key={buffer} scene={props.shown.scene} buffer={buffer} />)}
       {step.buffers.length > FEW && <p>{count(step.buffers.length - FEW)} more</p>}
+      {at + 1 === walk.steps.length && walk.more > 0 && <p class="quiet">The other {count(walk.more)} are not on this page: the checker prints all with <code>--text</code>.</p>}
     </div>
   );
 }

@@ -1,0 +1,1 @@
+import{a,b,c,d}from"./part-FAUZXBI5.js";import"./part-X4RNNGBU.js";import"./part-275WICS6.js";import"./part-SEBJVLB4.js";import"./part-2JZ6SROB.js";import"./part-HV447ELL.js";import"./part-XLBNNJ3T.js";import"./part-WEHIJA55.js";import"./part-AJJ3ULMT.js";export{c as Changes,a as LessBytes,b as NoPlan,d as WithoutIt};
