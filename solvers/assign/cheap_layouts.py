@@ -38,8 +38,11 @@ _PARTS_OF_POOL = 256
 # Until there is a layout, all rows are left emptier by so many of these parts: what is full is seldom packed.
 _FIRST_PARTS = 8
 _EASED = 0.3
-# The widths of the beams that bound costs: the widest takes seconds for some hundreds of items.
-_BOUND_WIDTHS = 5_000, 20_000, 80_000, 160_000, 320_000
+# The widths of the beams that bound costs. The first shows what prices alone do, the widest takes seconds for
+# some hundreds of items. They go on while they close this part of what prices leave open: where many items
+# live at once, others bound more.
+_BOUND_WIDTHS = 1, 20_000, 80_000, 160_000, 320_000
+_LEAST_CLOSED = 0.1
 
 
 class Rows:
@@ -116,6 +119,7 @@ class CostBounds:
     def _solve(self) -> None:
         rows = self._rows
         bounds = _native.CostBounds(rows.ways, rows.cells, rows.order)
+        first: int | None = None
         for width in _BOUND_WIDTHS:
             values = self._best.values
             # What nothing is known to cost less than is enough.
@@ -125,6 +129,10 @@ class CostBounds:
                 break
             self.bound, complete = shown
             if complete or self._budget.spent:
+                break
+            if first is None:
+                first = self.bound
+            elif values is not None and self.bound - first < _LEAST_CLOSED * (values[0] - first):
                 break
 
 

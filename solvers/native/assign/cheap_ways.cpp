@@ -121,9 +121,10 @@ class Beam {
             std::erase_if(children_, [&](Child& child) {
                 const Index* ways = &held_[static_cast<std::size_t>(child.from) * slots_];
                 Bytes left = ways_.room[row];
+                // Without a branch on the way, which nothing could predict.
                 for (const Member& member : members) {
                     const Index way = member.item == item ? child.way : ways[slot_[member.item]];
-                    if (way == member.way) left -= member.amount;
+                    left -= member.amount & -static_cast<Bytes>(way == member.way);
                 }
                 child.worth += prices_.of(row) * static_cast<double>(left);
                 return left < 0;
@@ -133,16 +134,27 @@ class Beam {
 
     // Of the children the best ones, of those that are alike for all that follows one.
     void keep(Index at) {
-        std::ranges::sort(children_, [](const Child& a, const Child& b) {
+        const auto is_before = [](const Child& a, const Child& b) {
             if (a.worth != b.worth) return a.worth < b.worth;
             return a.from != b.from ? a.from < b.from : a.way < b.way;
-        });
+        };
+        const auto begin_of = [&](std::size_t at) {
+            return children_.begin() + static_cast<std::ptrdiff_t>(at);
+        };
         const std::size_t slots = slots_;
+        std::size_t ordered = 0;
         next_states_.clear();
         next_held_.clear();
         seen_.clear();
-        for (const Child& child : children_) {
+        for (std::size_t next = 0; next < children_.size(); ++next) {
             if (count_of(next_states_) == options_.width) break;
+            if (next == ordered) {
+                // Most are never looked at.
+                ordered = std::min(ordered + static_cast<std::size_t>(options_.width), children_.size());
+                std::nth_element(begin_of(next), begin_of(ordered - 1), children_.end(), is_before);
+                std::sort(begin_of(next), begin_of(ordered), is_before);
+            }
+            const Child& child = children_[next];
             if (!seen_.insert(child.hash).second) continue;
             const auto begin = held_.begin() + static_cast<std::ptrdiff_t>(child.from * slots);
             next_held_.insert(next_held_.end(), begin, begin + slots_);

@@ -32,8 +32,8 @@ class CostBounds {
     ~CostBounds();
 
     // The best bound that is known after searching the tails that were not complete, with so many choices for
-    // the items so far. No bound above `enough` is of use, such as the cost of what is known. None where
-    // numbers are too large for it.
+    // the items so far. No bound above `enough` is of use, such as the cost of what is known; that never
+    // rises from one call to the next. None where numbers are too large for it.
     std::optional<CostBound> widen(Index width, std::int64_t enough, Budget& budget);
 
   private:
