@@ -166,7 +166,6 @@ def write_proofs(
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
     from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.check import CheckedProof
     from memstow.planner.proofs.proof_file import Proof, draft_of
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
     from memstow.planner.solve.engine import proven_again
@@ -198,9 +197,10 @@ def write_proofs(
         proof, interrupted = _run(prove, budget)
         if interrupted and cited is not None and (proof is None or proof.sha256 != cited):
             return ProvenPlan(plan, (), interrupted)
-        size = f"{os.path.getsize(args.proof):,} bytes" if isinstance(proof, CheckedProof) else ""
         if isinstance(proof, Proof):
             size = f"{_steps(proof.steps)}, {proof.size:,} bytes"
+        else:
+            size = "" if proof is None else f"{os.path.getsize(args.proof):,} bytes"
         lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
         plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
     if args.pbp is not None and isinstance(document, Problem):
@@ -216,11 +216,11 @@ def write_proofs(
 
 def _named_proof(plan: "Plan", data: bytes, path: str, cancel: threading.Event) -> "CheckedProof | None":
     """The proof that the plan names, if it is in the file and right."""
+    if plan.proof_sha256 is None or not os.path.isfile(path):
+        return None
     from memstow.planner.proofs.check import StoppedError, check_proof
     from memstow.planner.proofs.proof_file import sha256_in
 
-    if plan.proof_sha256 is None or not os.path.isfile(path):
-        return None
     with suppress(OSError, StoppedError):
         with open(path, "rb") as file:
             is_named = sha256_in(file) == plan.proof_sha256
