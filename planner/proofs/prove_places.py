@@ -341,8 +341,8 @@ class PlacementProof:
         has_choice = len(self._problem.pools) > 1 or self._pairs
         if wanted <= self.floor or not has_choice or is_large:
             return min(self.floor, wanted)
-        if Space(self._problem, self._heights).end > LIMIT:
-            return self.floor  # The checkers refuse such addresses.
+        if not Space(self._problem, self._heights).is_read:
+            return self.floor
         self._add_first_rows()
         self._add_spent()
         wanted = self._rounded(wanted)
