@@ -68,6 +68,8 @@ class RefutedOrders:
 
 
 _Position = Annotated[int, Field(strict=True, ge=0, le=1 << 31)]
+_Value = Annotated[int, Field(strict=True, ge=0)]
+"""Of a term: peaks of several pools may be more together than offsets may be."""
 
 
 @model_class
@@ -168,7 +170,7 @@ class Crowds:
 class Refuted:
     """A value of the term that no plan reaches: a search for it ran dry."""
 
-    height: Bytes
+    height: _Value
     nodes: Count
 
 
@@ -224,8 +226,8 @@ class TermValue:
     """One term of the objective: its value in this plan and what is proven about it."""
 
     term: str
-    value: Annotated[int, Field(strict=True, ge=0)]
-    bound: Annotated[int, Field(strict=True, ge=0)] = Field(
+    value: _Value
+    bound: _Value = Field(
         description="No plan has less, given that the terms before have the values they have here."
     )
     gap: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(description="(value - bound) / value.")

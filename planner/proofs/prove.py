@@ -134,7 +134,10 @@ def _without_a_rule(problem: Problem) -> str | None:
     together = product(problem.buffers, problem.pools)
     if any(lcm(buffer.alignment, pool.alignment) > LIMIT for buffer, pool in together):
         return "an alignment is beyond 2^62"
-    if any(place > LIMIT // 2 for places in groups_of(problem) for _, place in places):
+    tied = problem
+    if problem.relative:  # Those without bytes count.
+        tied = replace(problem, buffers=[replace(one, size=one.size or 1) for one in problem.buffers])
+    if any(place > LIMIT // 2 for places in groups_of(tied) for _, place in places):
         return "buffers of a rigid group are further apart than 2^61"
     return None
 
@@ -328,6 +331,9 @@ class _Writer:
     def write(self) -> tuple[int, int, tuple[int, ...]] | None:
         """What is shown of the first term, the steps, and what is shown of each term. None: nothing."""
         terms = terms_with_proofs(self._problem) if self._plan.status in PLANNED else ()
+        together = zip(terms, self._plan.objective, strict=False)
+        if self._several and any(term == Kind.PEAK and one.value > LIMIT for term, one in together):
+            return None  # The checkers refuse such a plan.
         if terms and not _is_max_peak(self._problem, terms[0]):
             return self._without_claims(terms)
         for number, (height, buffers) in enumerate(_claims(self._problem, self._plan)):

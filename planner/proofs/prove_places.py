@@ -207,11 +207,14 @@ def _among(pairs: Sequence[OpenPair], some: Sequence[int]) -> list[OpenPair]:
 def _relieved(parts: Parts, apart: Parts, room: int, divisor: int = 1) -> tuple[Parts, int]:
     """What is in some pool, and the room for it, where pairs that share make up for some of it.
 
-    None makes up for more than is too much of all.
+    None makes up for more than is too much of all. Nothing where checkers would refuse the sums.
     """
-    excess = max(sum(weight for _, _, weight in parts) - room, 0)
+    taken = sum(weight for _, _, weight in parts)
+    excess = max(taken - room, 0)
     parts = parts + [(name, pool, min(weight, excess)) for name, pool, weight in apart]
     room += sum(min(weight, excess) for _, _, weight in apart)
+    if max(taken, room) > LIMIT:
+        return [], 0
     return [(name, pool, weight // divisor) for name, pool, weight in parts], room // divisor
 
 
@@ -338,8 +341,8 @@ class PlacementProof:
         has_choice = len(self._problem.pools) > 1 or self._pairs
         if wanted <= self.floor or not has_choice or is_large:
             return min(self.floor, wanted)
-        if Space(self._problem, self._heights).end > LIMIT:
-            return self.floor  # The checkers refuse such addresses.
+        if not Space(self._problem, self._heights).is_read:
+            return self.floor
         self._add_first_rows()
         self._add_spent()
         wanted = self._rounded(wanted)
@@ -485,7 +488,7 @@ class PlacementProof:
         nodes = [n for link in tree for n in ((_CHEAPEST,) if link < 0 else (_BRANCH, places[kept[link]]))]
         chains = Chains(pool, worth, tuple(sorted(both)), tuple(nodes))
         parts, room = chained(self._problem, chains, height, self._pairs)
-        if max(sum(weight for _, _, weight in parts), room) > LIMIT:
+        if not parts or sum(weight for _, _, weight in parts) > LIMIT:
             return scale, suggested, any_new
         suggested[len(self._limits)] = 1
         self._add_limit(chains, parts, room)
@@ -596,7 +599,7 @@ class PlacementProof:
         if sum(taken for taken, _ in heaviest) <= room * divisor * (1 + _TOLERANCE) or rows in self._rows:
             return False
         parts, room = filled(self._problem, list(enumerate(buffers)), total, self._pairs, divisor)
-        if sum(weight for _, _, weight in parts) > LIMIT:
+        if not parts or sum(weight for _, _, weight in parts) > LIMIT:
             return False
         self._rows[rows] = len(self._limits)
         self._add_limit(rows, parts, room)

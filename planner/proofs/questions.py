@@ -71,7 +71,7 @@ def pose(
     open_pools = {k for k, peak in enumerate(heights.peaks) if len(heights.peaks) > 1 and peak == LIMIT}
     if open_pools and any(open_pools.intersection(space.pools_of(problem.buffers[index])) for index in kept):
         return None
-    if space.end > LIMIT:
+    if not space.is_read:
         return None
     number_of = dict[tuple[int, ...], int]()
     items = list[tuple[int, int, int, int, int, int]]()
@@ -240,7 +240,10 @@ class Space:
         if len(problem.pools) > 1:
             taken = self._place(kinds, gcd(grid, *(buffer.offset or 0 for buffer in pinned)))
         self.reserved = merged(taken)
-        self._grid = gcd(grid, *(self._pin(buffer) for buffer in pinned), *(end for _, end in self.reserved))
+        pins, ends = [self._pin(buffer) for buffer in pinned], [end for _, end in self.reserved]
+        # Checkers refuse other addresses.
+        self.is_read = max([self.end, *pins, *ends]) <= LIMIT
+        self._grid = gcd(grid, *pins, *ends)
         grains = {self._grain(buffer) for buffer in kinds}
         before = None
         while before != self._grid:

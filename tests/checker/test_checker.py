@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstow import Buffer, Options, Pool, Problem, plan
+from memstow import Buffer, Options, Pool, Problem, Relative, Reserved, plan
 from memstow.planner.formats import read_problem
 from memstow.planner.formats.native import write_plan
 from memstow.planner.model import Status
@@ -919,3 +919,41 @@ def test_a_disk_that_is_full_is_an_error() -> None:
     assert file.refute(question, 3, 3, False, Budget(-1.0, 1_000))
     with pytest.raises(OSError, match="No space left"):
         file.finish()
+
+
+def test_nothing_is_written_that_checkers_refuse_to_look_at(checker: Batch, tmp_path: Path) -> None:
+    half = 1 << 61
+    # A buffer without bytes is as far from the others as one with some.
+    buffers = [Buffer(id=name, size=size, lifetime=(0, 1)) for name, size in (("a", 1), ("b", 1), ("c", 0))]
+    for far, refused in ((half, False), (half + 1, True)):
+        relative = [Relative(buffer="b", base="a", offset=4), Relative(buffer="c", base="a", offset=far)]
+        why = why_not(Problem(buffers=buffers, pools=[Pool(id="m")], relative=relative))
+        assert ("further apart" in (why or "")) == refused
+    # Three pools have peaks of more than 2^62 together.
+    pools = [Pool(id=name, capacity=half) for name in "pqr"]
+    full = [Buffer(id=one.id, size=half, lifetime=(0, 1), pools=(one.id,)) for one in pools]
+    problem, path = Problem(buffers=full, pools=pools, objective=("peak:p", "peak")), tmp_path / "plan.proof"
+    answer = plan(problem, Options(deterministic=True))
+    assert [one.value for one in answer.objective] == [half, 3 * half]
+    assert prove_within(problem, answer, document_of(problem), str(path), Budget(-1.0, 1_000_000)) is None
+    assert not path.exists()
+    # The reserved range of `q` ends beyond 2^62, where it lies above `p`.
+    eighth = 1 << 59
+    pools = [
+        Pool(id="p", capacity=5 * eighth, cost=4, alignment=eighth),
+        Pool(
+            id="q",
+            base=3 * eighth,
+            alignment=eighth,
+            reserved=[Reserved(offset=3 * eighth, size=2 * eighth)],
+        ),
+    ]
+    buffers = [
+        Buffer(id="b", size=2 * eighth, lifetime=(1, 3), accesses=2),
+        Buffer(id="d", size=2 * eighth, lifetime=(1, 3), accesses=2, pools=("p",)),
+    ]
+    problem = Problem(buffers=buffers, pools=pools, exclusive=[("b", "d")])
+    answer = plan(problem, Options(deterministic=True))
+    assert prove_within(problem, answer, document_of(problem), str(path), Budget(-1.0, 1_000_000)) is not None
+    files = (document_of(problem), write_plan(problem, answer), path.read_bytes())
+    assert checker.check(files).words == "verified: placement cost 8 is least"

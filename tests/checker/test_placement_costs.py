@@ -381,6 +381,29 @@ def test_pools_begin_as_if_reserved_ranges_that_overlap_were_one(checker: Batch,
     assert both(checker, tmp_path, files) == "verified: peak of 'p' 4 is least, then placement cost 28"
 
 
+def test_no_limit_is_written_whose_sums_checkers_refuse(checker: Batch, tmp_path: Path) -> None:
+    # What is in all three pools together is more than 2^62, before it is divided by what divides all of it.
+    unit = 1 << 57
+    pools = [
+        Pool(id="p", alignment=unit, cost=1),
+        Pool(id="q", alignment=2 * unit, capacity=3 * unit),
+        Pool(id="r", alignment=unit, capacity=4 * unit, base=3 * unit, cost=3),
+    ]
+    buffers = [
+        Buffer(id="a", size=4 * unit, lifetime=(2, 3), accesses=4),
+        Buffer(id="b", size=4 * unit, lifetime=(1, 4), alignment=2 * unit, accesses=4),
+        Buffer(id="c", size=6 * unit, lifetime="always", accesses=6),
+    ]
+    problem, path = Problem(buffers=buffers, pools=pools), tmp_path / "plan.proof"
+    answer, document = plan(problem, Options(deterministic=True)), document_of(problem)
+    assert [one.value for one in answer.objective] == [14, 14 * unit]
+    assert prove_within(problem, answer, document, str(path), Budget(-1.0, 20_000_000)) is not None
+    files = (document, write_plan(problem, answer), path.read_bytes())
+    verdict = checker.check(files)
+    assert second(files, tmp_path) == verdict
+    assert verdict.code in (VERIFIED, WEAKER), verdict
+
+
 def test_what_needs_a_search_in_a_pool_is_shown_by_it(checker: Batch, tmp_path: Path) -> None:
     # Live bytes fit into the fast pool, but there is no layout: the smallest cost the least elsewhere.
     buffers = [

@@ -134,3 +134,26 @@ def test_a_row_that_could_rise_a_million_times_is_no_end_of_the_stack(
     # Stacked above the one that is aligned, but for what fits below it.
     best = (1 << 16) + (size + 1) + size
     assert planned.objective[0].bound <= best == planned.objective[0].value
+
+
+def test_peaks_of_several_pools_may_be_more_together_than_an_address() -> None:
+    unit = 1 << 59
+    pools = (
+        Pool(id="p", base=4 * unit, cost=3, alignment=unit),
+        Pool(
+            id="q",
+            capacity=LIMIT,
+            base=7 * unit,
+            cost=3,
+            alignment=unit,
+            reserved=(Reserved(offset=0, size=2 * unit), Reserved(offset=3 * unit, size=unit)),
+        ),
+    )
+    buffers = (
+        Buffer(id="a", size=3 * unit, lifetime=(1, 4), accesses=5),
+        Buffer(id="b", size=4 * unit, lifetime=(1, 3), alignment=4 * unit, accesses=4),
+    )
+    problem = Problem(buffers=buffers, pools=pools, objective=("peak:p", "peak", "max_peak"))
+    answer = plan(problem, Options(deterministic=True))
+    assert answer.status is Status.OPTIMAL
+    assert [one.value for one in answer.objective] == [4 * unit, 11 * unit, 7 * unit]
