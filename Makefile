@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 # Packages are installed in two parts: those for serving, and all others for development.
 SERVING := $(VENV)/.serving-installed
 TOOLS := $(VENV)/.tools-installed
+# What the C++ tests need of them.
+NATIVE_TOOLS := $(VENV)/.native-tools-installed
 SERVED_EXTRAS := service cpsat milp
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # An editable install lists the source files, so it is repeated when a file is added or deleted.
@@ -116,6 +118,10 @@ $(TOOLS): constraints.txt | $(BIN)/python
 	$(PIP) install --requirement constraints.txt
 	@touch $@ $(SERVING)
 
+$(NATIVE_TOOLS): constraints.txt | $(BIN)/python
+	$(PIP) install --constraint constraints.txt cmake ninja
+	@touch $@
+
 # Python files are used in place; only changes in C++ need a new build. Installed packages are an order-only prerequisite:
 # if a build tool has a new version, constraints.txt has changed as well.
 $(INSTALLED): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) $(wildcard checker/*.?pp) | $(SERVING)
@@ -159,7 +165,7 @@ empty :=
 space := $(empty) $(empty)
 NATIVE_WANTED = $(notdir $(shell grep -l '^TEST.*$(NATIVE_ARGS)' tests/native/test_*.cpp))
 NATIVE_BUILD := build/native-$(subst $(comma),-,$(SANITIZE))
-native-check: $(TOOLS)
+native-check: $(NATIVE_TOOLS)
 	@[ -n "$(NATIVE_WANTED)" ] || { echo "no native test has $(NATIVE_ARGS) in its name" >&2; exit 1; }
 	$(BIN)/cmake -S . -B $(NATIVE_BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="$(NATIVE_FLAGS)" \
