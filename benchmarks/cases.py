@@ -34,20 +34,19 @@ def requests(checkout: Checkout, _inputs: Inputs, _: int) -> Figures:
     What else the machine does changes from one second to the next, and falls on both.
     """
     problems = bodies(_BODIES)
-    own = service((checkout.memstow,), checkout.folder)
-    port = free_port()
+    bare_port = free_port()
     # The route of this checkout with the models of that one.
-    other = running([checkout.python, "-P", str(IN_PROCESS), "route", str(port)], port)
-    with own as (own_port, own_process), other as process:
-        bare = _Server(port, process, "/echo")
-        anew = _Server(own_port, own_process, "/v1/plan")
+    route = running([checkout.python, "-P", str(IN_PROCESS), "route", str(bare_port)], bare_port)
+    with service((checkout.memstow,), checkout.folder) as (port, process), route as bare_process:
+        bare = _Server(bare_port, bare_process, "/echo")
+        planning = _Server(port, process, "/v1/plan")
         turns: list[tuple[_Turn, _Turn]] = []
         sent = 0
         for seconds in (_WARM_SECONDS, *[_TURN_SECONDS] * _TURNS):
             rest = problems[sent:]
-            turns.append((_turn(bare, rest, seconds), _turn(anew, rest, seconds)))
+            turns.append((_turn(bare, rest, seconds), _turn(planning, rest, seconds)))
             sent += turns[-1][1].answers
-        cached = _turn(anew, problems[:_CACHED], _TURNS * _TURN_SECONDS)
+        cached = _turn(planning, problems[:_CACHED], _TURNS * _TURN_SECONDS)
     with service((checkout.memstow,), checkout.folder) as (port, process):
         _turn(_Server(port, process, "/v1/plan"), problems[::-1], _WARM_SECONDS)
         took = asyncio.run(
@@ -57,9 +56,9 @@ def requests(checkout: Checkout, _inputs: Inputs, _: int) -> Figures:
     late = 1e3 * quantiles(took, n=100)[98]
     counted = turns[1:]
     return {
-        "rate": median(own.rate for _, own in counted),
-        "of-bare": median(own.rate / bare.rate for bare, own in counted),
-        "work-of-bare": median(bare.work / own.work for bare, own in counted),
+        "rate": median(plans.rate for _, plans in counted),
+        "of-bare": median(plans.rate / echoes.rate for echoes, plans in counted),
+        "work-of-bare": median(echoes.work / plans.work for echoes, plans in counted),
         "cached": cached.rate,
         "p99": late,
         "lag": 1e3 * lag,

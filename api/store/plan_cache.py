@@ -9,14 +9,14 @@ import json
 import queue
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 from sqlalchemy import Connection, Table, delete, func, select, update
 
 from memstow.api.operations.encoding import MARK_LENGTH, plan_from_bytes
-from memstow.api.operations.request_types import SolveResult
+from memstow.api.operations.request_types import SolveResult, encode
 from memstow.api.process_memory import LruCache
 from memstow.api.store.database import Database, StoreError, insert_or_update, now
 from memstow.api.store.job_records import compress, decompress
@@ -156,7 +156,7 @@ class PlanCache:
                     "key_id": one.owner,
                 }
                 if one.cache_key is not None:
-                    figures = asdict(one.result)
+                    figures = encode(one.result)
                     del figures["plan"], figures["known"]
                     answer = {"cache_key": one.cache_key, "said": json.dumps(figures), **row}
                     insert_or_update(connection, plans, answer, answer)

@@ -138,9 +138,6 @@ class Beam {
             if (a.worth != b.worth) return a.worth < b.worth;
             return a.from != b.from ? a.from < b.from : a.way < b.way;
         };
-        const auto begin_of = [&](std::size_t at) {
-            return children_.begin() + static_cast<std::ptrdiff_t>(at);
-        };
         const std::size_t slots = slots_;
         std::size_t ordered = 0;
         next_states_.clear();
@@ -150,9 +147,10 @@ class Beam {
             if (count_of(next_states_) == options_.width) break;
             if (next == ordered) {
                 // Most are never looked at.
-                ordered = std::min(ordered + static_cast<std::size_t>(options_.width), children_.size());
-                std::nth_element(begin_of(next), begin_of(ordered - 1), children_.end(), is_before);
-                std::sort(begin_of(next), begin_of(ordered), is_before);
+                ordered = std::min(ordered + options_.width, children_.size());
+                const auto begin = children_.begin() + next, end = children_.begin() + ordered;
+                std::nth_element(begin, end - 1, children_.end(), is_before);
+                std::sort(begin, end, is_before);
             }
             const Child& child = children_[next];
             if (!seen_.insert(child.hash).second) continue;

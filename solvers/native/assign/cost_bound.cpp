@@ -21,8 +21,8 @@ constexpr int kFinest = 10;           // bits behind the point of a price
 constexpr int kCostBits = 59;         // of all costs together, with those
 constexpr Index kMostStretches = 32;  // each has a tail
 constexpr Index kLeastStretch = 2;
-constexpr std::size_t kMostWays = 255;  // of an item, since a way takes a byte
-constexpr std::size_t kMostHeld = std::size_t{1} << 25;
+constexpr std::size_t kMostWays = 255;                   // of an item, since a way takes a byte
+constexpr std::size_t kMostHeld = std::size_t{1} << 25;  // ways, each at a place that is an Index
 constexpr std::int64_t kChildrenOfWork = 4;
 
 }  // namespace
@@ -39,8 +39,7 @@ class CostBounds::Tails {
         if (enough > kNever / unit) return std::nullopt;
         limit_ = enough * unit - base_;
         if (limit_ <= 0) return CostBound{enough, true};
-        width_ = std::clamp<std::size_t>(kMostHeld / static_cast<std::size_t>(slots_ + 1), 1,
-                                         static_cast<std::size_t>(std::max<Index>(width, 1)));
+        width_ = std::clamp<std::size_t>(kMostHeld / (slots_ + 1), 1, std::max<Index>(width, 1));
         for (Index tail = stretches_; --tail >= 0;) {
             if (!complete_[tail] && !budget.spent()) complete_[tail] = search(tail);
             rest_[tail] = std::max(rest_[tail], rest_[tail + 1]);
@@ -80,7 +79,7 @@ class CostBounds::Tails {
         list_rows();
         divide_regrets();
         assign_slots();
-        rest_.assign(static_cast<std::size_t>(stretches_) + 1, 0);
+        rest_.assign(stretches_ + 1, 0);
         complete_.assign(stretches_, false);
         return true;
     }
@@ -290,7 +289,7 @@ class CostBounds::Tails {
                     children_.push_back({regret, static_cast<Index>(state), way, hash_[state] ^ keys[way]});
             }
         }
-        budget_->count(1 + static_cast<std::int64_t>(regret_.size()) * looks / kChildrenOfWork);
+        budget_->count(1 + count_of(regret_) * looks / kChildrenOfWork);
     }
 
     // Of the children that are alike for all that follows, the one that regrets the least. A hash alone could
@@ -311,14 +310,14 @@ class CostBounds::Tails {
         const std::size_t mask = table_.size() - 1;
         std::size_t kept = 0;
         for (Child child : children_) {
-            const std::uint8_t* held = &held_[child.from * static_cast<std::size_t>(slots_)];
+            const std::uint8_t* held = &held_[child.from * slots_];
             for (const auto& [slot, key] : gone) child.hash ^= keys_[key + held[slot]];
             if (goes) child.hash ^= keys[child.way];
             std::size_t place = child.hash & mask;
             for (; table_[place] >= 0; place = (place + 1) & mask) {
                 const Child& other = children_[table_[place]];
                 if (other.hash != child.hash || (!goes && other.way != child.way)) continue;
-                const std::uint8_t* theirs = &held_[other.from * static_cast<std::size_t>(slots_)];
+                const std::uint8_t* theirs = &held_[other.from * slots_];
                 bool same = true;
                 for (Index slot = 0; slot < slots_ && same; ++slot)
                     same = counts[slot] == 0 || held[slot] == theirs[slot];
@@ -332,7 +331,7 @@ class CostBounds::Tails {
             }
         }
         children_.resize(kept);
-        budget_->count(static_cast<std::int64_t>(kept) / kChildrenOfWork);
+        budget_->count(count_of(children_) / kChildrenOfWork);
     }
 
     // Keeps those that regret the least, and notes the least of the others.
@@ -340,12 +339,11 @@ class CostBounds::Tails {
         if (children_.size() <= width_) return;
         sorted_.clear();
         for (const Child& child : children_) sorted_.push_back(child.regret);
-        std::ranges::nth_element(sorted_, sorted_.begin() + static_cast<std::ptrdiff_t>(width_));
+        std::ranges::nth_element(sorted_, sorted_.begin() + width_);
         const Regret first_out = sorted_[width_];
         left_out_ = std::min(left_out_, first_out + rest_[stretch + 1]);
-        std::size_t equal = width_ - static_cast<std::size_t>(std::ranges::count_if(
-                                         sorted_.begin(), sorted_.begin() + width_,
-                                         [&](Regret regret) { return regret < first_out; }));
+        std::size_t equal = width_ - std::ranges::count_if(sorted_.begin(), sorted_.begin() + width_,
+                                                           [&](Regret regret) { return regret < first_out; });
         std::erase_if(children_, [&](const Child& child) {
             if (child.regret != first_out) return child.regret > first_out;
             return equal == 0 || equal-- == 0;
