@@ -19,6 +19,9 @@
 namespace memstow::search {
 namespace {
 
+// Steps of sweeps, and then of a search, before each of them may take long.
+constexpr std::int64_t kFirstSweeps = 1'000'000, kFirstSearch = 1'500'000;
+
 bool small_enough(const Components& components, Index c) {
     return components.items(c).size() <= kMostItems && components.parts(c) <= kMostParts;
 }
@@ -60,11 +63,14 @@ class Engine {
     };
     using Searches = std::map<const Opened*, Held>;
 
+    bool may_be_tiled(Index component) const;
+    void try_tiling(Index component, Budget& part);
     void try_tilings();
     void lay(Index component, const std::vector<Bytes>& offsets);
-    void work_guarded();
-    void work();
-    bool next(Task& task);
+    void search(Budget& part);
+    void work_guarded(Budget& part);
+    void work(Budget& part);
+    bool next(const Budget& part, Task& task);
     Decision& search_of(Searches& searches, const Task& task) const;
     void take(const Task& task, Answer answer, const Decision& search);
     void take_layout(const Task& task, std::vector<Bytes> offsets);
@@ -80,29 +86,45 @@ class Engine {
     std::exception_ptr failure_;
 };
 
-// Where every row is full a layout has no gaps, or hardly any: sweeps find one where a search would not.
+// Whether every row is full, or nearly, so that a layout has no gaps, or hardly any.
+bool Engine::may_be_tiled(Index component) const {
+    if (progress_.settled(component) || !components_.nearly_full(component)) return false;
+    return components_.level(component) || small_enough(components_, component);
+}
+
+// A sweep finds a layout without gaps where a search would not.
+void Engine::try_tiling(Index component, Budget& part) {
+    if (part.spent() || progress_.over() || !may_be_tiled(component)) return;
+    std::optional<FullRows> full = full_rows(components_.instance_of(component));
+    if (!full || full->base + full->height > progress_.limit()) return;
+    full->room = std::min(full->room, progress_.limit() - full->base);
+    const auto offsets =
+        tile(*full, options_.memory, options_.deterministic ? 1 : options_.workers, [&](std::int64_t steps) {
+            part.count(steps);
+            if (&part != &budget_) budget_.count(steps);
+            return part.spent();
+        });
+    if (offsets) lay(component, *offsets);
+}
+
+// Sweeps and a search take turns, where both have a chance: what the one soon ends does not wait for the
+// other.
 void Engine::try_tilings() {
-    const int workers = options_.deterministic ? 1 : options_.workers;
+    std::vector<Index> searched, alone;
+    for (Index c = 0; c < components_.count(); ++c) {
+        if (may_be_tiled(c)) (small_enough(components_, c) ? searched : alone).push_back(c);
+    }
+    if (!searched.empty()) {
+        Budget sweeps(-1, kFirstSweeps, &budget_);
+        for (const Index c : searched) try_tiling(c, sweeps);
+        Budget first(-1, kFirstSearch, &budget_);
+        search(first);
+    }
+    for (const Index c : alone) try_tiling(c, budget_);
     const std::int64_t work_left = budget_.work_limit() - budget_.work();
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
     Budget most(seconds_left < 0 ? -1 : seconds_left * 5 / 6, work_left / 6 * 5, &budget_);
-    for (Index c = 0; c < components_.count() && !progress_.over(); ++c) {
-        if (progress_.settled(c) || !components_.nearly_full(c)) continue;
-        const bool searched = small_enough(components_, c);
-        if (!searched && !components_.level(c)) continue;
-        // A search is left some time where it has a chance.
-        Budget& part = searched ? most : budget_;
-        if (part.spent()) continue;
-        std::optional<FullRows> full = full_rows(components_.instance_of(c));
-        if (!full || full->base + full->height > progress_.limit()) continue;
-        full->room = std::min(full->room, progress_.limit() - full->base);
-        const auto offsets = tile(*full, options_.memory, workers, [&](std::int64_t steps) {
-            budget_.count(steps);
-            if (searched) part.count(steps);
-            return part.spent();
-        });
-        if (offsets) lay(c, *offsets);
-    }
+    for (const Index c : searched) try_tiling(c, most);
 }
 
 void Engine::lay(Index component, const std::vector<Bytes>& offsets) {
@@ -113,12 +135,12 @@ void Engine::lay(Index component, const std::vector<Bytes>& offsets) {
     if (top < progress_.top(component)) progress_.lower(component, top, items, offsets);
 }
 
-// False when nothing is left to be searched, or the budget is spent.
-bool Engine::next(Task& task) {
+// False when nothing is left to be searched, or this part of the budget is spent.
+bool Engine::next(const Budget& part, Task& task) {
     const std::lock_guard lock(mutex_);
     if (progress_.over()) return false;
     turns_.refill();
-    if (progress_.over() || budget_.spent()) return false;
+    if (progress_.over() || part.spent()) return false;
     task.what = turns_.least_searched();
     Ladder* const ladder = task.what.ladder;
     if (ladder == nullptr) return false;
@@ -147,15 +169,16 @@ Decision& Engine::search_of(Searches& searches, const Task& task) const {
                 .first->second.search;
 }
 
-void Engine::work() {
+void Engine::work(Budget& part) {
     Searches searches;
     Task task{};
-    while (!budget_.spent() && next(task)) {
+    while (!part.spent() && next(part, task)) {
         const Ladder& ladder = *task.what.ladder;
         Decision& search = search_of(searches, task);
         const Decision::Stop stop = [&](std::int64_t steps) {
             budget_.count(steps);
-            return budget_.spent() || progress_.ended() || ladder.settled(task.attempt.height);
+            part.count(steps);
+            return part.spent() || progress_.ended() || ladder.settled(task.attempt.height);
         };
         const Answer answer = search.run(task.attempt.height, task.attempt.strategy, task.attempt.seed,
                                          task.attempt.node_limit, stop);
@@ -189,9 +212,9 @@ void Engine::take_layout(const Task& task, std::vector<Bytes> offsets) {
     progress_.lower(task.what.component, turns_.top(task.what.component), items, offsets);
 }
 
-void Engine::work_guarded() {
+void Engine::work_guarded(Budget& part) {
     try {
-        work();
+        work(part);
     } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
@@ -199,16 +222,22 @@ void Engine::work_guarded() {
     }
 }
 
+// Searches until a part of the budget is spent, with all workers.
+void Engine::search(Budget& part) {
+    std::vector<std::thread> others;
+    const int workers = options_.deterministic || progress_.over() ? 1 : options_.workers;
+    for (int k = 1; k < workers; ++k) others.emplace_back([this, &part] { work_guarded(part); });
+    work_guarded(part);
+    for (std::thread& other : others) other.join();
+    if (failure_) std::rethrow_exception(failure_);
+}
+
 ExactResult Engine::run() {
     const std::int64_t before = budget_.work();
     try_tilings();
-    std::vector<std::thread> others;
-    const int workers = options_.deterministic || progress_.over() ? 1 : options_.workers;
-    for (int k = 1; k < workers; ++k) others.emplace_back([this] { work_guarded(); });
-    work_guarded();
+    Budget rest(-1, -1, &budget_);
+    search(rest);
     progress_.end();
-    for (std::thread& other : others) other.join();
-    if (failure_) std::rethrow_exception(failure_);
 
     ExactResult result = progress_.result();
     result.nodes = nodes_;

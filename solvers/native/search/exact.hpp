@@ -57,8 +57,9 @@ struct ExactResult {
 // Every item needs exactly one choice, all in the same pool. Reuse costs play no part. The height is the
 // greatest end of an item. The instance may be of any size: its independent components are searched on their
 // own, and only those that matter. A component of more than `kMostItems` items or `kMostParts` parts is
-// bounded by its rows but not searched, unless all of its rows are full: then a sweep is tried (tiling.hpp),
-// which takes up to half of the budget and options.memory at first.
+// bounded by its rows but not searched, unless all of its rows are full: then a sweep is tried (tiling.hpp).
+// Smaller ones that are full, or nearly, have a short sweep and a short search, then a sweep that takes up to
+// five sixths of what is left and options.memory.
 //
 // Memory: about 200 bytes for each part and row of the instance; options.memory for the tables; beyond that,
 // for the components that are open, at most `kMostOpen` and, unless it is only one, `kMostEntries` entries in
