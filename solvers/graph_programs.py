@@ -145,6 +145,7 @@ class StripeProgram:
     can: "array[int]" = field(default_factory=_ints)  # 1 if it can be in a stripe
     reduces: "array[int]" = field(default_factory=_ints)  # 1 if it needs all of an image, row by row
     kept: "array[int]" = field(default_factory=_ints)  # 1 if what it makes is always there as a whole
+    shared: "array[int]" = field(default_factory=_ints)  # 1 if who is not here may read its rows sooner
     last_reader: "array[int]" = field(default_factory=_ints)  # of what it makes; -1: nobody reads it
     rows: "array[int]" = field(default_factory=_ints)  # what it makes; a reduction: what it reads
     columns: "array[int]" = field(default_factory=_ints)
@@ -171,6 +172,10 @@ class StripeProgram:
     base: int = 0  # bytes that are always live, in whole units
     base_rest: int = 0  # the most that one of them leaves of its last unit
     start: int = 0  # bytes that are live before the first operator
+
+    # not empty: the operators are a path, each reads what the one before makes, and others that are not here
+    # may run in between; stripes are strips of what has any of these numbers of columns
+    references: "array[int]" = field(default_factory=_ints)
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,7 @@ def striped(
         place = _places(entry.schedule)
         for point in front.points:
             stripes = [_moved_back(stripe, place) for stripe in point.schedule.stripes]
-            if None not in stripes:
+            if all(stripe and _runs_none_twice(entry.schedule, stripe) for stripe in stripes):
                 schedule = replace(entry.schedule, stripes=tuple(stripe for stripe in stripes if stripe))
                 yield replace(point, schedule=schedule)
 
@@ -241,6 +241,12 @@ def _places(schedule: Schedule) -> dict[int, int]:
         place[at] = number
         at += 1
     return place
+
+
+def _runs_none_twice(schedule: Schedule, stripe: Stripe) -> bool:
+    """As the bounds of paths have it."""
+    names = schedule.order[stripe.begin : stripe.end]
+    return len(set(names)) == len(names)
 
 
 def _moved_back(stripe: Stripe, place: dict[int, int]) -> Stripe | None:

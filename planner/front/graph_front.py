@@ -34,7 +34,7 @@ from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
-from memstow.planner.graph.order_front import order_front
+from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import with_chosen
@@ -471,13 +471,15 @@ class _Run:
         if again and not graph.alternatives and not stripes:
             # The search for what runs again proves it of all orders.
             return
-        if stripes and graph.alternatives and not given:
+        if stripes and self._allowance.affords(_SECONDS_TO_DESCRIBE * len(graph.operators)):
             # What is known in the order of the document is possible in this one as well.
             budget = self._allowance.budget(_LISTED_SHARE)
             with cancelling(budget, self._callbacks.cancel):
                 front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
             self._allowance.spend(budget.work)
             yield from front.points
+            if self._knows_by_paths(front.points, again):
+                return
 
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
             return reruns(chosen, order, request, self._pool, self._allowance, share, self._callbacks)
@@ -496,6 +498,18 @@ class _Run:
             yield from known.candidates
             if known.corners is not None and (ways is not None or not again):
                 self._know_corners(known.corners)
+
+    def _knows_by_paths(self, known: Sequence[Candidate], again: bool) -> bool:
+        """Learn what paths through the graph say of all orders; whether none is better than what is known."""
+        budget = self._allowance.budget(_LISTED_SHARE)
+        with cancelling(budget, self._callbacks.cancel):
+            corners = corners_in_any_order(self._graph, known, budget, runs_again=again)
+        self._allowance.spend(budget.work)
+        if corners is None:
+            return False
+        self._know_corners(corners)
+        best = Archive(known)
+        return all(best.beats(corner.bytes, corner.cost) for corner in corners)
 
     def _know_corners(self, corners: Sequence[Corner]) -> None:
         """Each plan is as bad as one of these in both terms, which are a front, ascending in bytes."""

@@ -6,10 +6,13 @@ as it is, but takes no memory (`stripe_program`). That bounds all choices that a
 much of what is before as the operator of which it is a part, at the same rows and columns, and whatever it
 makes needs bytes. A stripe of some parts becomes one of the operators up to the last of them, and parts that
 run later have with them all that the others still read. So a choice is looked into only where something
-better than what is known can come of it, and where time is over there are bounds.
+better than what is known can come of it, and where time is over there are bounds. `corners_in_any_order` goes
+through the same tree, with bounds that hold in any order and whatever runs again (`path_bounds`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Final
@@ -18,6 +21,7 @@ from memstow.planner.graph.changes import channel_alternatives
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
+from memstow.planner.graph.path_bounds import path_corners
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import (
@@ -52,8 +56,21 @@ def order_front(
     require_countable(graph, stripes)
     beside = front_beside_alternatives(graph, order, budget, most_cost, stripes)
     if graph.order == GIVEN and stripes and _cuts_alternatives(graph):
-        return _Choices(graph, budget, most_cost, beside).front()
+        return _InOrder(graph, budget, most_cost, beside).front()
     return beside
+
+
+def corners_in_any_order(
+    graph: Graph, known: Sequence[Candidate], budget: Budget, *, runs_again: bool
+) -> Sequence[Corner] | None:
+    """Corners of which each schedule in stripes is as bad as one in both terms, in any order.
+
+    Of a valid graph; `known`: candidates, so that nothing is looked for that they are as good as. Where
+    operators run again, no stripe runs one twice. None where nothing is known.
+    """
+    if not graph.alternatives:
+        return path_corners(graph, budget, runs_again=runs_again)
+    return _InAnyOrder(graph, budget, MOST, OrderFront(tuple(known), False), runs_again).front().corners
 
 
 def countable_choice(graph: Graph, names: tuple[str, ...], stripes: bool) -> Graph | None:
@@ -92,32 +109,44 @@ class _Node:
     """Of which each schedule of the node is as bad as one in both terms."""
 
 
-class _Choices:
+class _Choices(ABC):
     """The choices of alternatives, all of which run in stripes or not.
 
     The first operator of an alternative has the cost of all of them, as in a plan.
     """
 
-    def __init__(self, graph: Graph, budget: Budget, most_cost: int, beside: OrderFront) -> None:
+    def __init__(self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront) -> None:
         self._graph = graph
         self._budget = budget
         self._most_cost = min(most_cost, MOST)
+        self._known = known.points
         self._unit = unit_of(graph)
-        self._beside = beside.points
         self._archive: Archive[Candidate] = Archive()
         groups: dict[tuple[str, ...], list[Alternative]] = {}
         for alternative in graph.alternatives:
             groups.setdefault(tuple(alternative.replaces), []).append(alternative)
         self._parts = _in_parts(graph, budget)
-        known = self._parts.alternatives
+        bounded = self._parts.alternatives
         # Those of which there are no bounds come first.
-        self._groups = sorted(groups.values(), key=lambda group: all(entry.id in known for entry in group))
-        self._first_known = sum(any(entry.id not in known for entry in group) for group in self._groups)
+        self._groups = sorted(groups.values(), key=lambda group: all(entry.id in bounded for entry in group))
+        self._first_known = sum(any(entry.id not in bounded for entry in group) for group in self._groups)
+
+    @abstractmethod
+    def _take_known(self) -> None:
+        """Take what is known before."""
+
+    @abstractmethod
+    def _looked_at(self, node: _Node) -> Sequence[Corner]:
+        """Take what is best beside a choice; what is not known of it stays."""
+
+    @abstractmethod
+    def _bounds(self, chosen: Graph, free: AbstractSet[int], least: int) -> Sequence[Corner] | None:
+        """What a choice needs and costs at least where these cost `least` together; None if not known."""
 
     def front(self) -> OrderFront:
         """All of them, within the budget."""
         left: list[Corner] = []
-        self._take_those_beside()
+        self._take_known()
         root = self._settled(_Node((), frozenset(), 0, (Corner(0, 0),)))
         heap = [(0, 0, 0, 0, root)]
         serial = looks = 0
@@ -139,7 +168,7 @@ class _Choices:
                     # Of those that may need as little, the fewest alternatives come first, and few are kept.
                     turn = child.corners[0].bytes, len(child.chosen), -child.next, serial
                     heappush(heap, (*turn, child))
-        for point in self._beside if left else ():
+        for point in self._known if left else ():
             self._archive.offer(point)
         points = tuple(self._archive.items)
         corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left]).items
@@ -172,14 +201,30 @@ class _Choices:
             self._budget.count(_WORK_OF_AN_OPERATOR * len(chosen.operators))
         return chosen
 
-    def _take_those_beside(self) -> None:
+    def _corners(self, node: _Node) -> Sequence[Corner] | None:
+        """What the schedules of a node need and cost at least; None where no more is known than before."""
+        chosen = self._chosen(node.chosen) if node.next >= self._first_known else None
+        if chosen is None:
+            return None
+        groups = self._groups[node.next :]
+        is_open = {
+            name for group in groups if node.gone.isdisjoint(group[0].replaces) for name in group[0].replaces
+        }
+        free = {at for at, operator in enumerate(chosen.operators) if operator.id in is_open}
+        return self._bounds(chosen, free, self._parts.least_cost(chosen, free))
+
+
+class _InOrder(_Choices):
+    """In the order of the document."""
+
+    def _take_known(self) -> None:
         """Take what has no stripes in alternatives. Without these, all may begin at larger multiples."""
-        for names in dict.fromkeys(point.schedule.alternatives for point in self._beside):
+        for names in dict.fromkeys(point.schedule.alternatives for point in self._known):
             chosen = None if self._budget.spent else self._chosen(names)
             if chosen is not None and unit_of(chosen) > self._unit:
                 self._take(chosen, names)
                 continue
-            for point in self._beside:
+            for point in self._known:
                 if point.schedule.alternatives == names:
                     self._archive.offer(point)
 
@@ -191,24 +236,43 @@ class _Choices:
         return front.complete
 
     def _looked_at(self, node: _Node) -> Sequence[Corner]:
-        """Take what is best beside a choice; what is not known of it stays."""
         chosen = self._chosen(node.chosen)
         return () if chosen is not None and self._take(chosen, node.chosen) else node.corners
 
-    def _corners(self, node: _Node) -> Sequence[Corner] | None:
-        """What the schedules of a node need and cost at least; None where no more is known than before."""
-        chosen = self._chosen(node.chosen) if node.next >= self._first_known else None
-        if chosen is None:
-            return None
-        groups = self._groups[node.next :]
-        is_open = {
-            name for group in groups if node.gone.isdisjoint(group[0].replaces) for name in group[0].replaces
-        }
-        free = {at for at, operator in enumerate(chosen.operators) if operator.id in is_open}
-        order, least = listed_order(chosen), self._parts.least_cost(chosen, free)
+    def _bounds(self, chosen: Graph, free: AbstractSet[int], least: int) -> Sequence[Corner] | None:
+        order = listed_order(chosen)
         program = stripe_program(chosen, order, self._unit, free=free)
         front = stripe_front(program, self._most_cost - least, longest_stripe(len(order)), self._budget)
         return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
+
+
+class _InAnyOrder(_Choices):
+    """In any order, and whatever runs again: only bounds."""
+
+    def __init__(
+        self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront, runs_again: bool
+    ) -> None:
+        super().__init__(graph, budget, most_cost, known)
+        self._runs_again = runs_again
+
+    def _take_known(self) -> None:
+        for point in self._known:
+            self._archive.offer(point)
+
+    def _looked_at(self, node: _Node) -> Sequence[Corner]:
+        chosen = self._chosen(node.chosen)
+        known = None if chosen is None else path_corners(chosen, self._budget, runs_again=self._runs_again)
+        return node.corners if known is None else known
+
+    def _bounds(self, chosen: Graph, free: AbstractSet[int], least: int) -> Sequence[Corner] | None:
+        return path_corners(
+            chosen,
+            self._budget,
+            runs_again=self._runs_again,
+            unit=self._unit,
+            free=free,
+            least_of_free=least,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def stripe_program(
     columns: dict[str, array[int]] = {
         name: array("q", [0]) * len(order)
         for name in (
-            *("can", "reduces", "kept", "rows", "columns", "pixel"),
+            *("can", "reduces", "kept", "shared", "rows", "columns", "pixel"),
             *("extra", "extra_rest", "sums", "alone", "cost"),
         )
     }

@@ -41,14 +41,16 @@ struct ProgramObject : nb::object {
 };
 
 stripes::Program program_of(ProgramObject from) {
-    const Column can(from, "can"), reduces(from, "reduces"), kept(from, "kept"), reader(from, "last_reader");
+    const Column can(from, "can"), reduces(from, "reduces"), kept(from, "kept"), shared(from, "shared"),
+        reader(from, "last_reader");
     const Column rows(from, "rows"), columns(from, "columns"), pixel(from, "pixel"), extra(from, "extra");
     const Column rest(from, "extra_rest"), sums(from, "sums"), alone(from, "alone"), cost(from, "cost"),
         start(from, "use_start");
-    const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others");
+    const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others"),
+        references(from, "references");
     const std::size_t count = can.size();
     for (const Column* column :
-         {&reduces, &kept, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &alone, &cost}) {
+         {&reduces, &kept, &shared, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &alone, &cost}) {
         if (column->size() != count) throw nb::value_error("columns differ in length");
     }
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
@@ -64,6 +66,7 @@ stripes::Program program_of(ProgramObject from) {
         column.can = can[i] != 0;
         column.reduces = reduces[i] != 0;
         column.kept = kept[i] != 0;
+        column.shared = shared[i] != 0;
         column.last_reader = place(reader[i], count);
         column.rows = rows[i];
         column.columns = columns[i];
@@ -93,6 +96,10 @@ stripes::Program program_of(ProgramObject from) {
         const Index begin = place(others[at], count), end = place(others[at + 1], count);
         if (begin < 0 || end <= begin) throw nb::value_error("another way runs at least one operator");
         program.others.push_back({begin, end, others[at + 2], others[at + 3]});
+    }
+    for (std::size_t i = 0; i < references.size(); ++i) {
+        if (references[i] <= 0) throw nb::value_error("a stripe has columns");
+        program.references.push_back(references[i]);
     }
     return program;
 }

@@ -19,7 +19,7 @@
 namespace memstow::search {
 namespace {
 
-// Steps of sweeps, and then of a search, before each of them may take long.
+// Steps of sweeps for each component, and then of a search, before each of them may take long.
 constexpr std::int64_t kFirstSweeps = 1'000'000, kFirstSearch = 1'500'000;
 
 bool small_enough(const Components& components, Index c) {
@@ -115,9 +115,11 @@ void Engine::try_tilings() {
         if (may_be_tiled(c)) (small_enough(components_, c) ? searched : alone).push_back(c);
     }
     if (!searched.empty()) {
-        Budget sweeps(-1, kFirstSweeps, &budget_);
-        for (const Index c : searched) try_tiling(c, sweeps);
-        Budget first(-1, kFirstSearch, &budget_);
+        for (const Index c : searched) {
+            Budget sweeps(-1, kFirstSweeps, &budget_);
+            try_tiling(c, sweeps);
+        }
+        Budget first(-1, kFirstSearch * count_of(searched), &budget_);
         search(first);
     }
     for (const Index c : alone) try_tiling(c, budget_);

@@ -110,27 +110,35 @@ class Search {
         const std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
         const Load whole = around(*segment, begin, end);
+        budget_.count(segment->steps());
         std::vector<Way> ways;
-        const Place reference = segment->reference_columns();
-        std::int64_t work = segment->steps();
-        for (Place columns = reference; columns >= 1; columns = fewer(reference, columns)) {
-            const Place strips = (reference + columns - 1) / columns;
-            work += strips * (end - begin);
-            const Need need = segment->need(columns, whole);
-            if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, columns, kNobody});
-            if (budget_.spent()) {
-                complete_ = false;
-                break;
-            }
+        if (program_.references.empty()) {
+            add_widths(*segment, segment->reference_columns(), end - begin, whole, ways);
         }
-        budget_.count(work);
+        for (const Place reference : program_.references) {
+            add_widths(*segment, reference, end - begin, whole, ways);
+        }
         keep_best(ways);
         for (const Way& way : ways) add(begin, end, way);
     }
 
-    // The next width to try after this one; 0 after the last.
-    static Place fewer(Place reference, Place columns) {
-        if (reference <= kMostWidths || columns == 1) return columns - 1;
+    // The ways with strips of what is so many columns wide.
+    void add_widths(const Segment& segment, Place reference, Index count, const Load& whole,
+                    std::vector<Way>& ways) {
+        for (Place columns = reference; columns >= 1; columns = fewer(reference, columns)) {
+            const Need need = segment.need(reference, columns, whole);
+            if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, columns, kNobody});
+            budget_.count((reference + columns - 1) / columns * count);
+            if (budget_.spent()) {
+                complete_ = false;
+                return;
+            }
+        }
+    }
+
+    // The next width to try after this one; 0 after the last. Of a path any may be the best.
+    Place fewer(Place reference, Place columns) const {
+        if (reference <= kMostWidths || columns == 1 || !program_.references.empty()) return columns - 1;
         const Place strips = (reference + columns - 1) / columns;
         return std::min(columns - 1, (reference + strips) / (strips + 1));
     }

@@ -61,6 +61,7 @@ struct Operator {
     bool can = false;      // be in a stripe
     bool reduces = false;  // makes all of its output of all of an image; rows and columns are those it reads
     bool kept = false;     // what it makes is always there as a whole
+    bool shared = false;   // who is not here may read the rows that it makes, and sooner
     Index last_reader = kNobody;
     Place rows = 0;
     Place columns = 0;
@@ -96,6 +97,9 @@ struct Program {
     Bytes unit = 1;   // all that is live begins at multiples of it
     Load base;        // live always
     Bytes start = 0;  // live before the first operator
+    // Not empty: the operators are a path among others that are not here, and stripes may end with others of
+    // so many columns.
+    std::vector<Place> references;
 
     Index count() const { return count_of(operators); }
 };

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/bounds.hpp"
+
 namespace memstow::stripes {
 namespace {
 
@@ -28,6 +30,10 @@ std::optional<Segment> Segment::of(const Program& program, Index begin, Index en
     if (!segment.is_stripe()) return std::nullopt;
     segment.count_made();
     segment.replay();
+    for (Index place = 0; place + 1 < segment.count_; ++place) {
+        segment.is_shared_ = segment.is_shared_ || segment.op(place).shared;
+    }
+    if (segment.is_shared_) segment.look_at_path();
     return segment;
 }
 
@@ -132,8 +138,27 @@ void Segment::replay() {
     }
 }
 
-Need Segment::need(Place columns, const Load& whole) const {
-    const Place reference = reference_columns();
+void Segment::look_at_path() {
+    reads_.resize(at(count_));
+    for (Index place = 1; place < count_; ++place) {
+        Reads& reads = reads_[at(place)];
+        const auto& uses = op(place).uses;
+        for (const Use& use : uses) {
+            const Place step = use.rows.over == 1 ? use.rows.step : 0;
+            reads.step = reads.end.empty() ? step : std::min(reads.step, step);
+            reads.end.resize(at(op(place).rows), 0);
+            for (Place q = 0; q < op(place).rows; ++q) {
+                reads.end[at(q)] = std::max(reads.end[at(q)], use.rows.end(q));
+            }
+        }
+        for (Place q = 1; q < op(place).rows; ++q) {
+            const auto is_kept = [&](const Use& use) { return use.rows.first(q) < reads.end[at(q - 1)]; };
+            reads.overlap = reads.overlap && std::any_of(uses.begin(), uses.end(), is_kept);
+        }
+    }
+}
+
+Need Segment::need(Place reference, Place columns, const Load& whole) const {
     std::vector<Place> widest(at(count_), 0);
     std::vector<Place> total(at(count_), 0);
     std::vector<std::pair<Place, Place>> spans(at(count_));
@@ -169,14 +194,22 @@ Need Segment::need(Place columns, const Load& whole) const {
                                        : share(operation.cost, rows_made_[at(place)] * total[at(place)],
                                                operation.rows * operation.columns);
     }
-    need.bytes = fullest(widest, whole);
+    Load all = whole;
+    for (Index place = 0; place < count_; ++place) all.add(op(place).sums, program_->unit);
+    need.bytes = is_shared_ ? fullest_of_path(widest, all) : fullest(widest, all);
     return need;
 }
 
+// The rows of it that are kept; nothing where all of it is there.
+Load Segment::ring(Index place, const std::vector<Place>& widest) const {
+    Load kept;
+    if (is_sink(place) || last_[at(place)] < 0) return kept;
+    kept.add(rows_[at(place)] * widest[at(place)] * op(place).pixel, program_->unit);
+    return kept;
+}
+
 // The most over the phases: a ring lives in those from its first place to its last.
-Bytes Segment::fullest(const std::vector<Place>& widest, Load whole) const {
-    const Bytes unit = program_->unit;
-    for (Index place = 0; place < count_; ++place) whole.add(op(place).sums, unit);
+Bytes Segment::fullest(const std::vector<Place>& widest, const Load& whole) const {
     std::vector<Bytes> change(at(count_) + 1, 0);
     std::vector<Bytes> rest(at(count_), whole.rest);
     for (Index place = 0; place < count_; ++place) {
@@ -184,14 +217,12 @@ Bytes Segment::fullest(const std::vector<Place>& widest, Load whole) const {
         change[at(place)] += extra.bytes;
         change[at(place) + 1] -= extra.bytes;
         rest[at(place)] = std::max(rest[at(place)], extra.rest);
-        if (is_sink(place) || last_[at(place)] < 0) continue;
-        Load ring;
-        ring.add(rows_[at(place)] * widest[at(place)] * op(place).pixel, unit);
-        change[at(first_[at(place)])] += ring.bytes;
-        change[at(last_[at(place)]) + 1] -= ring.bytes;
-        if (ring.rest == 0) continue;
-        for (Index k = first_[at(place)]; k <= last_[at(place)]; ++k) {
-            rest[at(k)] = std::max(rest[at(k)], ring.rest);
+        const Load kept = ring(place, widest);
+        if (kept.bytes == 0) continue;
+        change[at(first_[at(place)])] += kept.bytes;
+        change[at(last_[at(place)]) + 1] -= kept.bytes;
+        for (Index k = first_[at(place)]; kept.rest > 0 && k <= last_[at(place)]; ++k) {
+            rest[at(k)] = std::max(rest[at(k)], kept.rest);
         }
     }
     Bytes most = 0, level = whole.bytes;
@@ -200,6 +231,83 @@ Bytes Segment::fullest(const std::vector<Place>& widest, Load whole) const {
         most = std::max(most, level - rest[at(place)]);
     }
     return most;
+}
+
+// The bytes of rows between an operator of a path that is at its end and one that has made none yet: at least
+// those of one ring, if it had all rows.
+class Segment::Left {
+  public:
+    Left(const Segment& segment, const std::vector<Place>& widest) : segment_(segment), widest_(widest) {}
+
+    // From each operator in turn, backwards; 0 where it is not known how their rows compare.
+    Bytes before(Index from) {
+        steps_ *= segment_.reads_[at(from + 1)].step;
+        if (steps_ == 0 || steps_ > kLimit) return steps_ = 0;
+        const Bytes row = segment_.is_sink(from) ? 0 : widest_[at(from)] * segment_.op(from).pixel;
+        smallest_ = std::min(smallest_, row * steps_);
+        const WideBytes bytes = smallest_ * segment_.rows_made_[at(from)] / steps_;
+        return static_cast<Bytes>(std::min<WideBytes>(bytes, kLimit / 2));
+    }
+
+  private:
+    const Segment& segment_;
+    const std::vector<Place>& widest_;
+    WideBytes smallest_ = kLimit;
+    WideBytes steps_ = 1;  // rows for each row of the one that has made none
+};
+
+// The bytes that a path needs at least, whoever else is in the stripe and pulls rows earlier than the path
+// does.
+//
+// An operator that is not at its end and reads each row more than once keeps rows of what it reads
+// (`overlap`). So all of these rings are there at two moments: when an operator makes its first row, those
+// before it; and when it makes a row after the last operator has made its first, those after it as well.
+// Unless one of them is at its end by then: then all of its rows are in the rings after it, but for what
+// their readers have worked off (`left`).
+Bytes Segment::fullest_of_path(const std::vector<Place>& widest, const Load& whole) const {
+    const Index last = count_ - 1;
+    Bytes most = whole.height();
+    for (Index place = 0; place < count_; ++place) {
+        Load here = whole;
+        here.add(ring(place, widest));
+        here.add(op(place).extra);
+        most = std::max(most, at_first_row(place, widest, here));
+        if (place < last) most = std::max(most, after_first_row(place, widest, whole, here));
+    }
+    return most;
+}
+
+// `here`: without the rings before this operator.
+Bytes Segment::at_first_row(Index place, const std::vector<Place>& widest, const Load& here) const {
+    Load all = here;
+    Bytes least = kLimit;
+    Left left(*this, widest);
+    Place needed = 1;  // of the operator after the ring
+    for (Index from = place - 1; from >= 0; --from) {
+        if (needed > 0 && (from + 1 == place || reads_[at(from + 1)].overlap)) all.add(ring(from, widest));
+        needed = needed > 0 ? reads_[at(from + 1)].end[at(needed - 1)] : 0;
+        least = std::min(least, std::max(all.height(), here.height() + left.before(from)));
+    }
+    return std::min(least, all.height());
+}
+
+// `here`: `whole`, and the ring and the temporaries of this operator. How far it is ahead of the last one is
+// not known: half of what is left is in the rings between them when that makes its first row, or in those
+// before it at its next row.
+Bytes Segment::after_first_row(Index place, const std::vector<Place>& widest, const Load& whole,
+                               const Load& here) const {
+    Load all = here;
+    Bytes least = kLimit;
+    Left left(*this, widest);
+    Place needed = 1;
+    for (Index from = count_ - 2; from >= 0; --from) {
+        if (from != place && (from + 1 == place || reads_[at(from + 1)].overlap)) all.add(ring(from, widest));
+        needed = reads_[at(from + 1)].end[at(needed - 1)];
+        if (needed == 0) return 0;
+        const Bytes at_its_end = whole.height() + left.before(from) / 2;
+        if (from <= place) least = std::min(least, at_its_end);
+    }
+    return std::min(least, all.height());
 }
 
 }  // namespace memstow::stripes

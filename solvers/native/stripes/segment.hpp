@@ -23,12 +23,21 @@ class Segment {
     std::int64_t steps() const { return steps_; }
     Place reference_columns() const { return last().columns; }
     bool leaves(Index place) const { return leaves_[at(place)]; }
-    // With strips of so many columns; `whole`: what is live all the time besides rings, temporaries and sums.
-    Need need(Place columns, const Load& whole) const;
+    // With strips of so many columns of what is `reference` columns wide; `whole`: what is live all the time
+    // besides rings, temporaries and sums.
+    Need need(Place reference, Place columns, const Load& whole) const;
 
   private:
     Segment(const Program& program, Index begin, Index end)
         : program_(&program), begin_(begin), count_(end - begin) {}
+
+    class Left;
+    // How an operator of a path reads the one before.
+    struct Reads {
+        bool overlap = true;     // what each row needs begins before the end of what the row before needs
+        Place step = 0;          // the first row that row q needs is at most q times this; 0: not known
+        std::vector<Place> end;  // of the rows that row q needs, by q
+    };
 
     static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
     const Operator& op(Index place) const { return program_->operators[at(begin_ + place)]; }
@@ -40,11 +49,17 @@ class Segment {
     bool is_stripe();
     void count_made();
     void replay();
+    void look_at_path();
     void make(Index place);
     void step(Index place);
     Place needed_from(Index place) const;
     void look(Index place);
-    Bytes fullest(const std::vector<Place>& widest, Load whole) const;
+    Load ring(Index place, const std::vector<Place>& widest) const;
+    Bytes fullest(const std::vector<Place>& widest, const Load& whole) const;
+    Bytes fullest_of_path(const std::vector<Place>& widest, const Load& whole) const;
+    Bytes at_first_row(Index place, const std::vector<Place>& widest, const Load& here) const;
+    Bytes after_first_row(Index place, const std::vector<Place>& widest, const Load& whole,
+                          const Load& here) const;
     template <typename Visit>
     void for_readers(Index place, const Visit& visit) const;
 
@@ -58,6 +73,8 @@ class Segment {
     std::vector<Place> rows_;  // kept at a time
     std::vector<Index> first_;
     std::vector<Index> last_;
+    bool is_shared_ = false;    // by operators that are not here; then it is a path
+    std::vector<Reads> reads_;  // of a path
     // While rows are made.
     std::vector<Place> done_;
     std::vector<std::uint8_t> held_;

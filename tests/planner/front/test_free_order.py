@@ -1,9 +1,9 @@
 """Fronts in which the order and the alternatives are chosen together, against all schedules."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise, permutations
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -16,19 +16,16 @@ from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.order_front import order_front
-from memstow.planner.graph.schedules import with_chosen, with_runs
-from memstow.planner.graph.stripe_front import Candidate
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions, Generator
-from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, Window
+from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Schedule
 from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first, rounds
 from tests.graphs import Document
 from tests.planner.front.every_schedule import Asked, lies, random_free, schedules
-from tests.planner.graph.stripes.nets import random_net
+from tests.planner.front.stripe_ways import chain, every_way, every_way_again, network, varied
 
 _STEADY = Options(deterministic=True, work_limit=20_000_000)
 
@@ -131,31 +128,14 @@ def test_all_orders_are_those_that_the_graph_allows(seed: int) -> None:
 
 
 def test_a_chain_of_a_thousand_operators_has_one_order() -> None:
-    graph = parse_graph(_chain(4, "free", ["x", *(f"t{number}" for number in range(1_500)), "y"]))
+    graph = parse_graph(chain(4, "free", ["x", *(f"t{number}" for number in range(1_500)), "y"]))
     assert all_orders(graph, 1) == [listed_order(graph)]
-
-
-def _chain(rows: int, order: str, names: Sequence[str] = ("x", "a", "b", "y")) -> Document:
-    window = {"kernel": [3, 3], "padding": [1, 1, 1, 1]}
-    return {
-        "version": 1,
-        "order": order,
-        "tensors": [
-            {"id": name, "shape": [rows, rows, 2 if name in "xy" else 24], "type": "int8"} for name in names
-        ],
-        "operators": [
-            {"id": f"to {after}", "type": "conv2d", "inputs": [name], "outputs": [after], "window": window}
-            for name, after in pairwise(names)
-        ],
-        "inputs": ["x"],
-        "outputs": ["y"],
-    }
 
 
 @pytest.mark.parametrize("rows", [4, 6, 9])
 def test_stripes_are_proven_where_there_is_one_order(rows: int) -> None:
     fronts = [
-        find_front(parse_graph(_chain(rows, order)), FrontOptions(), _STEADY, FrontCallbacks())
+        find_front(parse_graph(chain(rows, order)), FrontOptions(), _STEADY, FrontCallbacks())
         for order in ("given", "free")
     ]
     assert [point.values for point in fronts[0].points] == [point.values for point in fronts[1].points]
@@ -174,9 +154,9 @@ def test_no_stripes_in_any_order_are_better_than_the_bounds(
     monkeypatch.setattr("memstow.planner.front.free_front._MOST_ORDERS", most_orders)
     bounded = 0
     for seed in range(rounds(8)):
-        graph = parse_graph(json.loads(json.dumps(_network(Random(seed)))))
+        graph = parse_graph(json.loads(json.dumps(network(Random(seed)))))
         said = find_front(graph, FrontOptions(generators=generators), _STEADY, FrontCallbacks())
-        ways = list(_every_way(with_channels(graph) if "channels" in generators else graph))
+        ways = list(every_way(with_channels(graph) if "channels" in generators else graph))
         assert ways
         for point in said.points:
             peak, cost, bounds = point.values["peak"], point.values["cost"], point.bounds
@@ -199,7 +179,7 @@ def test_no_stripes_in_any_order_are_better_than_the_bounds(
 def test_no_stripes_in_which_operators_run_again_are_better_than_the_bounds(seeds: range) -> None:
     bounded = 0
     for seed in seeds:
-        graph = _varied(seed)
+        graph = varied(seed)
         bounded += _bounded_again(graph)
     assert bounded
 
@@ -207,7 +187,7 @@ def test_no_stripes_in_which_operators_run_again_are_better_than_the_bounds(seed
 @pytest.mark.parametrize("margin", [0, 1])
 def test_who_only_reads_the_margin_has_nothing_made(margin: int) -> None:
     """The image is wide, and it is made for one that may need none of it, then again for the other."""
-    document = _chain(4, "free", ["x", "wide", "y"])
+    document = chain(4, "free", ["x", "wide", "y"])
     document["tensors"] += [{"id": "z", "shape": [1, 1, 2], "type": "int8"}]
     for operator in document["operators"]:
         operator["window"] = {"kernel": [1, 1]}
@@ -231,116 +211,6 @@ def _bounded_again(graph: Graph) -> bool:
     known = free_front(graph, allowance, 1.0, request.most, lambda: False, stripes=True, again=again)
     corners = known.corners
     assert corners is not None
-    for way in _every_way_again(graph, 2):
+    for way in every_way_again(graph, 2):
         assert any(corner.bytes <= way.bytes and corner.cost <= way.cost for corner in corners), way
     return all(corner.bytes for corner in corners)
-
-
-def _varied(seed: int) -> Graph:
-    """A few operators, of which some lie in place, on wide images; what comes and what is left is narrow."""
-    random, graph = Random(seed), random_net(seed, 1 + seed % 3)
-    shapes = {
-        tensor.id: (*tensor.shape[:-1], tensor.shape[-1] * 16)
-        for tensor in graph.tensors
-        if tensor.shape and tensor.kind != "constant"
-    }
-    ends = [name for name in graph.outputs if name in shapes]
-    narrow = {"begin": "t0", **{f"end {name}": name for name in ends}}
-    alignment = random.choice((1, 1, 4))
-    tensors = [
-        *(replace(entry, shape=shapes.get(entry.id, entry.shape)) for entry in graph.tensors),
-        *(Tensor(id=name, shape=(*shapes[of][:-1], 1), type="int8") for name, of in narrow.items()),
-    ]
-    pairs = [("begin", "t0"), *((name, f"end {name}") for name in ends)]
-    operators = [
-        Operator(
-            id=f"to {made}",
-            type="conv2d",
-            inputs=[source],
-            outputs=[made],
-            window=Window(kernel=(1, 1)),
-            cost=9,
-        )
-        for source, made in pairs
-    ]
-    for number, operator in enumerate(graph.operators):
-        source, made = operator.inputs[0], operator.outputs[0]
-        if operator.window is None and shapes[source] == shapes[made] and random.random() < 0.5:
-            operator = replace(operator, in_place=((source, made),))
-        operators.insert(1 + number, operator)
-    return replace(
-        graph,
-        tensors=tuple(replace(tensor, alignment=alignment) for tensor in tensors),
-        operators=tuple(operators),
-        inputs=tuple("begin" if name == "t0" else name for name in graph.inputs),
-        outputs=tuple(f"end {name}" if name in ends else name for name in graph.outputs),
-        order=random.choice(("given", "free")),
-    )
-
-
-def _every_way_again(graph: Graph, more: int) -> Iterator[Candidate]:
-    """Stripes in all orders in which so many operators run again at most."""
-    orders = [listed_order(graph)] if graph.order == GIVEN else all_orders(graph, 100) or []
-    runs = {tuple(graph.operators[at].id for at in order) for order in orders}
-    for _ in range(more + 1):
-        for order in sorted(runs):
-            try:
-                plain, _ = with_runs(graph, Schedule(order=order))
-            except InputError:
-                continue
-            yield from order_front(plain, range(len(plain.operators)), Budget(-1.0, 20_000_000)).points
-        runs = {
-            (*order[:at], name, *order[at:])
-            for order in runs
-            for at in range(1, len(order) + 1)
-            for name in set(order[:at])
-        }
-
-
-def _every_way(graph: Graph) -> Iterator[Candidate]:
-    """Stripes in all orders of choices of alternatives."""
-    names = [alternative.id for alternative in graph.alternatives]
-    for chosen in (some for count in range(3) for some in combinations(names, count)):
-        try:
-            whole = with_chosen(graph, chosen)
-        except InputError:
-            continue
-        for order in all_orders(whole, 100) or []:
-            yield from order_front(replace(whole, order=GIVEN), order, Budget(-1.0, 20_000_000)).points
-
-
-def _network(random: Random) -> Document:
-    """Two branches of windows with strides, which are joined."""
-    tensors: list[Document] = [{"id": "x", "shape": [8, 8, 4], "type": "int8"}]
-    operators: list[Document] = []
-
-    def add(source: str, name: str, rows: int, stride: int, kernel: int) -> None:
-        after = -(-rows // stride)
-        pad = kernel // 2
-        need = max((after - 1) * stride + kernel - rows - pad, 0)
-        tensors.append({"id": name, "shape": [after, after, random.choice((2, 4, 8))], "type": "int8"})
-        operators.append(
-            {
-                "id": f"to {name}",
-                "type": random.choice(("conv2d", "conv2d", "max_pool2d")),
-                "inputs": [source],
-                "outputs": [name],
-                "window": {
-                    "kernel": [kernel, kernel],
-                    "stride": [stride, stride],
-                    "padding": [pad, pad, need, need],
-                },
-            }
-        )
-
-    add("x", "a", 8, 1, random.choice((1, 3)))
-    add("a", "b", 8, 2, random.choice((1, 3)))
-    add("x", "c", 8, random.choice((1, 2)), 1)
-    return {
-        "version": 1,
-        "order": "free",
-        "tensors": tensors,
-        "operators": operators,
-        "inputs": ["x"],
-        "outputs": ["b", "c"],
-    }

@@ -9,7 +9,7 @@ import pytest
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.operators import with_cost_unit
-from memstow.planner.graph.order_front import _Choices, _Node, order_front
+from memstow.planner.graph.order_front import _InOrder, _Node, order_front
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import Corner, front_beside_alternatives
@@ -150,7 +150,7 @@ def every_choice(graph: Graph) -> Iterator[tuple[frozenset[str], Sequence[Corner
             waiting.append((at + 1, (*names, alternative.id), gone.union(alternative.replaces)))
 
 
-def nodes(choices: _Choices) -> Iterator[tuple[_Node, set[str]]]:
+def nodes(choices: _InOrder) -> Iterator[tuple[_Node, set[str]]]:
     """Each choice of which some is open, and the alternatives that may be chosen besides."""
     waiting = [_Node((), frozenset(), 0, (Corner(0, 0),))]
     for entry in waiting:
@@ -172,7 +172,7 @@ def test_no_choice_is_better_than_the_front_and_the_bounds(part: int) -> None:
         graph = net(seed, "bytes" if seed % 3 == 0 else "given")
         order = listed_order(graph)
         beside = front_beside_alternatives(graph, order, no_limit(), MOST)
-        choices = _Choices(graph, no_limit(), MOST, beside)
+        choices = _InOrder(graph, no_limit(), MOST, beside)
         ways = 1
         for group in choices._groups:
             ways *= 1 + len(group)

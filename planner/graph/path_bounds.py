@@ -1,0 +1,197 @@
+"""What all schedules of a graph need and cost at least: in any order, in any stripes, whatever runs again.
+
+Take a path of operators, each of which reads what the one before makes. In each schedule there is a run of
+the last one; the version that it reads was made by a run of the one before, and so on. These runs come one
+after the other, whatever else runs. Where the next one of them is in another stripe, or runs alone, what lies
+between them is there as a whole at the end of the one and at the begin of the other; the others keep at least
+the rows that one path through the stripe needs (`references` in `solvers.graph_programs.StripeProgram`). So
+each schedule is as bad in bytes and cost as some way to cut the path into stripes; what is beside the path
+costs what it costs in any schedule. A graph that is a single path has no better bounds than these, where
+none is better in its order.
+"""
+
+from array import array
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memstow.planner.graph.links import NOBODY, links_of, listed_order
+from memstow.planner.graph.live_bytes import load_of, resident_load, start_height, steps, unit_of
+from memstow.planner.graph.operators import (
+    Axis,
+    image_of,
+    kinds_if_unbound,
+    operator_costs,
+    whole_in_stripes,
+)
+from memstow.planner.graph.stripe_front import Corner
+from memstow.planner.model.graph import Graph, index_of, is_planned, is_resident, size_of
+from memstow.records import replace
+from memstow.solvers.core import Budget
+from memstow.solvers.graph_programs import MOST, StripeProgram, stripe_front
+
+# What describing an operator counts as.
+_WORK_OF_AN_OPERATOR: Final = 100
+
+
+def path_corners(
+    graph: Graph,
+    budget: Budget,
+    *,
+    runs_again: bool,
+    unit: int | None = None,
+    free: Container[int] = (),
+    least_of_free: int = 0,
+) -> list[Corner] | None:
+    """Corners of which each schedule is as bad as one in both terms.
+
+    Of a valid graph without alternatives whose numbers can be added up, in which all begins at multiples of a
+    unit. What operators that are `free` make takes no memory, and they cost `least_of_free` together. None
+    where the budget ends first, or there are views.
+    """
+    if graph.views or not graph.operators:
+        return None
+    path = _widest_path(graph)
+    budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
+    program = _Path(graph, path, runs_again, unit_of(graph) if unit is None else unit, free).program()
+    on_path, costs = set(path), operator_costs(graph)
+    beside = least_of_free + sum(
+        cost
+        for at, (cost, is_whole) in enumerate(zip(costs, whole_in_stripes(graph), strict=True))
+        if is_whole and at not in on_path and at not in free
+    )
+    front = stripe_front(program, MOST - beside, len(path), budget)
+    return [Corner(point.bytes, point.cost + beside) for point in front.points] if front.complete else None
+
+
+def _widest_path(graph: Graph) -> list[int]:
+    """The path that makes the most bytes, from who reads nothing that is made to whom nobody reads."""
+    links, tensors = links_of(graph), index_of(graph).tensors
+    most: dict[int, int] = {}
+    before: dict[int, int] = {}
+    for operator in listed_order(graph):
+        made = (tensors[name] for name in graph.operators[operator].outputs)
+        own = 1 + sum(size_of(tensor) for tensor in made if is_planned(tensor))
+        makers = {links.producer[links.tensor_index[name]] for name in graph.operators[operator].inputs}
+        best = max(sorted(makers - {NOBODY}), key=most.__getitem__, default=None)
+        most[operator] = own + (0 if best is None else most[best])
+        if best is not None:
+            before[operator] = best
+    path = [max(most, key=most.__getitem__)]
+    while path[-1] in before:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    graph: Graph
+    path: Sequence[int]
+    runs_again: bool
+    unit: int
+    free: Container[int]
+
+    def program(self) -> StripeProgram:
+        """The path as if nothing else were there; where it is alone, an operator has all that it uses."""
+        graph, path, unit = self.graph, self.path, self.unit
+        links, known = links_of(graph), kinds_if_unbound(graph)
+        costs, always = operator_costs(graph), resident_load(graph, unit)
+        names = ("can", "reduces", "kept", "shared", "rows", "columns", "pixel")
+        columns: dict[str, array[int]] = {
+            name: array("q", [0]) * len(path)
+            for name in (*names, "extra", "extra_rest", "sums", "alone", "cost")
+        }
+        last_reader = array("q", [*range(1, len(path)), NOBODY])
+        use_start, uses, wholes = array("q", [0]), array("q"), array("q")
+        for size in self._sizes(graph.operators[path[0]].inputs, maker=NOBODY):
+            wholes.extend((NOBODY, 0, size, NOBODY))
+        for at, operator in enumerate(path):
+            is_last = at + 1 == len(path)
+            then = [] if is_last else graph.operators[path[at + 1]].inputs
+            made = graph.operators[operator].outputs
+            handed = self._sizes(made if is_last else [name for name in made if name in then], operator)
+            kind = known[operator]
+            for size in handed:
+                wholes.extend((at, at if is_last else at + 1, size, at if kind is not None else NOBODY))
+            columns["cost"][at] = 0 if operator in self.free else costs[operator]
+            columns["alone"][at] = self._alone(operator)
+            if kind is not None:
+                before = path[at - 1] if at else NOBODY
+                uses_of_path = [use for use in kind.uses if at and links.producer[use.tensor] == before]
+                columns["can"][at] = not at or bool(uses_of_path)
+                output = graph.tensors[kind.output]
+                external = output.kind == "external"
+                image = None if external or operator in self.free else image_of(output)
+                columns["reduces"][at] = kind.reduces
+                # A free one stands for several, each of which may read it.
+                columns["shared"][at] = not is_last and (
+                    len(links.readers[kind.output]) > 1 or path[at + 1] in self.free
+                )
+                is_kept = is_last or external or (not self.runs_again and output.id in graph.outputs)
+                columns["kept"][at] = is_kept
+                columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
+                columns["pixel"][at] = 0 if kind.reduces or image is None else image.pixel
+                columns["sums"][at] = 0 if operator in self.free else kind.sums
+                extra = load_of((entry.size for entry in graph.operators[operator].temporaries), unit)
+                columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
+                # In a stripe with others, nothing else need be there as a whole.
+                read = self._sizes(graph.operators[operator].inputs, before)
+                temporaries = [entry.size for entry in graph.operators[operator].temporaries]
+                there = load_of([*read, *handed, *temporaries, columns["sums"][at]], unit)
+                height = always.bytes + there.bytes - max(always.rest, there.rest)
+                columns["alone"][at] = min(columns["alone"][at], height)
+                for use in uses_of_path:
+                    uses.extend((at - 1, *_numbers(use.rows), *_numbers(use.columns)))
+            use_start.append(len(uses) // 11)
+        return StripeProgram(
+            **columns,
+            last_reader=last_reader,
+            use_start=use_start,
+            uses=uses,
+            wholes=wholes,
+            unit=unit,
+            base=always.bytes,
+            base_rest=always.rest,
+            start=start_height(graph, unit),
+            references=array("q", sorted({kind.columns for kind in known if kind is not None})),
+        )
+
+    def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
+        """The bytes of the tensors of these that this operator makes; 0 where it is free."""
+        links, tensors = links_of(self.graph), self.graph.tensors
+        numbers = [links.tensor_index[name] for name in dict.fromkeys(names)]
+        return [
+            0 if maker in self.free else size_of(tensors[number])
+            for number in numbers
+            if tensors[number].kind == "data" and links.producer[number] == maker
+        ]
+
+    def _alone(self, operator: int) -> int:
+        """What is live at least while an operator runs by itself."""
+        graph, links = self.graph, links_of(self.graph)
+        known, own = index_of(graph).tensors, graph.operators[operator]
+        names = dict.fromkeys((*own.inputs, *own.outputs))
+        # Of a free one, and between those, nothing is known to lie anywhere.
+        is_empty = {
+            name
+            for name in names
+            if operator in self.free and links.producer[links.tensor_index[name]] in self.free
+        }
+        used = {
+            name: replace(known[name], size=0, shape=None) if name in is_empty else known[name]
+            for name in names
+        }
+        always = {tensor.id: tensor for tensor in graph.tensors if is_resident(tensor)}
+        pairs = tuple(pair for pair in own.in_place if is_empty.isdisjoint(pair))
+        made = set(own.outputs)
+        alone = Graph(
+            tensors=tuple({**always, **used}.values()),
+            operators=(replace(own, in_place=pairs),),
+            inputs=tuple(name for name, tensor in used.items() if tensor.kind == "data" and name not in made),
+            outputs=tuple(name for name, tensor in used.items() if tensor.kind == "data" and name in made),
+        )
+        return steps(alone, [0], self.unit)[0].bytes
+
+
+def _numbers(axis: Axis) -> tuple[int, int, int, int, int]:
+    return axis.extent, axis.step, axis.over, axis.before, axis.after

@@ -1,0 +1,178 @@
+"""What paths say of all orders, stripes and runs, against schedules gone through one by one."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.graph.changes import with_channels
+from memstow.planner.graph.graph_document import parse_graph
+from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.order_front import corners_in_any_order, order_front
+from memstow.planner.graph.path_bounds import path_corners
+from memstow.planner.graph.stripe_front import Candidate, Corner
+from memstow.planner.model.front import FrontOptions
+from memstow.planner.model.graph import GIVEN, Graph, Tensor, View
+from memstow.planner.model.options import Options
+from memstow.solvers.core import Budget
+from tests.campaign import gate_first, rounds
+from tests.graphs import Document
+from tests.planner.front.stripe_ways import chain, every_way, every_way_again, network, varied
+from tests.planner.graph.stripes.nets import random_net
+
+_STEADY = Options(deterministic=True, work_limit=20_000_000)
+
+
+def _budget() -> Budget:
+    return Budget(-1.0, 50_000_000)
+
+
+def _assert_bounded(corners: Sequence[Corner] | None, ways: Iterable[Candidate], seed: int) -> None:
+    assert corners is not None
+    count = 0
+    for way in ways:
+        count += 1
+        assert any(corner.bytes <= way.bytes and corner.cost <= way.cost for corner in corners), (seed, way)
+    assert count
+
+
+@pytest.mark.rounds
+def test_no_order_of_a_random_net_is_better() -> None:
+    for seed in range(rounds(40)):
+        graph = replace(random_net(seed, 3 + seed % 4), order="free")
+        _assert_bounded(path_corners(graph, _budget(), runs_again=False), every_way(graph), seed)
+
+
+@pytest.mark.parametrize("seeds", gate_first([range(at, at + 6) for at in range(0, 96, 6)], 1))
+def test_nothing_that_runs_again_is_better(seeds: range) -> None:
+    for seed in seeds:
+        graph = varied(seed) if seed % 2 else parse_graph(json.loads(json.dumps(network(Random(seed)))))
+        ways = [way for way in every_way_again(graph, 2) if _runs_none_twice(way)]
+        _assert_bounded(path_corners(graph, _budget(), runs_again=True), ways, seed)
+
+
+def _runs_none_twice(way: Candidate) -> bool:
+    """In each stripe; runs are named after the operator, and a number from the second on."""
+    names = [name.partition("#")[0] for name in way.schedule.order]
+    return all(
+        len(set(names[stripe.begin : stripe.end])) == stripe.end - stripe.begin
+        for stripe in way.schedule.stripes
+    )
+
+
+@pytest.mark.rounds
+def test_parts_of_channels_in_any_order_are_not_better() -> None:
+    inside = 0
+    for seed in range(rounds(12)):
+        graph = with_channels(parse_graph(_deep(Random(seed))))
+        listed = order_front(replace(graph, order=GIVEN), listed_order(graph), _budget()).points
+        ways = list(every_way(graph))
+        for known in ((), listed):
+            corners = corners_in_any_order(graph, known, _budget(), runs_again=False)
+            _assert_bounded(corners, ways, seed)
+        inside += any(way.schedule.stripes and len(way.schedule.order) > len(graph.operators) for way in ways)
+    assert inside
+
+
+def _deep(random: Random) -> Document:
+    """Up to two wide tensors between small ones, of two channels."""
+    rows, wide = random.randint(2, 5), random.choice((2, 3))
+    before, after = random.choice((1, 2, 8)), random.choice((1, 2, 6))
+    shapes = {"x": before, "wide": wide, "each": wide, "y": after, "z": 1}
+    kernel = random.choice((1, 3))
+    pad = kernel // 2
+    operators: list[Document] = [
+        {
+            "id": f"to {after}",
+            "type": "depthwise_conv2d" if after == "each" else "conv2d",
+            "inputs": [name],
+            "outputs": [after],
+            "cost": random.randint(1, 50) * wide,
+            "window": {"kernel": [kernel, kernel], "padding": [pad] * 4},
+        }
+        for name, after in pairwise(shapes)
+    ]
+    return {
+        "version": 1,
+        "order": "free",
+        "tensors": [
+            {"id": name, "shape": [rows, rows, channels], "type": "int8"} for name, channels in shapes.items()
+        ],
+        "operators": operators,
+        "inputs": ["x"],
+        "outputs": ["z"],
+    }
+
+
+@pytest.mark.parametrize("order", ["given", "free"])
+@pytest.mark.parametrize("rows", [4, 9])
+def test_nothing_runs_again_in_a_chain(rows: int, order: str) -> None:
+    graph = parse_graph(chain(rows, order))
+    alone, again = (
+        find_front(graph, FrontOptions(generators=generators), _STEADY, FrontCallbacks())
+        for generators in (("stripes",), ("stripes", "recompute"))
+    )
+    assert [point.values for point in again.points] == [point.values for point in alone.points]
+    assert len(again.points) > 1
+    assert again.complete
+
+
+def test_nothing_is_known_of_views_or_without_time() -> None:
+    graph = parse_graph(chain(4, "free"))
+    assert path_corners(graph, Budget(-1.0, 1), runs_again=True) is None
+    part = Tensor(id="part", shape=(2, 4, 24), type="int8")
+    viewed = replace(graph, tensors=(*graph.tensors, part), views=(View(tensor="part", of="a", offset=0),))
+    assert path_corners(viewed, _budget(), runs_again=True) is None
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+def test_who_only_reads_the_margin_needs_no_rows(margin: int) -> None:
+    document = chain(4, "free", ["x", "a", "b", "c", "y"])
+    document["operators"][2]["window"] = {
+        "kernel": [1, 1],
+        "stride": [8, 8],
+        "padding": [margin, margin, 0, 0],
+    }
+    for tensor in document["tensors"][3:]:
+        tensor["shape"][:2] = [1, 1]
+    graph = parse_graph(document)
+    _assert_bounded(path_corners(graph, _budget(), runs_again=True), every_way_again(graph, 0), 0)
+
+
+def test_a_second_reader_may_have_rows_made_sooner() -> None:
+    """One that needs all rows at once, so that the path keeps all of one tensor and fewer of the next."""
+    for seed in range(20):
+        graph = _pulled(Random(seed))
+        ways = list(every_way(graph))
+        _assert_bounded(path_corners(graph, _budget(), runs_again=False), ways, seed)
+
+
+def _pulled(random: Random) -> Graph:
+    rows = random.randint(3, 6)
+    document = chain(rows, "free", ["x", "a", "b", "c", "d", "y"][: random.randint(4, 6)])
+    names = [tensor["id"] for tensor in document["tensors"]]
+    for tensor in document["tensors"]:
+        tensor["shape"] = [rows, 1, random.choice((1, 1, 2, 9))]
+    for operator in document["operators"]:
+        kernel = random.choice((1, 3))
+        operator["window"] = {"kernel": [kernel, 1], "padding": [kernel // 2, 0, kernel // 2, 0]}
+        operator["cost"] = random.randint(1, 9)
+    source = random.choice(names[1:-1])
+    document["tensors"].append({"id": "all", "shape": [1, 1, 1], "type": "int8"})
+    document["operators"].append(
+        {
+            "id": "to all",
+            "type": "conv2d",
+            "inputs": [source],
+            "outputs": ["all"],
+            "cost": 1,
+            "window": {"kernel": [rows, 1], "stride": [rows, 1]},
+        }
+    )
+    document["outputs"] = [names[-1], "all"]
+    return parse_graph(document)
