@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Final
+from typing import ClassVar, Final
 
-from memstow.planner.graph.changes import channel_alternatives
+from memstow.planner.graph.changes import InChannels, channel_alternatives
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
-from memstow.planner.graph.path_bounds import path_corners
+from memstow.planner.graph.path_bounds import InParts, PartsBeside, path_corners
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import (
@@ -35,7 +35,7 @@ from memstow.planner.graph.stripe_front import (
     stripe_program,
 )
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import GIVEN, Alternative, Graph, index_of
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, index_of, size_of
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST, stripe_front
 
@@ -115,6 +115,9 @@ class _Choices(ABC):
     The first operator of an alternative has the cost of all of them, as in a plan.
     """
 
+    _makes_points: ClassVar = True
+    """Whether there is something new to come of a choice, beside bounds."""
+
     def __init__(self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront) -> None:
         self._graph = graph
         self._budget = budget
@@ -140,12 +143,12 @@ class _Choices(ABC):
         """Take what is best beside a choice; what is not known of it stays."""
 
     @abstractmethod
-    def _bounds(self, chosen: Graph, free: AbstractSet[int], least: int) -> Sequence[Corner] | None:
-        """What a choice needs and costs at least where these cost `least` together; None if not known."""
+    def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
+        """What a choice needs and costs at least, of which some may run in parts; None if not known."""
 
     def front(self) -> OrderFront:
         """All of them, within the budget."""
-        left: list[Corner] = []
+        left: Archive[Corner] = Archive()
         self._take_known()
         root = self._settled(_Node((), frozenset(), 0, (Corner(0, 0),)))
         heap = [(0, 0, 0, 0, root)]
@@ -154,25 +157,32 @@ class _Choices(ABC):
         while heap:
             *_, node = heappop(heap)
             corners = [entry for entry in node.corners if not self._archive.beats(entry.bytes, entry.cost)]
-            if not corners:
-                continue
+            if not self._makes_points:
+                # What is left already is as good as whatever would be left of these.
+                corners = [entry for entry in corners if not left.beats(entry.bytes, entry.cost)]
             if self._budget.spent or looks >= most:
-                left += corners
+                for corner in corners:
+                    left.offer(corner)
+                continue
+            if not corners:
                 continue
             for child in self._children(replace(node, corners=corners)):
                 looks += child.next >= self._first_known
                 if child.next == len(self._groups):
-                    left += self._looked_at(child)
+                    for corner in self._looked_at(child):
+                        left.offer(corner)
                 elif child.corners:
                     serial += 1
                     # Of those that may need as little, the fewest alternatives come first, and few are kept.
                     turn = child.corners[0].bytes, len(child.chosen), -child.next, serial
                     heappush(heap, (*turn, child))
-        for point in self._known if left else ():
+        for corner in [entry for entry in left.items if self._archive.beats(entry.bytes, entry.cost)]:
+            left.forget(corner)
+        for point in self._known if left.items else ():
             self._archive.offer(point)
         points = tuple(self._archive.items)
-        corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left]).items
-        return OrderFront(points, not left, tuple(corners))
+        corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left.items]).items
+        return OrderFront(points, not left.items, tuple(corners))
 
     def _children(self, node: _Node) -> Iterator[_Node]:
         """With each alternative of the next group, and without."""
@@ -186,7 +196,7 @@ class _Choices(ABC):
                 yield child
             else:
                 bounded = self._corners(child)
-                yield child if bounded is None else replace(child, corners=bounded)
+                yield child if bounded is None else replace(child, corners=_as_bad(node.corners, bounded))
 
     def _settled(self, node: _Node) -> _Node:
         """The node without open groups that cannot be chosen beside the chosen alternatives."""
@@ -210,8 +220,13 @@ class _Choices(ABC):
         is_open = {
             name for group in groups if node.gone.isdisjoint(group[0].replaces) for name in group[0].replaces
         }
-        free = {at for at, operator in enumerate(chosen.operators) if operator.id in is_open}
-        return self._bounds(chosen, free, self._parts.least_cost(chosen, free))
+        return self._bounds(chosen, self._parts.of(chosen, is_open))
+
+
+def _as_bad(one: Sequence[Corner], other: Sequence[Corner]) -> Sequence[Corner]:
+    """Corners of what is as bad as one of these and as one of those."""
+    pairs = (Corner(max(a.bytes, b.bytes), max(a.cost, b.cost)) for a in one for b in other)
+    return Archive(pairs).items
 
 
 class _InOrder(_Choices):
@@ -239,15 +254,17 @@ class _InOrder(_Choices):
         chosen = self._chosen(node.chosen)
         return () if chosen is not None and self._take(chosen, node.chosen) else node.corners
 
-    def _bounds(self, chosen: Graph, free: AbstractSet[int], least: int) -> Sequence[Corner] | None:
-        order = listed_order(chosen)
-        program = stripe_program(chosen, order, self._unit, free=free)
+    def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
+        order, least = listed_order(chosen), in_parts.cost
+        program = stripe_program(chosen, order, self._unit, free=in_parts.own)
         front = stripe_front(program, self._most_cost - least, longest_stripe(len(order)), self._budget)
         return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
 
 
 class _InAnyOrder(_Choices):
     """In any order, and whatever runs again: only bounds."""
+
+    _makes_points = False
 
     def __init__(
         self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront, runs_again: bool
@@ -262,17 +279,11 @@ class _InAnyOrder(_Choices):
     def _looked_at(self, node: _Node) -> Sequence[Corner]:
         chosen = self._chosen(node.chosen)
         known = None if chosen is None else path_corners(chosen, self._budget, runs_again=self._runs_again)
-        return node.corners if known is None else known
+        return node.corners if known is None else _as_bad(node.corners, known)
 
-    def _bounds(self, chosen: Graph, free: AbstractSet[int], least: int) -> Sequence[Corner] | None:
-        return path_corners(
-            chosen,
-            self._budget,
-            runs_again=self._runs_again,
-            unit=self._unit,
-            free=free,
-            least_of_free=least,
-        )
+    def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
+        again = self._runs_again
+        return path_corners(chosen, self._budget, runs_again=again, unit=self._unit, in_parts=in_parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +293,24 @@ class _Parts:
     alternatives: frozenset[str]
     cost: Mapping[str, int]
     """By operator, what its parts cost together at least."""
+    own: Mapping[str, int]
+    """By operator that makes or keeps parts, the bytes of the smallest."""
+    beside: Mapping[tuple[str, ...], int]
+    """By operators that may be replaced, what other parts need at least beside the one that is made last.
+
+    Of each that is added later, all is there; of those before, a sum, or each of them as well.
+    """
+
+    def of(self, graph: Graph, names: AbstractSet[str]) -> InParts:
+        """These operators of a graph."""
+        place = {operator.id: at for at, operator in enumerate(graph.operators) if operator.id in names}
+        groups = (
+            PartsBeside(place[group[0]], place[group[-2]], place[group[-1]], size)
+            for group, size in self.beside.items()
+            if place.keys() >= set(group)
+        )
+        own = {at: self.own.get(name, MOST) for name, at in place.items()}
+        return InParts(own, tuple(groups), self.least_cost(graph, own))
 
     def least_cost(self, graph: Graph, among: Iterable[int]) -> int:
         """What these operators of a graph cost at least, in parts or not, in whatever stripes."""
@@ -300,6 +329,8 @@ def _in_parts(graph: Graph, budget: Budget) -> _Parts:
     listed = {alternative.id: alternative for alternative in graph.alternatives}
     alternatives: set[str] = set()
     least: dict[str, int] = {}
+    own: dict[str, int] = {}
+    beside: dict[tuple[str, ...], int] = {}
     for entry in known:
         if budget.spent:
             break
@@ -320,7 +351,26 @@ def _in_parts(graph: Graph, budget: Budget) -> _Parts:
                 total[entry.steps[operator.id].operator] += cost
         alternatives.add(alternative.id)
         least |= {name: min(cost, least.get(name, cost)) for name, cost in total.items()}
-    return _Parts(frozenset(alternatives), least)
+        parts, others = _sizes_of_parts(entry)
+        own |= {name: min(size, own.get(name, size)) for name, size in parts.items()}
+        group = tuple(alternative.replaces)
+        beside[group] = min(others, beside.get(group, others))
+    return _Parts(frozenset(alternatives), least, own, beside)
+
+
+def _sizes_of_parts(entry: InChannels) -> tuple[dict[str, int], int]:
+    """By operator the bytes of its smallest part, and what others need at least beside one part."""
+    sizes = {tensor.id: size_of(tensor) for tensor in entry.alternative.tensors}
+    made: dict[str, list[int]] = {}
+    sums: list[int] = []
+    for operator in entry.alternative.operators:
+        step = entry.steps[operator.id]
+        if step.work in ("makes", "keeps"):
+            made.setdefault(step.operator, []).append(sizes[operator.outputs[0]])
+        elif step.work == "adds":
+            sums.append(sizes[operator.outputs[0]])
+    others = sum(sorted(map(min, zip(*made.values(), strict=True)))[:-1])
+    return {name: min(parts) for name, parts in made.items()}, min(*sums, others)
 
 
 def least_cost_of_choices(graph: Graph, budget: Budget) -> int | None:

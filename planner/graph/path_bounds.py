@@ -3,16 +3,17 @@
 Take a path of operators, each of which reads what the one before makes. In each schedule there is a run of
 the last one; the version that it reads was made by a run of the one before, and so on. These runs come one
 after the other, whatever else runs. Where the next one of them is in another stripe, or runs alone, what lies
-between them is there as a whole at the end of the one and at the begin of the other; the others keep at least
-the rows that one path through the stripe needs (`references` in `solvers.graph_programs.StripeProgram`). So
-each schedule is as bad in bytes and cost as some way to cut the path into stripes; what is beside the path
-costs what it costs in any schedule. A graph that is a single path has no better bounds than these, where
-none is better in its order.
+between them is there as a whole at the end of the one and at the begin of the other. A stripe in the middle
+of which something is left as a whole is as bad as the two that end and begin there. In all others, those of
+the path keep the rows that one needs after the other; where somebody else reads them as well, and may have
+them made sooner, at least what `solvers/native/stripes/segment.cpp` shows. So each schedule is as bad in
+bytes and cost as some way to cut the path into stripes, and what is beside it costs what it costs in any
+schedule. Of a graph that is a single path, no bounds are better.
 """
 
 from array import array
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
@@ -25,7 +26,16 @@ from memstow.planner.graph.operators import (
     whole_in_stripes,
 )
 from memstow.planner.graph.stripe_front import Corner
-from memstow.planner.model.graph import Graph, index_of, is_planned, is_resident, size_of
+from memstow.planner.model.graph import (
+    Graph,
+    Operator,
+    Tensor,
+    free_id,
+    index_of,
+    is_planned,
+    is_resident,
+    size_of,
+)
 from memstow.records import replace
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST, StripeProgram, stripe_front
@@ -34,31 +44,54 @@ from memstow.solvers.graph_programs import MOST, StripeProgram, stripe_front
 _WORK_OF_AN_OPERATOR: Final = 100
 
 
+@dataclass(frozen=True, slots=True)
+class PartsBeside:
+    """While the part that is made last is between these operators, the others need so much at least."""
+
+    makes: int
+    last: int
+    """The last that works on the part."""
+    adds: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InParts:
+    """Operators that may run in parts or not."""
+
+    own: Mapping[int, int] = field(default_factory=dict)
+    """By operator, the bytes of a part of what it makes, or of all where it adds parts up."""
+    beside: Sequence[PartsBeside] = ()
+    cost: int = 0
+    """Of all of them, at least."""
+
+
+_WHOLE: Final = InParts()
+
+
 def path_corners(
     graph: Graph,
     budget: Budget,
     *,
     runs_again: bool,
     unit: int | None = None,
-    free: Container[int] = (),
-    least_of_free: int = 0,
+    in_parts: InParts = _WHOLE,
 ) -> list[Corner] | None:
     """Corners of which each schedule is as bad as one in both terms.
 
     Of a valid graph without alternatives whose numbers can be added up, in which all begins at multiples of a
-    unit. What operators that are `free` make takes no memory, and they cost `least_of_free` together. None
-    where the budget ends first, or there are views.
+    unit. None where the budget ends first, or there are views.
     """
     if graph.views or not graph.operators:
         return None
     path = _widest_path(graph)
     budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
-    program = _Path(graph, path, runs_again, unit_of(graph) if unit is None else unit, free).program()
+    program = _Path(graph, path, runs_again, unit_of(graph) if unit is None else unit, in_parts).program()
     on_path, costs = set(path), operator_costs(graph)
-    beside = least_of_free + sum(
+    beside = in_parts.cost + sum(
         cost
         for at, (cost, is_whole) in enumerate(zip(costs, whole_in_stripes(graph), strict=True))
-        if is_whole and at not in on_path and at not in free
+        if is_whole and at not in on_path and at not in in_parts.own
     )
     front = stripe_front(program, MOST - beside, len(path), budget)
     return [Corner(point.bytes, point.cost + beside) for point in front.points] if front.complete else None
@@ -89,7 +122,7 @@ class _Path:
     path: Sequence[int]
     runs_again: bool
     unit: int
-    free: Container[int]
+    in_parts: InParts
 
     def program(self) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses."""
@@ -113,7 +146,7 @@ class _Path:
             kind = known[operator]
             for size in handed:
                 wholes.extend((at, at if is_last else at + 1, size, at if kind is not None else NOBODY))
-            columns["cost"][at] = 0 if operator in self.free else costs[operator]
+            columns["cost"][at] = 0 if operator in self.in_parts.own else costs[operator]
             columns["alone"][at] = self._alone(operator)
             if kind is not None:
                 before = path[at - 1] if at else NOBODY
@@ -121,28 +154,33 @@ class _Path:
                 columns["can"][at] = not at or bool(uses_of_path)
                 output = graph.tensors[kind.output]
                 external = output.kind == "external"
-                image = None if external or operator in self.free else image_of(output)
+                image = None if external or operator in self.in_parts.own else image_of(output)
                 columns["reduces"][at] = kind.reduces
-                # A free one stands for several, each of which may read it.
+                # An open one stands for several, each of which may read it.
                 columns["shared"][at] = not is_last and (
-                    len(links.readers[kind.output]) > 1 or path[at + 1] in self.free
+                    len(links.readers[kind.output]) > 1 or path[at + 1] in self.in_parts.own
                 )
                 is_kept = is_last or external or (not self.runs_again and output.id in graph.outputs)
                 columns["kept"][at] = is_kept
                 columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
                 columns["pixel"][at] = 0 if kind.reduces or image is None else image.pixel
-                columns["sums"][at] = 0 if operator in self.free else kind.sums
+                columns["sums"][at] = 0 if operator in self.in_parts.own else kind.sums
                 extra = load_of((entry.size for entry in graph.operators[operator].temporaries), unit)
                 columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
                 # In a stripe with others, nothing else need be there as a whole.
                 read = self._sizes(graph.operators[operator].inputs, before)
                 temporaries = [entry.size for entry in graph.operators[operator].temporaries]
-                there = load_of([*read, *handed, *temporaries, columns["sums"][at]], unit)
+                beside = self._beside(operator)
+                there = load_of([*read, *handed, *temporaries, beside, columns["sums"][at]], unit)
                 height = always.bytes + there.bytes - max(always.rest, there.rest)
                 columns["alone"][at] = min(columns["alone"][at], height)
                 for use in uses_of_path:
                     uses.extend((at - 1, *_numbers(use.rows), *_numbers(use.columns)))
             use_start.append(len(uses) // 11)
+        place = {operator: at for at, operator in enumerate(path)}
+        for entry in self.in_parts.beside:
+            if entry.makes in place and entry.adds in place:
+                wholes.extend((place[entry.makes], place[entry.adds], entry.bytes, place[entry.last]))
         return StripeProgram(
             **columns,
             last_reader=last_reader,
@@ -157,38 +195,48 @@ class _Path:
         )
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
-        """The bytes of the tensors of these that this operator makes; 0 where it is free."""
+        """The bytes of the tensors of these that this operator makes."""
         links, tensors = links_of(self.graph), self.graph.tensors
         numbers = [links.tensor_index[name] for name in dict.fromkeys(names)]
         return [
-            0 if maker in self.free else size_of(tensors[number])
+            self._size(number)
             for number in numbers
             if tensors[number].kind == "data" and links.producer[number] == maker
         ]
 
+    def _size(self, tensor: int) -> int:
+        maker = links_of(self.graph).producer[tensor]
+        return min(self.in_parts.own.get(maker, MOST), size_of(self.graph.tensors[tensor]))
+
+    def _beside(self, operator: int) -> int:
+        """What other parts need at least while this one works on a part."""
+        among = (entry.bytes for entry in self.in_parts.beside if operator in (entry.makes, entry.last))
+        return max(among, default=0)
+
     def _alone(self, operator: int) -> int:
-        """What is live at least while an operator runs by itself."""
+        """What is live at least while an operator runs by itself, as a whole or for a part."""
         graph, links = self.graph, links_of(self.graph)
         known, own = index_of(graph).tensors, graph.operators[operator]
-        names = dict.fromkeys((*own.inputs, *own.outputs))
-        # Of a free one, and between those, nothing is known to lie anywhere.
-        is_empty = {
-            name
-            for name in names
-            if operator in self.free and links.producer[links.tensor_index[name]] in self.free
+        used = {name: known[name] for name in (*own.inputs, *own.outputs)}
+        whole = self._live(own, used, 0)
+        if operator not in self.in_parts.own:
+            return whole
+        parts = {
+            name: replace(tensor, size=self._size(links.tensor_index[name]), shape=None)
+            for name, tensor in used.items()
         }
-        used = {
-            name: replace(known[name], size=0, shape=None) if name in is_empty else known[name]
-            for name in names
-        }
-        always = {tensor.id: tensor for tensor in graph.tensors if is_resident(tensor)}
-        pairs = tuple(pair for pair in own.in_place if is_empty.isdisjoint(pair))
-        made = set(own.outputs)
+        return min(whole, self._live(own, parts, self._beside(operator)))
+
+    def _live(self, operator: Operator, used: Mapping[str, Tensor], beside: int) -> int:
+        """What is live while an operator runs that uses these, beside so many bytes."""
+        always = {tensor.id: tensor for tensor in self.graph.tensors if is_resident(tensor)}
+        other = Tensor(id=free_id("parts", {*always, *used}), size=beside)
+        data = [name for name, tensor in used.items() if tensor.kind == "data"]
         alone = Graph(
-            tensors=tuple({**always, **used}.values()),
-            operators=(replace(own, in_place=pairs),),
-            inputs=tuple(name for name, tensor in used.items() if tensor.kind == "data" and name not in made),
-            outputs=tuple(name for name, tensor in used.items() if tensor.kind == "data" and name in made),
+            tensors=(*{**always, **used}.values(), other),
+            operators=(operator,),
+            inputs=(*(name for name in data if name not in operator.outputs), other.id),
+            outputs=(*(name for name in data if name in operator.outputs), other.id),
         )
         return steps(alone, [0], self.unit)[0].bytes
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "stripes/segment.hpp"
@@ -112,6 +113,7 @@ class Search {
         const Load whole = around(*segment, begin, end);
         budget_.count(segment->steps());
         std::vector<Way> ways;
+        cuts_.clear();
         if (program_.references.empty()) {
             add_widths(*segment, segment->reference_columns(), end - begin, whole, ways);
         }
@@ -126,6 +128,8 @@ class Search {
     void add_widths(const Segment& segment, Place reference, Index count, const Load& whole,
                     std::vector<Way>& ways) {
         for (Place columns = reference; columns >= 1; columns = fewer(reference, columns)) {
+            if (!program_.references.empty() && !cuts_.insert(segment.cuts(reference, columns)).second)
+                continue;
             const Need need = segment.need(reference, columns, whole);
             if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, columns, kNobody});
             budget_.count((reference + columns - 1) / columns * count);
@@ -177,6 +181,7 @@ class Search {
     const Program& program_;
     const Limits& limits_;
     Budget& budget_;
+    std::set<std::vector<Place>> cuts_;  // of the stripe at hand, of a path
     std::vector<std::vector<State>> states_;
     std::vector<std::size_t> tidied_ = std::vector<std::size_t>(states_.size(), 0);
     std::size_t count_ = 0;

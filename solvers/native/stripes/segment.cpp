@@ -158,6 +158,18 @@ void Segment::look_at_path() {
     }
 }
 
+std::vector<Place> Segment::cuts(Place reference, Place columns) const {
+    std::vector<Place> ends;
+    bool is_last_alone = true;
+    for (Index place = 0; place + 1 < count_; ++place) is_last_alone = is_last_alone && !is_sink(place);
+    if (!is_last_alone) return {reference, columns};
+    for (Place from = 0; from < reference; from += columns) {
+        const Place end = std::min(from + columns, reference) * last().columns / reference;
+        if (end > (ends.empty() ? 0 : ends.back())) ends.push_back(end);
+    }
+    return ends;
+}
+
 Need Segment::need(Place reference, Place columns, const Load& whole) const {
     std::vector<Place> widest(at(count_), 0);
     std::vector<Place> total(at(count_), 0);

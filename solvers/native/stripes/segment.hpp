@@ -23,6 +23,8 @@ class Segment {
     std::int64_t steps() const { return steps_; }
     Place reference_columns() const { return last().columns; }
     bool leaves(Index place) const { return leaves_[at(place)]; }
+    // Where such strips of what is left end, as far as that decides what they need.
+    std::vector<Place> cuts(Place reference, Place columns) const;
     // With strips of so many columns of what is `reference` columns wide; `whole`: what is live all the time
     // besides rings, temporaries and sums.
     Need need(Place reference, Place columns, const Load& whole) const;

@@ -94,6 +94,7 @@ def _deep(random: Random) -> Document:
             "outputs": [after],
             "cost": random.randint(1, 50) * wide,
             "window": {"kernel": [kernel, kernel], "padding": [pad] * 4},
+            "in_place": [[name, after]] if random.random() < 0.3 else [],
         }
         for name, after in pairwise(shapes)
     ]
