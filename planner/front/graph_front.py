@@ -501,7 +501,7 @@ class _Run:
 
     def _knows_by_paths(self, known: Sequence[Candidate], again: bool) -> bool:
         """Learn what paths through the graph say of all orders; whether none is better than what is known."""
-        budget = self._allowance.budget(_LISTED_SHARE)
+        budget = self._allowance.budget(_FREE_SHARE)
         with cancelling(budget, self._callbacks.cancel):
             corners = corners_in_any_order(self._graph, known, budget, runs_again=again)
         self._allowance.spend(budget.work)

@@ -17,7 +17,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
-from memstow.planner.graph.live_bytes import load_of, resident_load, start_height, steps, unit_of
+from memstow.planner.graph.live_bytes import (
+    Load,
+    load_of,
+    most_saved,
+    resident_load,
+    start_height,
+    temporary_height,
+    unit_of,
+)
+from memstow.planner.graph.live_bytes import whole as rounded_up
 from memstow.planner.graph.operators import (
     Axis,
     image_of,
@@ -29,14 +38,10 @@ from memstow.planner.graph.stripe_front import Corner
 from memstow.planner.model.graph import (
     Graph,
     Operator,
-    Tensor,
-    free_id,
     index_of,
     is_planned,
-    is_resident,
     size_of,
 )
-from memstow.records import replace
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST, StripeProgram, stripe_front
 
@@ -86,7 +91,9 @@ def path_corners(
         return None
     path = _widest_path(graph)
     budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
-    program = _Path(graph, path, runs_again, unit_of(graph) if unit is None else unit, in_parts).program()
+    unit = unit_of(graph) if unit is None else unit
+    always = {step: resident_load(graph, step) for step in (unit, 1)}
+    program = _Path(graph, path, runs_again, unit, in_parts, always).program()
     on_path, costs = set(path), operator_costs(graph)
     beside = in_parts.cost + sum(
         cost
@@ -123,12 +130,14 @@ class _Path:
     runs_again: bool
     unit: int
     in_parts: InParts
+    always: Mapping[int, Load]
+    """What is always live, by unit: this one, and single bytes."""
 
     def program(self) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses."""
         graph, path, unit = self.graph, self.path, self.unit
         links, known = links_of(graph), kinds_if_unbound(graph)
-        costs, always = operator_costs(graph), resident_load(graph, unit)
+        costs, always = operator_costs(graph), self.always[unit]
         names = ("can", "reduces", "kept", "shared", "rows", "columns", "pixel")
         columns: dict[str, array[int]] = {
             name: array("q", [0]) * len(path)
@@ -215,30 +224,33 @@ class _Path:
 
     def _alone(self, operator: int) -> int:
         """What is live at least while an operator runs by itself, as a whole or for a part."""
-        graph, links = self.graph, links_of(self.graph)
-        known, own = index_of(graph).tensors, graph.operators[operator]
-        used = {name: known[name] for name in (*own.inputs, *own.outputs)}
-        whole = self._live(own, used, 0)
+        graph, index = self.graph, links_of(self.graph).tensor_index
+        own = graph.operators[operator]
+        numbers = {name: index[name] for name in (*own.inputs, *own.outputs)}
+        data = {name: at for name, at in numbers.items() if graph.tensors[at].kind == "data"}
+        whole = self._live(own, {name: size_of(graph.tensors[at]) for name, at in data.items()}, 0)
         if operator not in self.in_parts.own:
             return whole
-        parts = {
-            name: replace(tensor, size=self._size(links.tensor_index[name]), shape=None)
-            for name, tensor in used.items()
-        }
+        parts = {name: self._size(at) for name, at in data.items()}
         return min(whole, self._live(own, parts, self._beside(operator)))
 
-    def _live(self, operator: Operator, used: Mapping[str, Tensor], beside: int) -> int:
-        """What is live while an operator runs that uses these, beside so many bytes."""
-        always = {tensor.id: tensor for tensor in self.graph.tensors if is_resident(tensor)}
-        other = Tensor(id=free_id("parts", {*always, *used}), size=beside)
-        data = [name for name, tensor in used.items() if tensor.kind == "data"]
-        alone = Graph(
-            tensors=(*{**always, **used}.values(), other),
-            operators=(operator,),
-            inputs=(*(name for name in data if name not in operator.outputs), other.id),
-            outputs=(*(name for name in data if name in operator.outputs), other.id),
-        )
-        return steps(alone, [0], self.unit)[0].bytes
+    def _live(self, operator: Operator, used: Mapping[str, int], beside: int) -> int:
+        """What is live while an operator runs that uses so many bytes, beside others."""
+        names = list(used)
+        pairs = [
+            (names.index(source), names.index(target))
+            for source, target in operator.in_place
+            if source in used and target in used
+        ]
+        least = 0
+        # On top may be a pair in place, of which less is left than of the smaller one.
+        for unit in {self.unit, 1} if pairs else {self.unit}:
+            always = self.always[unit]
+            there = load_of((*used.values(), beside), unit)
+            saved = most_saved([rounded_up(size, unit) for size in used.values()], pairs)
+            own = temporary_height(operator, unit, max(always.rest, there.rest))
+            least = max(least, always.bytes + there.bytes + own - saved)
+        return least
 
 
 def _numbers(axis: Axis) -> tuple[int, int, int, int, int]:

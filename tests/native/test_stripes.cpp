@@ -156,13 +156,13 @@ TEST(large_images_and_costs_of_stripes_are_counted_to_the_last) {
         const auto segment = Segment::of(program, 0, 2);
         CHECK(segment.has_value());
         const Load whole = program.base;
-        const Need need = segment->need(segment->reference_columns(), columns, whole);
+        const Need need = segment->need(program.operators[1].columns, columns, whole);
         CHECK(need.cost == kCost / 2 * 2);
         const Place kept = std::min<Place>(rows, 3);
         CHECK(need.bytes == whole.height() + kept * columns * (Bytes{1} << 15));
         if (rows > 1) continue;
         // In strips of one column each is made three times, but for those at both ends.
-        const Need narrow = segment->need(segment->reference_columns(), 1, whole);
+        const Need narrow = segment->need(program.operators[1].columns, 1, whole);
         const Place made = 3 * columns - 2;
         CHECK(narrow.cost == kCost / 2 + (kCost / 2) / columns * made +
                                  ((kCost / 2) % columns * made + columns - 1) / columns);

@@ -101,6 +101,7 @@ stripes::Program program_of(ProgramObject from) {
         if (references[i] <= 0) throw nb::value_error("a stripe has columns");
         program.references.push_back(references[i]);
     }
+    if (!program.references.empty()) program.reads = stripes::reads_of(program.operators);
     return program;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,12 @@ constexpr Place kMostWidths = 512;
 // More steps than this for the rows of one stripe are not gone through.
 constexpr Place kMostRows = 1 << 20;
 constexpr std::size_t kMostStates = 1 << 22;
+
+// Of so many columns of what is `reference` columns wide.
+struct Strips {
+    Place reference = 0;
+    Place columns = 0;
+};
 
 struct Way {
     Bytes bytes = 0;
@@ -113,36 +120,46 @@ class Search {
         const Load whole = around(*segment, begin, end);
         budget_.count(segment->steps());
         std::vector<Way> ways;
-        cuts_.clear();
-        if (program_.references.empty()) {
-            add_widths(*segment, segment->reference_columns(), end - begin, whole, ways);
-        }
-        for (const Place reference : program_.references) {
-            add_widths(*segment, reference, end - begin, whole, ways);
+        for (const Strips& strips : strips_of(program_.operators[at(end) - 1].columns)) {
+            const Need need = segment->need(strips.reference, strips.columns, whole);
+            if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, strips.columns, kNobody});
+            budget_.count((strips.reference + strips.columns - 1) / strips.columns * (end - begin));
+            if (budget_.spent()) {
+                complete_ = false;
+                break;
+            }
         }
         keep_best(ways);
         for (const Way& way : ways) add(begin, end, way);
     }
 
-    // The ways with strips of what is so many columns wide.
-    void add_widths(const Segment& segment, Place reference, Index count, const Load& whole,
-                    std::vector<Way>& ways) {
-        for (Place columns = reference; columns >= 1; columns = fewer(reference, columns)) {
-            if (!program_.references.empty() && !cuts_.insert(segment.cuts(reference, columns)).second)
-                continue;
-            const Need need = segment.need(reference, columns, whole);
-            if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, columns, kNobody});
-            budget_.count((reference + columns - 1) / columns * count);
-            if (budget_.spent()) {
-                complete_ = false;
-                return;
+    // The strips to try where the last operator has so many columns.
+    const std::vector<Strips>& strips_of(Place columns) {
+        std::vector<Strips>& all = strips_[columns];
+        if (!all.empty()) return all;
+        if (program_.references.empty()) {
+            for (Place c = columns; c >= 1; c = fewer(columns, c)) all.push_back({columns, c});
+            return all;
+        }
+        // Of a path any may be the best; those that are cut in the same places are the same.
+        std::set<std::vector<Place>> known;
+        for (const Place reference : program_.references) {
+            for (Place c = reference; c >= 1; --c) {
+                std::vector<Place> ends;
+                for (Place from = 0; from < reference; from += c) {
+                    const Place end = std::min(from + c, reference) * columns / reference;
+                    if (end > (ends.empty() ? 0 : ends.back())) ends.push_back(end);
+                }
+                budget_.count(reference / c);
+                if (known.insert(std::move(ends)).second) all.push_back({reference, c});
             }
         }
+        return all;
     }
 
-    // The next width to try after this one; 0 after the last. Of a path any may be the best.
-    Place fewer(Place reference, Place columns) const {
-        if (reference <= kMostWidths || columns == 1 || !program_.references.empty()) return columns - 1;
+    // The next width to try after this one; 0 after the last.
+    static Place fewer(Place reference, Place columns) {
+        if (reference <= kMostWidths || columns == 1) return columns - 1;
         const Place strips = (reference + columns - 1) / columns;
         return std::min(columns - 1, (reference + strips) / (strips + 1));
     }
@@ -181,7 +198,7 @@ class Search {
     const Program& program_;
     const Limits& limits_;
     Budget& budget_;
-    std::set<std::vector<Place>> cuts_;  // of the stripe at hand, of a path
+    std::map<Place, std::vector<Strips>> strips_;  // by the columns of the last operator
     std::vector<std::vector<State>> states_;
     std::vector<std::size_t> tidied_ = std::vector<std::size_t>(states_.size(), 0);
     std::size_t count_ = 0;

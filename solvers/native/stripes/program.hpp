@@ -74,6 +74,13 @@ struct Operator {
     std::vector<Reader> readers;  // of what it makes, ascending
 };
 
+// How an operator of a path reads the one before.
+struct Reads {
+    bool overlap = true;     // what each row needs begins before the end of what the row before needs
+    Place step = 0;          // the first row that row q needs is at most q times this; 0: not known
+    std::vector<Place> end;  // of the rows that row q needs, by q
+};
+
 // Bytes that live from one place of the order to another, both included.
 struct Whole {
     Index begin = 0;
@@ -100,8 +107,12 @@ struct Program {
     // Not empty: the operators are a path among others that are not here, and stripes may end with others of
     // so many columns.
     std::vector<Place> references;
+    std::vector<Reads> reads;  // of a path, by operator
 
     Index count() const { return count_of(operators); }
 };
+
+// Of the operators of a path.
+std::vector<Reads> reads_of(const std::vector<Operator>& path);
 
 }  // namespace memstow::stripes

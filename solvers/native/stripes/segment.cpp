@@ -16,6 +16,27 @@ Cost share(Cost cost, Place part, Place whole) {
 
 }  // namespace
 
+std::vector<Reads> reads_of(const std::vector<Operator>& path) {
+    std::vector<Reads> all;
+    for (const Operator& operation : path) {
+        Reads& reads = all.emplace_back();
+        for (const Use& use : operation.uses) {
+            const Place step = use.rows.over == 1 ? use.rows.step : 0;
+            reads.step = reads.end.empty() ? step : std::min(reads.step, step);
+            reads.end.resize(static_cast<std::size_t>(operation.rows), 0);
+            Place row = 0;
+            for (Place& end : reads.end) end = std::max(end, use.rows.end(row++));
+        }
+        for (std::size_t row = 1; row < reads.end.size(); ++row) {
+            const auto is_kept = [&](const Use& use) {
+                return use.rows.first(static_cast<Place>(row)) < reads.end[row - 1];
+            };
+            reads.overlap = reads.overlap && std::ranges::any_of(operation.uses, is_kept);
+        }
+    }
+    return all;
+}
+
 template <typename Visit>
 void Segment::for_readers(Index place, const Visit& visit) const {
     for (const Reader& reader : op(place).readers) {
@@ -33,7 +54,6 @@ std::optional<Segment> Segment::of(const Program& program, Index begin, Index en
     for (Index place = 0; place + 1 < segment.count_; ++place) {
         segment.is_shared_ = segment.is_shared_ || segment.op(place).shared;
     }
-    if (segment.is_shared_) segment.look_at_path();
     return segment;
 }
 
@@ -45,6 +65,9 @@ bool Segment::is_stripe() {
         const bool read_inside = !operation.readers.empty() && operation.readers.front().at < begin_ + count_;
         if (operation.reduces && read_inside) return false;
         leaves_[at(place)] = operation.kept || operation.last_reader >= begin_ + count_;
+        // Of a path, that would be as bad as one stripe that ends here and one that begins after it.
+        const bool is_inside = place + 1 < count_ && leaves_[at(place)] != 0;
+        if (is_inside && !program_->references.empty()) return false;
     }
     return true;
 }
@@ -138,38 +161,6 @@ void Segment::replay() {
     }
 }
 
-void Segment::look_at_path() {
-    reads_.resize(at(count_));
-    for (Index place = 1; place < count_; ++place) {
-        Reads& reads = reads_[at(place)];
-        const auto& uses = op(place).uses;
-        for (const Use& use : uses) {
-            const Place step = use.rows.over == 1 ? use.rows.step : 0;
-            reads.step = reads.end.empty() ? step : std::min(reads.step, step);
-            reads.end.resize(at(op(place).rows), 0);
-            for (Place q = 0; q < op(place).rows; ++q) {
-                reads.end[at(q)] = std::max(reads.end[at(q)], use.rows.end(q));
-            }
-        }
-        for (Place q = 1; q < op(place).rows; ++q) {
-            const auto is_kept = [&](const Use& use) { return use.rows.first(q) < reads.end[at(q - 1)]; };
-            reads.overlap = reads.overlap && std::any_of(uses.begin(), uses.end(), is_kept);
-        }
-    }
-}
-
-std::vector<Place> Segment::cuts(Place reference, Place columns) const {
-    std::vector<Place> ends;
-    bool is_last_alone = true;
-    for (Index place = 0; place + 1 < count_; ++place) is_last_alone = is_last_alone && !is_sink(place);
-    if (!is_last_alone) return {reference, columns};
-    for (Place from = 0; from < reference; from += columns) {
-        const Place end = std::min(from + columns, reference) * last().columns / reference;
-        if (end > (ends.empty() ? 0 : ends.back())) ends.push_back(end);
-    }
-    return ends;
-}
-
 Need Segment::need(Place reference, Place columns, const Load& whole) const {
     std::vector<Place> widest(at(count_), 0);
     std::vector<Place> total(at(count_), 0);
@@ -253,7 +244,7 @@ class Segment::Left {
 
     // From each operator in turn, backwards; 0 where it is not known how their rows compare.
     Bytes before(Index from) {
-        steps_ *= segment_.reads_[at(from + 1)].step;
+        steps_ *= segment_.reads(from + 1).step;
         if (steps_ == 0 || steps_ > kLimit) return steps_ = 0;
         const Bytes row = segment_.is_sink(from) ? 0 : widest_[at(from)] * segment_.op(from).pixel;
         smallest_ = std::min(smallest_, row * steps_);
@@ -276,15 +267,40 @@ class Segment::Left {
 // before it; and when it makes a row after the last operator has made its first, those after it as well.
 // Unless one of them is at its end by then: then all of its rows are in the rings after it, but for what
 // their readers have worked off (`left`).
+//
+// Between two that others read, only the path pulls: those are as they are by themselves.
 Bytes Segment::fullest_of_path(const std::vector<Place>& widest, const Load& whole) const {
     const Index last = count_ - 1;
     Bytes most = whole.height();
+    Index begin = 0;
     for (Index place = 0; place < count_; ++place) {
         Load here = whole;
         here.add(ring(place, widest));
         here.add(op(place).extra);
         most = std::max(most, at_first_row(place, widest, here));
         if (place < last) most = std::max(most, after_first_row(place, widest, whole, here));
+        if (place < last && !op(place).shared) continue;
+        most = std::max(most, between_shared(begin, place, widest, whole));
+        begin = place + 1;
+    }
+    return most;
+}
+
+// From after one that others read to the next, or to the last.
+Bytes Segment::between_shared(Index begin, Index end, const std::vector<Place>& widest,
+                              const Load& whole) const {
+    Bytes most = 0;
+    for (Index place = begin; place <= end; ++place) {
+        Load here = whole;
+        here.add(op(place).extra);
+        if (place == begin && begin > 0) here.add(ring(begin - 1, widest));
+        for (Index from = begin; from <= end; ++from) {
+            // How long rows wait for others is not known.
+            const bool is_there =
+                from == end ? place == end : first_[at(from)] <= place && place <= last_[at(from)];
+            if (is_there) here.add(ring(from, widest));
+        }
+        most = std::max(most, here.height());
     }
     return most;
 }
@@ -296,8 +312,8 @@ Bytes Segment::at_first_row(Index place, const std::vector<Place>& widest, const
     Left left(*this, widest);
     Place needed = 1;  // of the operator after the ring
     for (Index from = place - 1; from >= 0; --from) {
-        if (needed > 0 && (from + 1 == place || reads_[at(from + 1)].overlap)) all.add(ring(from, widest));
-        needed = needed > 0 ? reads_[at(from + 1)].end[at(needed - 1)] : 0;
+        if (needed > 0 && (from + 1 == place || reads(from + 1).overlap)) all.add(ring(from, widest));
+        needed = needed > 0 ? reads(from + 1).end[at(needed - 1)] : 0;
         least = std::min(least, std::max(all.height(), here.height() + left.before(from)));
     }
     return std::min(least, all.height());
@@ -313,8 +329,8 @@ Bytes Segment::after_first_row(Index place, const std::vector<Place>& widest, co
     Left left(*this, widest);
     Place needed = 1;
     for (Index from = count_ - 2; from >= 0; --from) {
-        if (from != place && (from + 1 == place || reads_[at(from + 1)].overlap)) all.add(ring(from, widest));
-        needed = reads_[at(from + 1)].end[at(needed - 1)];
+        if (from != place && (from + 1 == place || reads(from + 1).overlap)) all.add(ring(from, widest));
+        needed = reads(from + 1).end[at(needed - 1)];
         if (needed == 0) return 0;
         const Bytes at_its_end = whole.height() + left.before(from) / 2;
         if (from <= place) least = std::min(least, at_its_end);

@@ -21,10 +21,7 @@ class Segment {
 
     // How many steps the rows took.
     std::int64_t steps() const { return steps_; }
-    Place reference_columns() const { return last().columns; }
     bool leaves(Index place) const { return leaves_[at(place)]; }
-    // Where such strips of what is left end, as far as that decides what they need.
-    std::vector<Place> cuts(Place reference, Place columns) const;
     // With strips of so many columns of what is `reference` columns wide; `whole`: what is live all the time
     // besides rings, temporaries and sums.
     Need need(Place reference, Place columns, const Load& whole) const;
@@ -34,15 +31,9 @@ class Segment {
         : program_(&program), begin_(begin), count_(end - begin) {}
 
     class Left;
-    // How an operator of a path reads the one before.
-    struct Reads {
-        bool overlap = true;     // what each row needs begins before the end of what the row before needs
-        Place step = 0;          // the first row that row q needs is at most q times this; 0: not known
-        std::vector<Place> end;  // of the rows that row q needs, by q
-    };
-
     static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
     const Operator& op(Index place) const { return program_->operators[at(begin_ + place)]; }
+    const Reads& reads(Index place) const { return program_->reads[at(begin_ + place)]; }
     const Operator& last() const { return op(count_ - 1); }
     // Who makes what a use reads, by place; kNobody where that is outside.
     Index source(const Use& use) const { return use.source < begin_ ? kNobody : use.source - begin_; }
@@ -51,7 +42,6 @@ class Segment {
     bool is_stripe();
     void count_made();
     void replay();
-    void look_at_path();
     void make(Index place);
     void step(Index place);
     Place needed_from(Index place) const;
@@ -59,6 +49,7 @@ class Segment {
     Load ring(Index place, const std::vector<Place>& widest) const;
     Bytes fullest(const std::vector<Place>& widest, const Load& whole) const;
     Bytes fullest_of_path(const std::vector<Place>& widest, const Load& whole) const;
+    Bytes between_shared(Index begin, Index end, const std::vector<Place>& widest, const Load& whole) const;
     Bytes at_first_row(Index place, const std::vector<Place>& widest, const Load& here) const;
     Bytes after_first_row(Index place, const std::vector<Place>& widest, const Load& whole,
                           const Load& here) const;
@@ -75,8 +66,7 @@ class Segment {
     std::vector<Place> rows_;  // kept at a time
     std::vector<Index> first_;
     std::vector<Index> last_;
-    bool is_shared_ = false;    // by operators that are not here; then it is a path
-    std::vector<Reads> reads_;  // of a path
+    bool is_shared_ = false;  // by operators that are not here; then it is a path
     // While rows are made.
     std::vector<Place> done_;
     std::vector<std::uint8_t> held_;
