@@ -28,13 +28,12 @@ from memstow.planner.graph.live_bytes import (
 )
 from memstow.planner.graph.live_bytes import whole as rounded_up
 from memstow.planner.graph.operators import (
-    Axis,
     image_of,
     kinds_if_unbound,
     operator_costs,
     whole_in_stripes,
 )
-from memstow.planner.graph.stripe_front import Corner
+from memstow.planner.graph.stripe_front import Corner, axis_numbers
 from memstow.planner.model.graph import (
     Graph,
     Operator,
@@ -184,7 +183,7 @@ class _Path:
                 height = always.bytes + there.bytes - max(always.rest, there.rest)
                 columns["alone"][at] = min(columns["alone"][at], height)
                 for use in uses_of_path:
-                    uses.extend((at - 1, *_numbers(use.rows), *_numbers(use.columns)))
+                    uses.extend((at - 1, *axis_numbers(use.rows), *axis_numbers(use.columns)))
             use_start.append(len(uses) // 11)
         place = {operator: at for at, operator in enumerate(path)}
         for entry in self.in_parts.beside:
@@ -251,7 +250,3 @@ class _Path:
             own = temporary_height(operator, unit, max(always.rest, there.rest))
             least = max(least, always.bytes + there.bytes + own - saved)
         return least
-
-
-def _numbers(axis: Axis) -> tuple[int, int, int, int, int]:
-    return axis.extent, axis.step, axis.over, axis.before, axis.after

@@ -125,7 +125,7 @@ def stripe_program(
             for use in kind.uses:
                 maker = links.producer[use.tensor]
                 uses.append(NOBODY if maker == NOBODY else place[maker])
-                uses.extend((*_numbers(use.rows), *_numbers(use.columns)))
+                uses.extend((*axis_numbers(use.rows), *axis_numbers(use.columns)))
         use_start.append(len(uses) // 11)
     always = resident_load(graph, unit)
     return StripeProgram(
@@ -159,7 +159,8 @@ def _with_empty_outputs(graph: Graph, free: Container[int]) -> Graph:
     )
 
 
-def _numbers(axis: Axis) -> tuple[int, int, int, int, int]:
+def axis_numbers(axis: Axis) -> tuple[int, int, int, int, int]:
+    """As `StripeProgram` has them."""
     return axis.extent, axis.step, axis.over, axis.before, axis.after
 
 
