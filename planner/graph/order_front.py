@@ -282,8 +282,9 @@ class _InAnyOrder(_Choices):
         return node.corners if known is None else _as_bad(node.corners, known)
 
     def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
+        # A part and what is beside it, rounded up each, may be more than both of them as a whole.
         again = self._runs_again
-        return path_corners(chosen, self._budget, runs_again=again, unit=self._unit, in_parts=in_parts)
+        return path_corners(chosen, self._budget, runs_again=again, unit=1, in_parts=in_parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,8 +332,7 @@ Bytes Segment::after_first_row(Index place, const std::vector<Place>& widest, co
         if (from != place && (from + 1 == place || reads(from + 1).overlap)) all.add(ring(from, widest));
         needed = reads(from + 1).end[at(needed - 1)];
         if (needed == 0) return 0;
-        const Bytes at_its_end = whole.height() + left.before(from) / 2;
-        if (from <= place) least = std::min(least, at_its_end);
+        least = std::min(least, whole.height() + left.before(from) / 2);
     }
     return std::min(least, all.height());
 }

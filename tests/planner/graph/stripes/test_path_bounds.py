@@ -113,6 +113,36 @@ def _deep(random: Random) -> Document:
     }
 
 
+def test_a_part_and_those_beside_it_are_no_more_than_the_whole() -> None:
+    """Each of them takes a whole unit of its own, where together they would take one."""
+    shapes = {"x": 1, "a": 3, "b": 2, "y": 1}
+    kernels, costs = {"a": 3, "b": 1, "y": 3}, {"a": 62, "b": 64, "y": 14}
+    document: Document = {
+        "version": 1,
+        "order": "free",
+        "tensors": [
+            {"id": name, "shape": [4, 3, channels], "type": "int8", "alignment": 32}
+            for name, channels in shapes.items()
+        ],
+        "operators": [
+            {
+                "id": f"to {after}",
+                "type": "conv2d",
+                "inputs": [name],
+                "outputs": [after],
+                "cost": costs[after],
+                "window": {"kernel": [kernels[after]] * 2, "padding": [kernels[after] // 2] * 4},
+            }
+            for name, after in pairwise(shapes)
+        ],
+        "inputs": ["x"],
+        "outputs": ["y"],
+    }
+    graph = with_channels(parse_graph(document))
+    corners = corners_in_any_order(graph, (), _budget(), runs_again=False)
+    assert _assert_bounded(corners, every_way(graph), 0)
+
+
 @pytest.mark.parametrize("order", ["given", "free"])
 @pytest.mark.parametrize("rows", [4, 9])
 def test_nothing_runs_again_in_a_chain(rows: int, order: str) -> None:
