@@ -40,7 +40,7 @@ from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
 from memstow.planner.graph.small_recompute import every_way
-from memstow.planner.graph.stripe_front import Candidate, Corner, require_countable
+from memstow.planner.graph.stripe_front import Candidate, Corner, OrderFront, require_countable
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
@@ -291,6 +291,8 @@ class _Run:
         """Whether points say their bounds; so do those of which all ways are known."""
         self._plain: list[Candidate] = []
         self._tried = Tried()
+        self._listed: OrderFront | None = None
+        """With stripes, the front of the order of the document, where that was looked at for all orders."""
         self._beside = 0.0
         """The seconds that the last plan took beside its search."""
 
@@ -477,6 +479,7 @@ class _Run:
             with cancelling(budget, self._callbacks.cancel):
                 front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
             self._allowance.spend(budget.work)
+            self._listed = front
             yield from front.points
             if self._knows_by_paths(front.points, again):
                 return
@@ -533,10 +536,12 @@ class _Run:
         wants_stripes = "stripes" in self._request.generators
         moves = first and wants_stripes and self._graph.order != GIVEN
         is_last = not moves and not kinds_of(self._request)
-        budget = self._allowance.budget((_ONLY_SEARCH_SHARE if is_last else _SCHEDULES_SHARE) * share)
-        with cancelling(budget, self._callbacks.cancel):
-            front = order_front(self._graph, order, budget, stripes=wants_stripes)
-        self._allowance.spend(budget.work)
+        front = self._known_of(order)
+        if front is None:
+            budget = self._allowance.budget((_ONLY_SEARCH_SHARE if is_last else _SCHEDULES_SHARE) * share)
+            with cancelling(budget, self._callbacks.cancel):
+                front = order_front(self._graph, order, budget, stripes=wants_stripes)
+            self._allowance.spend(budget.work)
         if self._knows_all and not front.complete:
             self._knows_all = False
             if front.corners is not None:
@@ -545,6 +550,14 @@ class _Run:
         if moves:
             fronts += moved_orders(self._graph, order, front, self._allowance, _MOVES_SHARE, self._callbacks)
         return [point for front in fronts for point in front.points]
+
+    def _known_of(self, order: Sequence[int]) -> OrderFront | None:
+        """The front of an order that is known as a whole; in other orders alternatives are not cut."""
+        graph, listed = self._graph, self._listed
+        is_same = graph.order == GIVEN or not graph.alternatives
+        if listed is None or not listed.complete or not is_same or list(order) != listed_order(graph):
+            return None
+        return listed
 
     def _in_small_pools(
         self, order: Sequence[int], share: float, candidates: Sequence[Candidate]

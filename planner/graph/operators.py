@@ -171,18 +171,17 @@ def kinds_if_unbound(graph: Graph) -> tuple[Kind | None, ...]:
     return kinds(replace(graph, before=()) if graph.before else graph)
 
 
-def whole_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> list[bool]:
-    """By operator of a valid graph, whether all that it makes is made in any stripes."""
-    return _whole_in_stripes(graph, undecided) if undecided else _whole_if_decided(graph)
-
-
 @Remembered
-def _whole_if_decided(graph: Graph) -> list[bool]:
-    return _whole_in_stripes(graph, frozenset())
+def whole_in_stripes(graph: Graph) -> list[bool]:
+    """By operator of a valid graph, whether all that it makes is made in any stripes."""
+    return whole_of_decided(graph, frozenset())
 
 
-def _whole_in_stripes(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
-    """All is made of what is read all of by somebody of whom all is made, or who is in no stripe."""
+def whole_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
+    """The same whoever takes the place of the undecided ones, of which nothing is known.
+
+    All is made of what is read all of by somebody of whom all is made, or who is in no stripe.
+    """
     cut, links = kinds_if_unbound(graph), links_of(graph)
     kept = {links.tensor_index[name] for name in graph.outputs}
     whole = [False] * len(graph.operators)

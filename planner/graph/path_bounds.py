@@ -173,11 +173,11 @@ class _Path:
                 columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
                 columns["pixel"][at] = 0 if kind.reduces or image is None else image.pixel
                 columns["sums"][at] = 0 if operator in self.in_parts.own else kind.sums
-                extra = load_of((entry.size for entry in graph.operators[operator].temporaries), unit)
+                temporaries = [entry.size for entry in graph.operators[operator].temporaries]
+                extra = load_of(temporaries, unit)
                 columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
                 # In a stripe with others, nothing else need be there as a whole.
                 read = self._sizes(graph.operators[operator].inputs, before)
-                temporaries = [entry.size for entry in graph.operators[operator].temporaries]
                 beside = self._beside(operator)
                 there = load_of([*read, *handed, *temporaries, beside, columns["sums"][at]], unit)
                 height = always.bytes + there.bytes - max(always.rest, there.rest)
@@ -234,7 +234,7 @@ class _Path:
         return min(whole, self._live(own, parts, self._beside(operator)))
 
     def _live(self, operator: Operator, used: Mapping[str, int], beside: int) -> int:
-        """What is live while an operator runs that uses so many bytes, beside others."""
+        """What is live while an operator runs, from the bytes of what it uses and of what is beside."""
         names = list(used)
         pairs = [
             (names.index(source), names.index(target))

@@ -100,8 +100,8 @@ void Engine::try_tiling(Index component, Budget& part) {
     full->room = std::min(full->room, progress_.limit() - full->base);
     const auto offsets =
         tile(*full, options_.memory, options_.deterministic ? 1 : options_.workers, [&](std::int64_t steps) {
+            budget_.count(steps);
             part.count(steps);
-            if (&part != &budget_) budget_.count(steps);
             return part.spent();
         });
     if (offsets) lay(component, *offsets);
@@ -122,7 +122,8 @@ void Engine::try_tilings() {
         Budget first(-1, kFirstSearch * count_of(searched), &budget_);
         search(first);
     }
-    for (const Index c : alone) try_tiling(c, budget_);
+    Budget all(-1, -1, &budget_);
+    for (const Index c : alone) try_tiling(c, all);
     const std::int64_t work_left = budget_.work_limit() - budget_.work();
     const double seconds_left = options_.deterministic ? -1 : budget_.seconds_left();
     Budget most(seconds_left < 0 ? -1 : seconds_left * 5 / 6, work_left / 6 * 5, &budget_);

@@ -23,14 +23,12 @@ std::vector<Reads> reads_of(const std::vector<Operator>& path) {
         for (const Use& use : operation.uses) {
             const Place step = use.rows.over == 1 ? use.rows.step : 0;
             reads.step = reads.end.empty() ? step : std::min(reads.step, step);
-            reads.end.resize(static_cast<std::size_t>(operation.rows), 0);
+            reads.end.resize(operation.rows, 0);
             Place row = 0;
             for (Place& end : reads.end) end = std::max(end, use.rows.end(row++));
         }
-        for (std::size_t row = 1; row < reads.end.size(); ++row) {
-            const auto is_kept = [&](const Use& use) {
-                return use.rows.first(static_cast<Place>(row)) < reads.end[row - 1];
-            };
+        for (Place row = 1; row < operation.rows && !operation.uses.empty(); ++row) {
+            const auto is_kept = [&](const Use& use) { return use.rows.first(row) < reads.end[row - 1]; };
             reads.overlap = reads.overlap && std::ranges::any_of(operation.uses, is_kept);
         }
     }
@@ -246,8 +244,7 @@ class Segment::Left {
     Bytes before(Index from) {
         steps_ *= segment_.reads(from + 1).step;
         if (steps_ == 0 || steps_ > kLimit) return steps_ = 0;
-        const Bytes row = segment_.is_sink(from) ? 0 : widest_[at(from)] * segment_.op(from).pixel;
-        smallest_ = std::min(smallest_, row * steps_);
+        smallest_ = std::min(smallest_, widest_[at(from)] * segment_.op(from).pixel * steps_);
         const WideBytes bytes = smallest_ * segment_.rows_made_[at(from)] / steps_;
         return static_cast<Bytes>(std::min<WideBytes>(bytes, kLimit / 2));
     }
