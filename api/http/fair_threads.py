@@ -96,8 +96,20 @@ class FairSlots:
 
     def leave(self, share: str, begin: float) -> None:
         """Give the slot back."""
-        self._count(share, begin, asyncio.get_running_loop().time())
+        self.count(share, begin)
         self._give_back(share)
+
+    def may_pass(self, share: str) -> bool:
+        """Whether the share may work for a moment without a slot: it has lately worked little."""
+        now = asyncio.get_running_loop().time()
+        self._note(share, now)
+        return (
+            share not in self._queues and not self._rests_at(share, now) and not self._works_much(share, now)
+        )
+
+    def count(self, share: str, begin: float) -> None:
+        """Count work from then until now."""
+        self._count(share, begin, asyncio.get_running_loop().time())
 
     def others_wait(self, share: str) -> bool:
         """Whether work of another share waits."""
@@ -130,10 +142,13 @@ class FairSlots:
         average = sum(entry.lately(now) for entry in self._present.values()) / len(self._present)
         return work.lately(now) > max(average, _LITTLE_SECONDS)
 
-    def _may_take(self, share: str, now: float) -> bool:
+    def _rests_at(self, share: str, now: float) -> bool:
         work = self._present.get(share)
         # A timer may fire a moment early.
-        if work is not None and work.rests_until > now + _MOMENT:
+        return work is not None and work.rests_until > now + _MOMENT
+
+    def _may_take(self, share: str, now: float) -> bool:
+        if self._rests_at(share, now):
             return False
         one_less = self._slots > 1 and self._works_much(share, now)
         return self._used[share] < min(self._most_each, self._slots - one_less)
@@ -241,9 +256,19 @@ class Threads:
         """A call that computes for a moment.
 
         `at_once` takes less time than a thread would cost, so it is made here, and counts for the share like
-        the call; that is made where it has no answer.
+        the call; that is made where it has no answer. Who has lately worked little does not wait for a free
+        slot before.
         """
         slots = self._fast.slots
+        if at_once is not None and slots.may_pass(share):
+            begin = asyncio.get_running_loop().time()
+            try:
+                answer = at_once()
+            finally:
+                slots.count(share, begin)
+            if answer is not None:
+                return answer
+            at_once = None
         begin = await slots.enter(share)
         try:
             answer = None if at_once is None else at_once()

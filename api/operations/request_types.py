@@ -4,8 +4,9 @@ Documents in them are bytes, as they came. Messages go through pipes to children
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from memstow.api.options import RECORDED
 from memstow.planner.formats import is_ours
@@ -341,40 +342,64 @@ def decode(kind: type[T], message: Message) -> T:
 
     Without pydantic, which takes a process of its own longer to load than many a request takes.
     """
-    value: T = _received(kind, message)
+    value: T = _reader(kind)(message)
     return value
 
 
-def _received(kind: Any, value: Any) -> Any:
-    """The value as a field of this type holds it. What the type does not have is left out."""
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """What reads a value as a field of this type holds it. What the type does not have is left out."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if has_fields(kind) and isinstance(value, dict):
-        known = {entry.name: entry.type for entry in fields(kind)}
-        return kind(**{name: _received(known[name], entry) for name, entry in value.items() if name in known})
+
+    def refuse(value: Any) -> NoReturn:
+        raise TypeError(f"{value!r:.80} is no {kind}")
+
+    if has_fields(kind):
+        readers = {entry.name: _reader(entry.type) for entry in fields(kind)}
+
+        def read_record(value: Any) -> Any:
+            if not isinstance(value, dict):
+                refuse(value)
+            return kind(**{name: readers[name](entry) for name, entry in value.items() if name in readers})
+
+        return read_record
     if origin in (Union, UnionType):
-        return _one_of(arguments, value)
-    if origin is tuple and isinstance(value, list):
-        return tuple([_received(arguments[0], entry) for entry in value])
-    if origin is list and isinstance(value, list):
-        return [_received(arguments[0], entry) for entry in value]
-    if origin in (Mapping, dict) and isinstance(value, dict):
-        return {name: _received(arguments[1], entry) for name, entry in value.items()}
-    if origin is Literal and value in arguments:
-        return value
-    if kind is float and type(value) is int:
-        return float(value)
-    if origin is None and isinstance(value, kind) and (kind is not int or type(value) is not bool):
-        return value
-    raise TypeError(f"{value!r:.80} is no {kind}")
+        either = [_reader(argument) for argument in arguments]
 
+        def read_one_of(value: Any) -> Any:
+            if type(value) in arguments:
+                return value
+            for read in either:
+                try:
+                    return read(value)
+                except TypeError:
+                    continue
+            refuse(value)
 
-def _one_of(kinds: Sequence[Any], value: Any) -> Any:
-    for kind in kinds:
-        try:
-            return _received(kind, value)
-        except TypeError:
-            continue
-    raise TypeError(f"{value!r:.80} is none of {kinds}")
+        return read_one_of
+    if origin in (tuple, list):
+        read_entry = _reader(arguments[0])
+        return lambda value: origin(map(read_entry, value)) if isinstance(value, list) else refuse(value)
+    if origin in (Mapping, dict):
+        read_value = _reader(arguments[1])
+
+        def read_mapping(value: Any) -> Any:
+            if not isinstance(value, dict):
+                refuse(value)
+            return {name: read_value(entry) for name, entry in value.items()}
+
+        return read_mapping
+    if origin is Literal:
+        return lambda value: value if value in arguments else refuse(value)
+
+    def read_plain(value: Any) -> Any:
+        if kind is float and type(value) is int:
+            return float(value)
+        if not isinstance(value, kind) or (kind is int and type(value) is bool):
+            refuse(value)
+        return value
+
+    return read_plain
 
 
 def encode_update(update: SolveUpdate) -> Message:

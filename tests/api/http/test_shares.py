@@ -249,29 +249,59 @@ def test_two_that_work_much_have_about_the_same(monkeypatch: pytest.MonkeyPatch)
     run(test)
 
 
-@pytest.mark.parametrize("answers", [True, False])
-def test_what_is_done_at_once_has_a_slot_like_what_goes_to_a_thread(answers: bool) -> None:
+def test_who_works_little_waits_for_no_thread_where_none_is_needed() -> None:
     async def test() -> None:
         threads = Threads(1, 10)
         served: list[str] = []
 
-        def call(name: str) -> str:
-            served.append(name)
-            return name
+        async def ask(name: str, answers: bool) -> None:
+            def call(where: str) -> str:
+                served.append(f"{name} {where}")
+                return name
 
-        async def ask(name: str) -> None:
-            at_once = partial(call, f"{name} here") if answers else lambda: None
-            await threads.for_computing(name, partial(call, f"{name} there"), at_once)
+            at_once = partial(call, "here") if answers else lambda: None
+            await threads.for_computing(name, partial(call, "there"), at_once)
 
         end = threading.Event()
         first = asyncio.create_task(threads.for_computing("a", end.wait))
         await settle()
-        waiting = asyncio.create_task(ask("b"))
+        waiting = asyncio.create_task(ask("b", False))
         await settle()
         assert served == [], "the only slot is taken"
+        await ask("c", True)
+        assert served == ["c here"]
         end.set()
         await asyncio.gather(first, waiting)
-        assert served == (["b here"] if answers else ["b there"])
+        assert served == ["c here", "b there"]
         threads.close()
+
+    run(test)
+
+
+def test_who_works_much_waits_even_where_no_thread_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        clock = Clock(monkeypatch)
+        slots = FairSlots(1, 100, rests=True)
+        work = Work(slots)
+        await work_for(work, clock, "a1", 3.0)
+        assert slots.may_pass("a"), "nobody else is there"
+        await work_for(work, clock, "b1", 0.1)
+        assert slots.may_pass("b")
+        assert not slots.may_pass("a")
+        await work_for(work, clock, "a2", 1.0)
+        assert not slots.may_pass("a"), "it rests"
+        slots.count("b", asyncio.get_running_loop().time() - 20.0)
+        assert not slots.may_pass("b"), "what took no slot counts as well"
+
+    run(test)
+
+
+def test_who_waits_already_passes_nobody() -> None:
+    async def test() -> None:
+        work = Work(FairSlots(1, 100))
+        await work.ask("a1", "b1")
+        assert work.served == ["a1"]
+        assert not work.slots.may_pass("b"), "what came before has not had its turn"
+        await work.end_one_by_one()
 
     run(test)
