@@ -3,10 +3,10 @@
 Documents in them are bytes, as they came. Messages go through pipes to children, and to workers of Dask.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from types import UnionType
-from typing import Any, Final, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
 from memstow.api.options import RECORDED
 from memstow.planner.formats import is_ours
@@ -342,8 +342,8 @@ def decode(kind: type[T], message: Message) -> T:
 
     Without pydantic, which takes a process of its own longer to load than many a request takes.
     """
-    value: T = _reader(kind)(message)
-    return value
+    read: Callable[[Message], T] = _reader(cast(Hashable, kind))
+    return read(message)
 
 
 @cache

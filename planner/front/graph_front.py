@@ -33,18 +33,18 @@ from memstow.planner.front.graph_candidates import (
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
-from memstow.planner.graph.operators import kinds, operator_costs, with_cost_unit
+from memstow.planner.graph.operators import kinds, operator_costs, whole_in_each_run, with_cost_unit
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
-from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.schedules import runs_once, with_chosen
 from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
 from memstow.planner.graph.small_recompute import every_way
 from memstow.planner.graph.stripe_front import Candidate, Corner, OrderFront, require_countable
 from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontPoint, KeptOrder
-from memstow.planner.model.graph import GIVEN, Graph, is_planned
+from memstow.planner.model.graph import GIVEN, Graph, is_planned, size_of
 from memstow.planner.model.options import Callbacks
 from memstow.planner.model.plan import Explanation, Plan, Schedule
 from memstow.planner.model.problem import Kind
@@ -480,6 +480,8 @@ class _Run:
                 front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
             self._allowance.spend(budget.work)
             self._listed = front
+            if given and again:
+                self._know_where_none_runs_again(front)
             yield from front.points
             if self._knows_by_paths(front.points, again):
                 return
@@ -514,13 +516,23 @@ class _Run:
         best = Archive(known)
         return all(best.beats(corner.bytes, corner.cost) for corner in corners)
 
-    def _know_corners(self, corners: Sequence[Corner]) -> None:
-        """Each plan is as bad as one of these in both terms, which are a front, ascending in bytes."""
+    def _know_where_none_runs_again(self, front: OrderFront) -> None:
+        """Learn from the front of an order in which each operator runs once, up to what another run costs."""
+        corners = front.points if front.complete else front.corners
+        if corners and kinds_of(self._request) == frozenset({"recompute"}):
+            least = min(corner.cost for corner in corners)
+            self._know_corners(corners, min(ANY, least + _cheapest_rerun(self._graph) - 1))
+
+    def _know_corners(self, corners: Sequence[Corner | Candidate], dearest: int = ANY) -> None:
+        """Each plan is as bad as one of these in both terms, which are a front, ascending in bytes.
+
+        Unless it costs more than the dearest.
+        """
         facts, least = self._known.facts, ANY
         for corner in reversed(corners):
-            facts.learn(corner.cost - 1, least)
+            facts.learn(min(corner.cost - 1, dearest), least)
             least = corner.bytes
-        facts.learn(ANY, least)
+        facts.learn(dearest, least)
         self._states_bounds = facts.least(0) > 0
 
     def _unchanged(self, order: Sequence[int]) -> Candidate:
@@ -676,6 +688,25 @@ class _Run:
         bounds = {peak: least_peak, COST: least_cost} if self._states_bounds or self._knows_all else {}
         values = {peak: plan_and_values.improved, COST: plan_and_values.limited}
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
+
+
+def _cheapest_rerun(graph: Graph) -> int:
+    """The least that another run of an operator adds to the cost, in any stripes, unless it is of no use.
+
+    Of one that makes nothing that is planned it is none. Two that make a part each may cost what one does.
+    """
+    if graph.alternatives:
+        return 0
+    sized = {tensor.id for tensor in graph.tensors if is_planned(tensor) and size_of(tensor)}
+    each = zip(
+        graph.operators, operator_costs(graph), runs_once(graph), whole_in_each_run(graph), strict=True
+    )
+    costs = (
+        cost * whole
+        for operator, cost, once, whole in each
+        if not (once or sized.isdisjoint(operator.outputs))
+    )
+    return min(costs, default=ANY)
 
 
 def _is_only_way(graph: Graph, request: FrontRequest) -> bool:

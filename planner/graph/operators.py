@@ -200,6 +200,22 @@ def whole_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
     return whole
 
 
+def whole_in_each_run(graph: Graph) -> list[bool]:
+    """By operator, whether all that it makes is made in any stripes by each run of it that somebody reads.
+
+    Some of its readers may read what one run makes, and the others what another one does.
+    """
+    cut, links = kinds_if_unbound(graph), links_of(graph)
+    whole = [False] * len(graph.operators)
+    for operator in reversed(listed_order(graph)):
+        kind = cut[operator]
+        readers = () if kind is None else links.readers[kind.output]
+        whole[operator] = kind is None or all(
+            whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers
+        )
+    return whole
+
+
 def always_reads(graph: Graph) -> bool:
     """Whether each row and column of each operator needs something of each of its images.
 

@@ -184,6 +184,42 @@ def test_no_stripes_in_which_operators_run_again_are_better_than_the_bounds(seed
     assert bounded
 
 
+@pytest.mark.rounds
+def test_in_a_given_order_what_costs_less_than_any_rerun_is_proven() -> None:
+    proven = 0
+    for seed in range(rounds(30)):
+        graph = replace(varied(seed), order=GIVEN)
+        both = FrontOptions(generators=("stripes", "recompute"))
+        said = find_front(graph, both, _STEADY, FrontCallbacks())
+        once = find_front(graph, FrontOptions(generators=("stripes",)), _STEADY, FrontCallbacks())
+        proven += said.points[-1].proven and once.points[-1].values == said.points[-1].values
+        for way in every_way_again(graph, 1):
+            for point in said.points:
+                peak, cost, bounds = point.values["peak"], point.values["cost"], point.bounds
+                assert way.cost > cost or way.bytes >= bounds.get("peak", 0), (seed, way)
+                assert way.bytes > peak or way.cost >= bounds.get("cost", 0), (seed, way)
+    assert proven
+
+
+def test_what_makes_no_bytes_need_not_run_again() -> None:
+    """A branch is made early and read late, beside an operator that costs nothing."""
+    document = chain(4, "given", ["x", "a", "b", "y"])
+    document["tensors"] += [{"id": "late", "shape": [4, 4, 2], "type": "int8"}]
+    document["tensors"] += [{"id": "mark", "kind": "external", "size": 0}]
+    document["operators"] += [
+        {"id": "join", "type": "add", "inputs": ["x", "y"], "outputs": ["late"], "cost": 9},
+        {"id": "nothing", "type": "mark", "inputs": ["late"], "outputs": ["mark"], "cost": 0},
+    ]
+    document["outputs"] = ["late"]
+    graph = parse_graph(document)
+    once = find_front(graph, FrontOptions(generators=("stripes",)), _STEADY, FrontCallbacks())
+    both = FrontOptions(generators=("stripes", "recompute"))
+    again = find_front(graph, both, _STEADY, FrontCallbacks())
+    assert once.complete
+    assert again.points[-1].values == once.points[-1].values
+    assert again.points[-1].proven
+
+
 @pytest.mark.parametrize("margin", [0, 1])
 def test_who_only_reads_the_margin_has_nothing_made(margin: int) -> None:
     """The image is wide, and it is made for one that may need none of it, then again for the other."""
