@@ -10,6 +10,7 @@ import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import structlog
@@ -22,8 +23,10 @@ from memstow.api.store.database import Database, StoreError, insert_or_update, n
 from memstow.api.store.job_records import compress, decompress
 from memstow.api.store.tables import best, plans
 from memstow.planner.model import Status
+from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import MOVES, parse_term
 from memstow.planner.solve.one_run import better
+from memstow.records import replace
 
 # Reads update the time of the last use this often.
 _TOUCH_SECONDS: Final = 3600.0
@@ -113,7 +116,7 @@ class PlanCache:
         stored = self.best_of(digest)
         if stored is None or is_large:
             return stored is None
-        return not better(plan_from_bytes(stored), plan_from_bytes(result.plan))
+        return not better(_figures(stored), _figures(result.plan))
 
     def remember_best(self, digest: str, plan: bytes, owner: str | None) -> bool:
         """Keep this plan in memory as the best of its problem; False: a better one was there."""
@@ -164,12 +167,16 @@ class PlanCache:
                     insert_or_update(connection, best, row, row)
 
 
+@lru_cache(maxsize=8)
+def _figures(plan: bytes) -> Plan:
+    """What the plan is compared by, all but its places; each job compares a few plans several times."""
+    return replace(plan_from_bytes(plan), placements=())
+
+
 def _is_better(known: bytes, cached: bytes) -> bool:
-    plan = plan_from_bytes(cached)
+    plan = _figures(cached)
     # Moves count from the hint of each request: plans of two requests cannot be compared by them.
-    return all(parse_term(term.term) != MOVES for term in plan.objective) and better(
-        plan_from_bytes(known), plan
-    )
+    return all(parse_term(term.term) != MOVES for term in plan.objective) and better(_figures(known), plan)
 
 
 _MOST_WAITING: Final = 2_000

@@ -72,8 +72,8 @@ TEST(no_chain_is_worth_more_than_what_is_claimed) {
             for (const Bytes enough : {Bytes{0}, best - 1, best, best + 5}) {
                 if (enough < 0) continue;
                 Budget budget;
-                const std::vector<Chain> found = chains.most(prices, enough, width, budget);
-                const Bytes claimed = found.empty() ? enough : found[0].worth;
+                const std::vector<Chain> result = chains.most(prices, enough, width, budget);
+                const Bytes claimed = result.empty() ? enough : result[0].worth;
                 CHECK(claimed >= best);
                 merged += claimed > std::max(best, enough);
                 // In an order of intervals nothing is lost where nothing is merged.
@@ -172,9 +172,9 @@ TEST(the_pairs_of_a_set_that_is_too_much_relieve_every_layout_of_it) {
         }
         OverfullSearch search(units, room, pairs);
         Budget budget;
-        std::vector<OverfullSet> found = search.find(paid, 20'000, budget);
-        CHECK(search.find(paid, 20'000, budget).size() + found.size() < 600);
-        sets += static_cast<int>(found.size());
+        std::vector<OverfullSet> result = search.find(paid, 20'000, budget);
+        CHECK(search.find(paid, 20'000, budget).size() + result.size() < 600);
+        sets += static_cast<int>(result.size());
         for (int tries = 0; tries < 60; ++tries) {
             std::vector<Bytes> at;
             for (const Bytes size : units) {
@@ -191,11 +191,11 @@ TEST(the_pairs_of_a_set_that_is_too_much_relieve_every_layout_of_it) {
                 }
             }
             if (!valid) continue;
-            for (const OverfullSet& set : found) {
+            for (const OverfullSet& set : result) {
                 Bytes relieved = 0;
                 for (const Index pair : set.pairs) {
-                    const LinkPair& it = pairs.all()[static_cast<std::size_t>(pair)];
-                    if (overlap(it.earlier, it.later)) relieved += relief(set, it);
+                    const LinkPair& link = pairs.all()[static_cast<std::size_t>(pair)];
+                    if (overlap(link.earlier, link.later)) relieved += relief(set, link);
                 }
                 CHECK(relieved >= set.excess);
                 needed += relieved == set.excess;

@@ -146,12 +146,12 @@ TEST(members_that_live_at_one_moment_prove_a_bound) {
             members.push_back(static_cast<std::int64_t>(i));
             sound = sound && sample.sizes[i] > 0 && sample.begins[i] <= moment && moment < sample.ends[i];
         }
-        const auto found = proven(sample.columns(), members, moment);
-        CHECK(found.has_value() == (sound && !members.empty()));
-        if (!found) continue;
+        const auto result = proven(sample.columns(), members, moment);
+        CHECK(result.has_value() == (sound && !members.empty()));
+        if (!result) continue;
         ++proofs;
         Values offsets;
-        CHECK(!fits(sample, offsets, *found - 1));
+        CHECK(!fits(sample, offsets, *result - 1));
         members.push_back(members[0]);
         CHECK(!proven(sample.columns(), members, moment));
     }

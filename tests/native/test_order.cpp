@@ -49,11 +49,11 @@ TEST(the_least_peak_is_that_of_all_orders) {
         Budget budget;
         LeastPeakOptions options;
         options.workers = seed % 5 == 0 ? 3 : 1;
-        const LeastPeak found = least_peak(graph, topological(graph), options, budget, {});
-        CHECK(is_order(graph, found.order));
-        CHECK(peak_of(graph, found.order) == found.peak);
-        CHECK(found.bound == found.peak);
-        CHECK(found.peak == least_of_all(graph));
+        const LeastPeak outcome = least_peak(graph, topological(graph), options, budget, {});
+        CHECK(is_order(graph, outcome.order));
+        CHECK(peak_of(graph, outcome.order) == outcome.peak);
+        CHECK(outcome.bound == outcome.peak);
+        CHECK(outcome.peak == least_of_all(graph));
     }
 }
 
@@ -80,9 +80,9 @@ TEST(steps_taken_back_leave_what_was_before) {
             CHECK(step.leaves == state.live());
             CHECK(step.needs >= std::max(live.back(), state.live()));
         }
-        for (auto it = live.rbegin(); it != live.rend(); ++it) {
+        for (; !live.empty(); live.pop_back()) {
             state.undo();
-            CHECK(state.live() == *it);
+            CHECK(state.live() == live.back());
         }
     }
 }

@@ -41,9 +41,9 @@ std::vector<bool> side(const Program& program, Index at, bool before, Random& ra
     return flags;
 }
 
-bool is_measured(const Program& program, const Rehearsed& found) {
-    const auto measured = Replay(program, found).measured();
-    return measured && measured->peak <= found.peak && measured->cost == found.cost;
+bool is_measured(const Program& program, const Rehearsed& result) {
+    const auto measured = Replay(program, result).measured();
+    return measured && measured->peak <= result.peak && measured->cost == result.cost;
 }
 
 // Each operator reads what the one before it makes and the first item, and all are kept.
@@ -103,15 +103,15 @@ TEST(a_cut_is_a_bound_of_every_schedule) {
                 const Prices prices{static_cast<std::int64_t>(random.below(5)),
                                     static_cast<std::int64_t>(random.below(6))};
                 const Budget budget;
-                const Moment found = cheapest(program, op, around, prices, budget);
-                const Bytes line = found.price + prices.byte * own_bytes(program, op);
-                CHECK(found.price == prices.byte * found.held + prices.cost * found.cost);
-                for (const Measured& it : front) {
-                    CHECK(prices.byte * it.peak + prices.cost * it.cost >= line);
-                    tight += prices.byte > 0 && prices.byte * it.peak + prices.cost * it.cost == line;
+                const Moment result = cheapest(program, op, around, prices, budget);
+                const Bytes line = result.price + prices.byte * own_bytes(program, op);
+                CHECK(result.price == prices.byte * result.held + prices.cost * result.cost);
+                for (const Measured& one : front) {
+                    CHECK(prices.byte * one.peak + prices.cost * one.cost >= line);
+                    tight += prices.byte > 0 && prices.byte * one.peak + prices.cost * one.cost == line;
                 }
                 Budget over(0, -1);
-                CHECK(cheapest(program, op, around, prices, over).price <= found.price);
+                CHECK(cheapest(program, op, around, prices, over).price <= result.price);
             }
         }
     }
@@ -131,16 +131,16 @@ TEST(a_rehearsal_is_a_schedule_and_none_is_better_than_the_best) {
             for (double& weight : weights) weight = k < 3 ? 1 : 0.1 + 5 * random.unit();
             const Taste taste{random.unit(), random.unit()};
             const Budget budget;
-            Rehearsed found = rehearse(program, limit, weights, taste, budget);
-            CHECK(is_measured(program, found));
-            const Rehearsed before = found;
-            polish(program, found, limit, budget);
-            CHECK(is_measured(program, found));
-            CHECK(found.cost <= before.cost && found.peak <= std::max(limit, before.peak));
-            const auto least = all.cheapest(found.peak);
-            CHECK(least && least->cost <= found.cost);
-            within += found.peak <= limit && found.cost > 0;
-            best += found.peak <= limit && found.cost > 0 && least->cost == found.cost;
+            Rehearsed result = rehearse(program, limit, weights, taste, budget);
+            CHECK(is_measured(program, result));
+            const Rehearsed before = result;
+            polish(program, result, limit, budget);
+            CHECK(is_measured(program, result));
+            CHECK(result.cost <= before.cost && result.peak <= std::max(limit, before.peak));
+            const auto least = all.cheapest(result.peak);
+            CHECK(least && least->cost <= result.cost);
+            within += result.peak <= limit && result.cost > 0;
+            best += result.peak <= limit && result.cost > 0 && least->cost == result.cost;
         }
     }
     CHECK(within > 100 && best > within / 2);
@@ -150,8 +150,8 @@ TEST(with_room_for_all_nothing_runs_again) {
     for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
         const Program program = random_program(seed);
         const Budget budget;
-        const Rehearsed found = rehearse(program, 1'000'000, plain(program), {}, budget);
-        CHECK(found.cost == 0 && found.runs.size() == program.operators.size() && found.copies.empty());
+        const Rehearsed result = rehearse(program, 1'000'000, plain(program), {}, budget);
+        CHECK(result.cost == 0 && result.runs.size() == program.operators.size() && result.copies.empty());
     }
 }
 
@@ -196,25 +196,25 @@ TEST(without_time_nothing_is_rehearsed) {
         Budget budget(cancelled ? -1 : 0, -1);
         if (cancelled) budget.cancel();
         CHECK(rehearse(program, 30, plain(program), {}, budget).runs.empty());
-        Rehearsed found = rehearse(program, 30, plain(program), {}, Budget());
-        const Rehearsed before = found;
-        polish(program, found, 30, budget);
-        CHECK(found.runs == before.runs && found.cost == before.cost);
+        Rehearsed result = rehearse(program, 30, plain(program), {}, Budget());
+        const Rehearsed before = result;
+        polish(program, result, 30, budget);
+        CHECK(result.runs == before.runs && result.cost == before.cost);
     }
 }
 
 TEST(polishing_stops_when_it_is_told) {
     const Program program = long_program(1500, 10, 5);
     Budget budget;
-    Rehearsed found = rehearse(program, 60, plain(program), {}, budget);
-    CHECK(found.cost > 0);
+    Rehearsed result = rehearse(program, 60, plain(program), {}, budget);
+    CHECK(result.cost > 0);
     std::thread other([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         budget.cancel();
     });
-    polish(program, found, 60, budget);
+    polish(program, result, 60, budget);
     other.join();
-    CHECK(!found.runs.empty());
+    CHECK(!result.runs.empty());
 }
 
 TEST(costs_that_are_paid_very_often_do_not_overflow) {
@@ -233,11 +233,11 @@ TEST(costs_that_are_paid_very_often_do_not_overflow) {
         program.items[0].readers.push_back(op);
     }
     const Budget budget;
-    Rehearsed found = rehearse(program, 6 * kSize, plain(program), {}, budget);
-    CHECK(found.peak == 6 * kSize && found.runs.size() > kCount + 10);
-    CHECK(found.cost == kLimit);
-    polish(program, found, 6 * kSize, budget);
-    CHECK(found.peak == 6 * kSize && found.cost == kLimit);
+    Rehearsed result = rehearse(program, 6 * kSize, plain(program), {}, budget);
+    CHECK(result.peak == 6 * kSize && result.runs.size() > kCount + 10);
+    CHECK(result.cost == kLimit);
+    polish(program, result, 6 * kSize, budget);
+    CHECK(result.peak == 6 * kSize && result.cost == kLimit);
     std::vector<bool> before(kCount, false), after(kCount, false);
     for (Index op = 0; op < kCount; ++op) (op < 6 ? before : after)[op] = op != 6;
     CHECK(cheapest(program, 6, {before, after}, {1, 1}, budget).price == kSize);

@@ -54,11 +54,11 @@ TEST(a_bound_holds_however_early_the_search_for_it_ends) {
         Cheapest search(in, seed);
         for (const std::int64_t work : {1, 100, 1000, 10'000}) {
             Budget budget(-1, work);
-            const Cheapest::Result found =
+            const Cheapest::Result result =
                 search.cheapest({.height = in.pools[0].capacity, .enough = std::nullopt}, budget, {});
-            CHECK(!found.none || !best.fits);
-            CHECK(!best.fits || found.bound <= best.cost);
-            CHECK(found.offsets.empty() || valid(in, found.offsets));
+            CHECK(!result.none || !best.fits);
+            CHECK(!best.fits || result.bound <= best.cost);
+            CHECK(result.offsets.empty() || valid(in, result.offsets));
         }
     }
 }
@@ -83,10 +83,10 @@ TEST(two_workers_find_no_bound_above_what_a_layout_costs) {
         height /= 3;
         Cheapest search(in, seed, true);
         Budget budget(-1, 60'000'000);
-        const Cheapest::Result found =
+        const Cheapest::Result result =
             search.cheapest({.height = height, .enough = std::nullopt}, budget, {});
-        CHECK(found.none || found.offsets.empty() || found.bound <= found.cost);
-        raised += found.by_addresses.has_value();
+        CHECK(result.none || result.offsets.empty() || result.bound <= result.cost);
+        raised += result.by_addresses.has_value();
     }
     CHECK(raised > 0);
 }
@@ -146,11 +146,11 @@ TEST(the_cheapest_hitting_set_is_that_of_brute_force) {
         for (unsigned chosen = 0; chosen < 1u << elements; ++chosen) {
             if (hits_all(chosen)) least = std::min(least, cost(chosen));
         }
-        const HittingSet found = cheapest_hitting_set(sets, weights, 0, 1'000'000, Budget());
-        CHECK(found.cost == least && found.bound == least);
+        const HittingSet result = cheapest_hitting_set(sets, weights, 0, 1'000'000, Budget());
+        CHECK(result.cost == least && result.bound == least);
         unsigned chosen = 0;
-        for (const Index e : found.chosen) chosen |= 1u << e;
-        CHECK(hits_all(chosen) && cost(chosen) == found.cost);
+        for (const Index e : result.chosen) chosen |= 1u << e;
+        CHECK(hits_all(chosen) && cost(chosen) == result.cost);
         const HittingSet hasty = cheapest_hitting_set(sets, weights, 0, 1, Budget());
         CHECK(hasty.bound <= least && hasty.cost >= least);
     }

@@ -45,7 +45,7 @@ TEST(the_optimum_of_tiny_instances_is_that_of_brute_force) {
         const ExactResult result = solve(in);
         const bool right = agrees(in, result, best);
         if (!right) {
-            std::printf("seed %d: best %lld, found %lld, bound %lld, status %d\n", seed,
+            std::printf("seed %d: best %lld, outcome %lld, bound %lld, status %d\n", seed,
                         static_cast<long long>(best), static_cast<long long>(result.height),
                         static_cast<long long>(result.bound), static_cast<int>(result.status));
         }

@@ -153,7 +153,7 @@ std::vector<Index> some_choices(Random& random, const Sample& sample) {
 }  // namespace
 
 TEST(an_order_below_limits_is_found_where_there_is_one_and_only_there) {
-    int found = 0, refuted = 0;
+    int outcome = 0, refuted = 0;
     for (std::uint64_t seed = 0; seed < 600; ++seed) {
         const Sample sample = make(seed);
         Random random(seed + 7);
@@ -172,14 +172,14 @@ TEST(an_order_below_limits_is_found_where_there_is_one_and_only_there) {
         CHECK(exact.complete);
         CHECK(exact.best.has_value() == possible);
         if (exact.best) {
-            ++found;
+            ++outcome;
             const auto peaks = by_hand(sample, exact.best->sequence, exact.best->choices);
             CHECK(peaks == exact.best->peaks);
         } else {
             ++refuted;
         }
     }
-    CHECK(found > 100);
+    CHECK(outcome > 100);
     CHECK(refuted > 100);
 }
 
@@ -254,14 +254,14 @@ TEST(arcs_imply_every_conflict) {
         Random random(seed);
         const std::vector<Index> sequence = shuffled(random, in.item_count());
         const std::vector<Index> choices = some_choices(random, sample);
-        const std::vector<PartArc> found = arcs(sample.shaped, sequence, choices);
+        const std::vector<PartArc> outcome = arcs(sample.shaped, sequence, choices);
         const std::size_t parts = in.parts.size();
         const auto closure = [&](std::size_t without) {
             std::vector<char> above(parts * parts, 0);
-            for (std::size_t i = 0; i < found.size(); ++i) {
+            for (std::size_t i = 0; i < outcome.size(); ++i) {
                 if (i == without) continue;
-                above[static_cast<std::size_t>(found[i].upper) * parts +
-                      static_cast<std::size_t>(found[i].lower)] = 1;
+                above[static_cast<std::size_t>(outcome[i].upper) * parts +
+                      static_cast<std::size_t>(outcome[i].lower)] = 1;
             }
             for (std::size_t turn = 0; turn < 2 * parts; ++turn) {
                 for (std::size_t p = 0; p < parts; ++p) {
@@ -292,9 +292,9 @@ TEST(arcs_imply_every_conflict) {
             }
             return true;
         };
-        CHECK(implied_all(closure(found.size())));
+        CHECK(implied_all(closure(outcome.size())));
         if (in.item_count() < count_of(in.parts)) continue;
-        for (std::size_t i = 0; i < found.size(); ++i) CHECK(!implied_all(closure(i)));
+        for (std::size_t i = 0; i < outcome.size(); ++i) CHECK(!implied_all(closure(i)));
     }
 }
 

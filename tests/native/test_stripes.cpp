@@ -18,9 +18,9 @@ Program random_program(std::uint64_t seed, Index most = 6) {
 }
 
 std::vector<Value> values(const Front& front) {
-    std::vector<Value> found;
-    for (const Point& point : front.points) found.emplace_back(point.bytes, point.cost);
-    return found;
+    std::vector<Value> result;
+    for (const Point& point : front.points) result.emplace_back(point.bytes, point.cost);
+    return result;
 }
 
 // Whether the choices follow each other through all of the program and come to what the point says.
@@ -40,15 +40,15 @@ bool is_a_way(const Program& program, const Point& point) {
 Program chain(Index count, Place rows, Place columns) {
     Program program;
     for (Index at = 0; at < count; ++at) {
-        Operator it;
-        it.can = true;
-        it.rows = rows;
-        it.columns = columns;
-        it.pixel = 3;
-        it.alone = 6 * rows * columns;
-        it.cost = rows * columns;
-        it.uses.push_back({at - 1, {rows, 1, 1, 1, 2}, {columns, 1, 1, 1, 2}});
-        program.operators.push_back(it);
+        Operator one;
+        one.can = true;
+        one.rows = rows;
+        one.columns = columns;
+        one.pixel = 3;
+        one.alone = 6 * rows * columns;
+        one.cost = rows * columns;
+        one.uses.push_back({at - 1, {rows, 1, 1, 1, 2}, {columns, 1, 1, 1, 2}});
+        program.operators.push_back(one);
         const Index end = at + 1 < count ? at + 1 : count;
         program.wholes.push_back({at, end, 3 * rows * columns, at});
         if (at > 0) {
@@ -68,12 +68,12 @@ TEST(the_front_of_stripes_is_that_of_all_ways) {
     for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
         const Program program = random_program(seed);
         Budget budget;
-        const Front found = front(program, kAny, budget);
-        CHECK(found.complete);
-        CHECK(values(found) == AllWays(program, kAny).best());
-        for (const Point& point : found.points) CHECK(is_a_way(program, point));
-        points += found.points.size();
-        for (const Point& point : found.points) {
+        const Front result = front(program, kAny, budget);
+        CHECK(result.complete);
+        CHECK(values(result) == AllWays(program, kAny).best());
+        for (const Point& point : result.points) CHECK(is_a_way(program, point));
+        points += result.points.size();
+        for (const Point& point : result.points) {
             striped += std::any_of(point.choices.begin(), point.choices.end(),
                                    [](const Choice& it) { return it.columns > 0; });
         }
@@ -95,13 +95,13 @@ TEST(with_little_work_the_front_of_stripes_is_one_of_some_ways) {
     for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
         const Program program = random_program(seed);
         Budget budget(-1, static_cast<std::int64_t>(seed % 60));
-        const Front found = front(program, kAny, budget);
-        CHECK(!found.points.empty());
-        for (const Point& point : found.points) CHECK(is_a_way(program, point));
-        if (found.complete) CHECK(values(found) == AllWays(program, kAny).best());
-        stopped += !found.complete;
+        const Front result = front(program, kAny, budget);
+        CHECK(!result.points.empty());
+        for (const Point& point : result.points) CHECK(is_a_way(program, point));
+        if (result.complete) CHECK(values(result) == AllWays(program, kAny).best());
+        stopped += !result.complete;
         Budget again(-1, static_cast<std::int64_t>(seed % 60));
-        CHECK(values(front(program, kAny, again)) == values(found));
+        CHECK(values(front(program, kAny, again)) == values(result));
     }
     CHECK(stopped > 20);
 }
@@ -111,9 +111,9 @@ TEST(without_time_each_operator_runs_by_itself) {
     for (const bool cancelled : {false, true}) {
         Budget budget(cancelled ? -1 : 0, -1);
         if (cancelled) budget.cancel();
-        const Front found = front(program, kAny, budget);
-        CHECK(!found.complete);
-        CHECK(found.points.size() == 1 && found.points[0].choices.size() == 12);
+        const Front result = front(program, kAny, budget);
+        CHECK(!result.complete);
+        CHECK(result.points.size() == 1 && result.points[0].choices.size() == 12);
     }
 }
 
@@ -124,10 +124,10 @@ TEST(a_front_of_stripes_stops_when_it_is_told) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         budget.cancel();
     });
-    const Front found = front(program, {Cost{1} << 60, 300}, budget);
+    const Front result = front(program, {Cost{1} << 60, 300}, budget);
     other.join();
-    CHECK(!found.complete);
-    CHECK(!found.points.empty());
+    CHECK(!result.complete);
+    CHECK(!result.points.empty());
 }
 
 TEST(what_is_on_top_needs_no_more_than_its_own_bytes) {

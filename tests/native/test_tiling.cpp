@@ -131,11 +131,11 @@ TEST(of_many_numbers_small_sets_and_what_they_leave_are_found) {
     std::int64_t steps = 0;
     EqualSets sets(many, 0, kMemory);
     const auto& [pairs, complete] = sets.with({total(two), total(all & ~two)}, steps, kInTime);
-    const auto found = [&](PlaceSet a, PlaceSet b) {
+    const auto outcome = [&](PlaceSet a, PlaceSet b) {
         return std::any_of(pairs.begin(), pairs.end(),
                            [&](const EqualSums& p) { return p.first == a && p.second == b; });
     };
-    CHECK(found(1, two) && found(2, all & ~two) && !complete);
+    CHECK(outcome(1, two) && outcome(2, all & ~two) && !complete);
 }
 
 TEST(what_is_looked_at_of_many_sums_that_are_nearly_equal_is_limited) {
@@ -149,8 +149,8 @@ TEST(what_is_looked_at_of_many_sums_that_are_nearly_equal_is_limited) {
         EqualSets sets(alike(count), (1 << kShareBits) / 32, kMemory);
         for (int again = 0; again < 3; ++again) {
             std::int64_t steps = 0;
-            const EqualSets::Sets& found = sets.with(alike(count), steps, kInTime);
-            CHECK(!found.pairs.empty() && found.pairs.size() < 70'000 && !found.complete);
+            const EqualSets::Sets& outcome = sets.with(alike(count), steps, kInTime);
+            CHECK(!outcome.pairs.empty() && outcome.pairs.size() < 70'000 && !outcome.complete);
             CHECK(steps < 200'000'000);
         }
     }
@@ -197,7 +197,7 @@ TEST(a_sweep_over_rows_where_many_end_at_once_looks_at_its_budget) {
 }
 
 TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
-    int there = 0, found = 0;
+    int there = 0, outcome = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const Bytes height = 8 + static_cast<Bytes>(seed % 6);
         const Instance in = equally_full(seed, 11, height);
@@ -209,15 +209,15 @@ TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
         tiny::Referee referee(in);
         const bool possible = referee.best(height + 1) == height;
         there += possible;
-        found += offsets.has_value();
+        outcome += offsets.has_value();
         if (offsets) CHECK(possible && referee.valid(*offsets) && tiny::height_of(in, *offsets) == height);
     }
-    if (found < there) std::printf("%d of %d tilings found\n", found, there);
-    CHECK(there > 100 && found >= there - there / 100);
+    if (outcome < there) std::printf("%d of %d tilings outcome\n", outcome, there);
+    CHECK(there > 100 && outcome >= there - there / 100);
 }
 
 TEST(layouts_of_tiny_nearly_full_instances_are_valid_and_stay_within_their_room) {
-    int there = 0, found = 0, low = 0;
+    int there = 0, outcome = 0, low = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         const Bytes height = 40 + static_cast<Bytes>(seed % 6);
         Instance in = equally_full(seed, 10, height);
@@ -237,12 +237,12 @@ TEST(layouts_of_tiny_nearly_full_instances_are_valid_and_stay_within_their_room)
         CHECK(full->room >= full->height && full->room <= height + 5 + 4);
         const auto offsets = tile(*full, kMemory, 1 + static_cast<int>(seed % 2), kNever);
         if (!offsets) continue;
-        ++found;
+        ++outcome;
         CHECK(tiny::Referee(in).valid(*offsets) && tiny::height_of(in, *offsets) >= full->height);
         low += tiny::height_of(in, *offsets) == full->height;
     }
-    if (found < there) std::printf("%d of %d nearly full found, %d at the bound\n", found, there, low);
-    CHECK(there > 10 && found > there / 2 && low > 0);
+    if (outcome < there) std::printf("%d of %d nearly full outcome, %d at the bound\n", outcome, there, low);
+    CHECK(there > 10 && outcome > there / 2 && low > 0);
 }
 
 // Nothing of what lives in its first row has lost anything.
@@ -320,7 +320,7 @@ TEST(what_is_full_but_no_tiling_is_left_to_the_search) {
 }
 
 TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
-    int found = 0;
+    int outcome = 0;
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         const Instance in = with_pinwheels(seed, 100, 1 << 20, 1000);
         const auto full = full_rows(in);
@@ -330,9 +330,9 @@ TEST(rectangles_cut_with_pinwheels_are_put_together_again) {
         const auto offsets =
             tile(*full, kMemory, 1, [&](std::int64_t more) { return (steps += more) > 5'000'000; });
         if (offsets) CHECK(tiny::height_of(in, *offsets) == 1 << 20);
-        found += offsets.has_value();
+        outcome += offsets.has_value();
     }
-    CHECK(found >= 4);
+    CHECK(outcome >= 4);
 }
 
 TEST(a_sweep_goes_on_before_what_changed_as_if_from_the_beginning) {
