@@ -4,7 +4,7 @@ import argparse
 import os
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memstow.api import options
 from memstow.api.cli.output_files import (
@@ -21,6 +21,9 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.problem import Kind
 from memstow.planner.show.formatting import plain
 from memstow.records import record, replace
+
+# Bytes of a proof; most take less.
+_CHECKED_IN_A_SECOND: Final = 1_000_000
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +164,8 @@ def write_proofs(
     """Write the proofs within the limits; of the time `left` seconds remain.
 
     `known`: what the run has proven; a deterministic one is done again without it, unless the proof that the
-    plan of a lock names is there already.
+    plan of a lock names is there already. Another run keeps what is there and shows as much, or more than it
+    can show itself.
 
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
@@ -183,13 +187,18 @@ def write_proofs(
             print_error(f"{plain(args.proof)} is not written: {why}")
             return ProvenPlan(plan)
 
+        # A deterministic run writes the same, whatever is there.
+        keeps = not options.deterministic and cited is None
+
         def prove(cancel: threading.Event) -> "Proof | CheckedProof | None":
-            there = _named_proof(plan, data, args.proof, cancel)
-            if there is not None:
+            there = _proof_there(plan, data, args.proof, cancel, left if keeps else None)
+            if there is not None and (there.sha256 == plan.proof_sha256 or _shows_all(plan, there)):
                 return there
             shown = proven_again(document, plan, options, cancel) if known is None else known
             with draft_of(args.proof) as draft:
                 proof = prove_within(document, plan, data, draft, budget, shown)
+                if there is not None and (proof is None or proof.bounds < there.bounds):
+                    return there
                 if proof is not None and cited in (None, proof.sha256):
                     os.replace(draft, os.path.realpath(args.proof))
                 return proof
@@ -214,20 +223,32 @@ def write_proofs(
     return ProvenPlan(plan, tuple(lines), interrupted)
 
 
-def _named_proof(plan: "Plan", data: bytes, path: str, cancel: threading.Event) -> "CheckedProof | None":
-    """The proof that the plan names, if it is in the file and right."""
-    if plan.proof_sha256 is None or not os.path.isfile(path):
+def _proof_there(
+    plan: "Plan", data: bytes, path: str, cancel: threading.Event, left: float | None
+) -> "CheckedProof | None":
+    """The proof that is in the file, if it is right and shows something of the plan.
+
+    The one that the plan names; any other only if these seconds are left, and it does not take long to check.
+    """
+    if not os.path.isfile(path) or (plan.proof_sha256 is None and left is None):
         return None
     from memstow.planner.proofs.check import StoppedError, check_proof
     from memstow.planner.proofs.proof_file import sha256_in
 
     with suppress(OSError, StoppedError):
         with open(path, "rb") as file:
-            is_named = sha256_in(file) == plan.proof_sha256
-        checked = check_proof(data, plan, path, cancel) if is_named else None
-        if checked is not None and checked.shows and checked.sha256 == plan.proof_sha256:
+            is_named = plan.proof_sha256 is not None and sha256_in(file) == plan.proof_sha256
+        is_short = left is not None and os.path.getsize(path) < left * _CHECKED_IN_A_SECOND
+        checked = check_proof(data, plan, path, cancel, left) if is_named or is_short else None
+        if checked is not None and checked.shows and (is_named or any(checked.bounds) or checked.verified):
             return checked
     return None
+
+
+def _shows_all(plan: "Plan", proof: "CheckedProof") -> bool:
+    """Whether it shows what the run of the plan has shown, or more."""
+    both = zip(proof.bounds, plan.objective, strict=False)
+    return all(bound >= value.bound for bound, value in both)
 
 
 def write_received(

@@ -121,6 +121,64 @@ def test_the_proof_that_a_lock_names_is_not_sought_again_where_it_is(
     assert proof.read_bytes() == data
 
 
+def test_a_proof_that_shows_as_much_is_kept(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = tmp_path / "plan.proof"
+    solve_and_prove(cli, three)
+    data, file = proof.read_bytes(), proof.stat().st_ino
+    os.link(proof, tmp_path / "same")  # else another file could have its number
+
+    def nothing(*_: object) -> None:
+        raise AssertionError("nothing has to be proven")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("memstow.planner.proofs.prove.prove_within", nothing)
+        code, out, _ = solve_and_prove(cli, three)
+    assert (code, "plan.proof proves that no plan has a peak below 150 (" in out) == (Exit.DONE, True)
+    assert (proof.read_bytes(), proof.stat().st_ino) == (data, file)
+    assert sha256(data).hexdigest() in (tmp_path / "plan.json").read_text()
+    # A deterministic run writes what it has shown itself.
+    assert solve_and_prove(cli, three, "--deterministic")[0] == Exit.DONE
+    assert proof.stat().st_ino != file
+    # What is about another problem, or wrong, is replaced.
+    for other in (data[:20] + b"?" + data[21:], data[:-1], b"something else", b""):
+        proof.write_bytes(other)
+        assert solve_and_prove(cli, three)[0] == Exit.DONE
+        assert second(written(tmp_path), tmp_path).code == VERIFIED
+
+
+@pytest.mark.parametrize("shows_less", [False, True])
+def test_a_proof_is_not_replaced_by_one_of_less(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shows_less: bool
+) -> None:
+    proof, weaker = tmp_path / "plan.proof", tmp_path / "weaker.proof"
+    solve_and_prove(cli, three)
+    data = proof.read_bytes()
+    problem = memstow.read_problem(three.read_bytes())
+    plan = memstow.read_plan((tmp_path / "plan.json").read_bytes(), problem)
+    value = replace(plan.objective[0], bound=140, certificate=None)
+    less = replace(plan, status=memstow.Status.FEASIBLE, objective=(value,))
+    shown = memstow.prove(three.read_bytes(), less, weaker)
+    assert shown is not None
+    assert shown.bound == 140
+
+    def prove(_document: object, _plan: object, _data: object, path: str, *_: object) -> object:
+        if shows_less:
+            Path(path).write_bytes(weaker.read_bytes())
+        return shown if shows_less else None
+
+    monkeypatch.setattr("memstow.api.cli.proof_output._shows_all", lambda *_: False)
+    monkeypatch.setattr("memstow.planner.proofs.prove.prove_within", prove)
+    code, out, _ = solve_and_prove(cli, three)
+    assert (code, "plan.proof proves that no plan has a peak below 150 (" in out) == (Exit.DONE, True)
+    assert proof.read_bytes() == data
+    proof.write_bytes(weaker.read_bytes())
+    monkeypatch.undo()
+    solve_and_prove(cli, three)
+    assert proof.read_bytes() == data, "one of more takes its place"
+
+
 def test_a_lock_that_names_another_proof_does_not_hold(cli: Cli, three: Path, tmp_path: Path) -> None:
     lock, plan, proof = (tmp_path / name for name in ("plan.lock", "plan.json", "plan.proof"))
     assert solve_and_prove(cli, three, "--lock", str(lock))[0] == Exit.DONE
