@@ -180,7 +180,8 @@ def whole_in_stripes(graph: Graph) -> list[bool]:
 def whole_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
     """The same whoever takes the place of the undecided ones, of which nothing is known.
 
-    All is made of what is read all of by somebody of whom all is made, or who is in no stripe.
+    All is made of what is read all of by somebody of whom all is made, or who is in no stripe. What nobody
+    reads may be read in part by one of those that are not known.
     """
     cut, links = kinds_if_unbound(graph), links_of(graph)
     kept = {links.tensor_index[name] for name in graph.outputs}
@@ -194,7 +195,7 @@ def whole_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
             kind is None
             or kind.output in kept
             or graph.tensors[kind.output].kind == "external"
-            or not readers
+            or not (readers or undecided)
             or any(whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers)
         )
     return whole

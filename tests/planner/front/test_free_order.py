@@ -18,7 +18,7 @@ from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.order_front import order_front
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions, Generator
-from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
@@ -234,6 +234,57 @@ def test_who_only_reads_the_margin_has_nothing_made(margin: int) -> None:
     document["outputs"] = ["y", "z"]
     document["inputs"] = ["x"]
     assert _bounded_again(parse_graph(document))
+
+
+def _read_in_part(*, by_the_other: bool) -> Graph:
+    """The dear image `t` is made whole, unless alternatives read it in part: then a stripe makes one row.
+
+    Nobody reads it else, or, `by_the_other`, one alternative takes its reader away and another one reads it.
+    """
+    first_row = Window(kernel=(1, 1), stride=(8, 1))
+
+    def runs(
+        name: str, kind: str, source: str, made: str, cost: int, window: Window | None = None
+    ) -> Operator:
+        return Operator(id=name, type=kind, inputs=[source], outputs=[made], cost=cost, window=window)
+
+    copied, row = runs("copied", "relu", "t", "b", 10), runs("row", "conv2d", "b", "c", 10, first_row)
+    from_x = runs("from x", "relu", "x", "b", 0)
+    from_t = runs("from t", "conv2d", "t", "c", 0, first_row)
+    alternatives = [Alternative(id="two", replaces=["row"], operators=[from_t])]
+    if by_the_other:
+        alternatives.insert(0, Alternative(id="one", replaces=["copied"], operators=[from_x]))
+    shapes = {"x": (8, 8, 1), "t": (8, 8, 1), "b": (8, 8, 1), "c": (1, 8, 1)}
+    return Graph(
+        tensors=[
+            *(Tensor(id=name, shape=shape, type="int8") for name, shape in shapes.items()),
+            Tensor(id="y", size=1000),
+        ],
+        operators=[
+            runs("dear", "conv2d", "x", "t", 800, Window(kernel=(1, 1))),
+            copied if by_the_other else from_x,
+            row,
+            runs("last", "softmax", "c", "y", 0),
+        ],
+        inputs=["x"],
+        outputs=["y"],
+        order="free",
+        alternatives=alternatives,
+    )
+
+
+@pytest.mark.parametrize("by_the_other", [False, True])
+def test_what_open_alternatives_may_read_need_not_be_made_whole(by_the_other: bool) -> None:
+    graph = _read_in_part(by_the_other=by_the_other)
+    least = find_front(graph, FrontOptions(), _STEADY, FrontCallbacks()).points[-1].values["cost"]
+    assert least == 100
+    for limit in (0, 1_000, 2_000, *range(3_000, 40_000, 1_000)):
+        for generators in (("stripes",), ("stripes", "recompute")):
+            options = Options(deterministic=True, work_limit=limit)
+            said = find_front(graph, FrontOptions(generators=generators), options, FrontCallbacks())
+            for point in said.points:
+                assert point.bounds.get("cost", 0) <= least, limit
+                assert point.values["cost"] == least or not (point.proven or said.complete), limit
 
 
 def _bounded_again(graph: Graph) -> bool:
