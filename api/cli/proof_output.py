@@ -22,9 +22,6 @@ from memstow.planner.model.problem import Kind
 from memstow.planner.show.formatting import plain
 from memstow.records import record, replace
 
-# Bytes of a proof; most take less.
-_CHECKED_IN_A_SECOND: Final = 1_000_000
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -37,6 +34,9 @@ if TYPE_CHECKING:
     from memstow.planner.proofs.proof_file import Proof
     from memstow.solvers.core import Budget
     from memstow.solvers.known import Known
+
+# Bytes of a proof; most take less.
+_CHECKED_IN_A_SECOND: Final = 1_000_000
 
 
 def refuse_odd_proof(args: argparse.Namespace) -> None:
@@ -236,11 +236,13 @@ def _proof_there(
     from memstow.planner.proofs.proof_file import sha256_in
 
     with suppress(OSError, StoppedError):
-        with open(path, "rb") as file:
-            is_named = plan.proof_sha256 is not None and sha256_in(file) == plan.proof_sha256
-        is_short = left is not None and os.path.getsize(path) < left * _CHECKED_IN_A_SECOND
-        checked = check_proof(data, plan, path, cancel, left) if is_named or is_short else None
-        if checked is not None and checked.shows and (is_named or any(checked.bounds) or checked.verified):
+        if left is None or os.path.getsize(path) >= left * _CHECKED_IN_A_SECOND:
+            with open(path, "rb") as file:
+                if sha256_in(file) != plan.proof_sha256:
+                    return None
+        checked = check_proof(data, plan, path, cancel, left)
+        counts = left is not None and (checked.verified or any(checked.bounds))
+        if checked.shows and (counts or checked.sha256 == plan.proof_sha256):
             return checked
     return None
 

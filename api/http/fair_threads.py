@@ -108,8 +108,17 @@ class FairSlots:
         )
 
     def count(self, share: str, begin: float) -> None:
-        """Count work from then until now."""
-        self._count(share, begin, asyncio.get_running_loop().time())
+        """Count work from then until now, and let its share rest if it works much."""
+        work = self._present.get(share)
+        if work is None:
+            return
+        loop = asyncio.get_running_loop()
+        end = loop.time()
+        work.add(end - begin, end)
+        if self._rests and self._works_much(share, end):
+            rested = max(work.rests_until, end) + _REST * (end - begin)
+            work.rests_until = min(rested, end + _PRESENT_SECONDS)
+            loop.call_at(work.rests_until, self._serve_next)
 
     def others_wait(self, share: str) -> bool:
         """Whether work of another share waits."""
@@ -122,17 +131,6 @@ class FairSlots:
         work.last_call = now
         while (first := next(iter(self._present.items())))[1].last_call < now - _PRESENT_SECONDS:
             del self._present[first[0]]
-
-    def _count(self, share: str, begin: float, end: float) -> None:
-        """Count a piece of work, and let its share rest if it works much."""
-        work = self._present.get(share)
-        if work is None:
-            return
-        work.add(end - begin, end)
-        if self._rests and self._works_much(share, end):
-            rested = max(work.rests_until, end) + _REST * (end - begin)
-            work.rests_until = min(rested, end + _PRESENT_SECONDS)
-            asyncio.get_running_loop().call_at(work.rests_until, self._serve_next)
 
     def _works_much(self, share: str, now: float) -> bool:
         """Whether a share has lately worked more than the average of those present."""

@@ -375,13 +375,8 @@ class _Run:
 
     def _know(self, ways: Iterable[Candidate]) -> None:
         """These are all ways, but for those that another is as good as in both terms, if so much is known."""
-        if not self._knows_all:
-            return
-        facts, more = self._known.facts, ANY
-        for way in reversed(Archive(ways).items):
-            facts.learn(way.cost - 1, more)
-            more = way.bytes
-        facts.learn(ANY, more)
+        if self._knows_all:
+            self._know_corners(Archive(ways).items)
 
     def _beyond(self, points: Sequence[FrontPoint]) -> Iterator[FrontPoint]:
         """What a tiny graph has besides: other schedules, where a plan needs more than its live bytes.
@@ -519,7 +514,7 @@ class _Run:
     def _know_where_none_runs_again(self, front: OrderFront) -> None:
         """Learn from the front of an order in which each operator runs once, up to what another run costs."""
         corners = front.points if front.complete else front.corners
-        if corners and kinds_of(self._request) == frozenset({"recompute"}):
+        if corners and kinds_of(self._request) == {"recompute"}:
             least = min(corner.cost for corner in corners)
             self._know_corners(corners, min(ANY, least + _cheapest_rerun(self._graph) - 1))
 

@@ -7,7 +7,7 @@ writes.
 """
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from math import prod
 from typing import Final, Literal
@@ -183,22 +183,18 @@ def whole_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
     All is made of what is read all of by somebody of whom all is made, or who is in no stripe. What nobody
     reads may be read in part by one of those that are not known.
     """
-    cut, links = kinds_if_unbound(graph), links_of(graph)
-    kept = {links.tensor_index[name] for name in graph.outputs}
-    whole = [False] * len(graph.operators)
-    for operator in reversed(listed_order(graph)):
-        kind = cut[operator]
-        if graph.operators[operator].id in undecided:
-            continue
-        readers = () if kind is None else links.readers[kind.output]
-        whole[operator] = (
-            kind is None
-            or kind.output in kept
+    readers_of = links_of(graph).readers
+    kept = {links_of(graph).tensor_index[name] for name in graph.outputs}
+
+    def is_whole(kind: Kind, by_readers: Iterator[bool]) -> bool:
+        return (
+            kind.output in kept
             or graph.tensors[kind.output].kind == "external"
-            or not (readers or undecided)
-            or any(whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers)
+            or not (readers_of[kind.output] or undecided)
+            or any(by_readers)
         )
-    return whole
+
+    return _whole_by_readers(graph, undecided, is_whole)
 
 
 def whole_in_each_run(graph: Graph) -> list[bool]:
@@ -206,13 +202,28 @@ def whole_in_each_run(graph: Graph) -> list[bool]:
 
     Some of its readers may read what one run makes, and the others what another one does.
     """
-    cut, links = kinds_if_unbound(graph), links_of(graph)
+    return _whole_by_readers(graph, frozenset(), lambda _kind, by_readers: all(by_readers))
+
+
+def _whole_by_readers(
+    graph: Graph, undecided: AbstractSet[str], is_whole: Callable[[Kind, Iterator[bool]], bool]
+) -> list[bool]:
+    """By operator, whether all that it makes is made: alone it is, else by its kind and by what readers need.
+
+    A reader needs all of it where all is made of what it makes itself, and that needs all of what it reads.
+    """
+    cut, readers_of = kinds_if_unbound(graph), links_of(graph).readers
     whole = [False] * len(graph.operators)
     for operator in reversed(listed_order(graph)):
         kind = cut[operator]
-        readers = () if kind is None else links.readers[kind.output]
-        whole[operator] = kind is None or all(
-            whole[entry] and _reads_all(cut[entry], kind.output) for entry in readers
+        if graph.operators[operator].id in undecided:
+            continue
+        if kind is None:
+            whole[operator] = True
+            continue
+        made = kind.output
+        whole[operator] = is_whole(
+            kind, (whole[entry] and _reads_all(cut[entry], made) for entry in readers_of[made])
         )
     return whole
 

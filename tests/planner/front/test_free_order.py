@@ -16,8 +16,9 @@ from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.order_front import order_front
+from memstow.planner.graph.stripe_front import Candidate
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import FrontOptions, Generator
+from memstow.planner.model.front import FrontOptions, FrontPoint, Generator
 from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.solve.portfolio import Allowance
@@ -158,12 +159,8 @@ def test_no_stripes_in_any_order_are_better_than_the_bounds(
         said = find_front(graph, FrontOptions(generators=generators), _STEADY, FrontCallbacks())
         ways = list(every_way(with_channels(graph) if "channels" in generators else graph))
         assert ways
-        for point in said.points:
-            peak, cost, bounds = point.values["peak"], point.values["cost"], point.bounds
-            bounded += bool(bounds)
-            for way in ways:
-                assert way.cost > cost or way.bytes >= bounds.get("peak", 0), (seed, way)
-                assert way.bytes > peak or way.cost >= bounds.get("cost", 0), (seed, way)
+        bounded += sum(bool(point.bounds) for point in said.points)
+        _assert_bounded(said.points, ways, seed)
         listed = order_front(
             replace(graph, order=GIVEN), listed_order(graph), Budget(-1.0, 20_000_000)
         ).points
@@ -193,11 +190,7 @@ def test_in_a_given_order_what_costs_less_than_any_rerun_is_proven() -> None:
         said = find_front(graph, both, _STEADY, FrontCallbacks())
         once = find_front(graph, FrontOptions(generators=("stripes",)), _STEADY, FrontCallbacks())
         proven += said.points[-1].proven and once.points[-1].values == said.points[-1].values
-        for way in every_way_again(graph, 1):
-            for point in said.points:
-                peak, cost, bounds = point.values["peak"], point.values["cost"], point.bounds
-                assert way.cost > cost or way.bytes >= bounds.get("peak", 0), (seed, way)
-                assert way.bytes > peak or way.cost >= bounds.get("cost", 0), (seed, way)
+        _assert_bounded(said.points, list(every_way_again(graph, 1)), seed)
     assert proven
 
 
@@ -285,6 +278,15 @@ def test_what_open_alternatives_may_read_need_not_be_made_whole(by_the_other: bo
             for point in said.points:
                 assert point.bounds.get("cost", 0) <= least, limit
                 assert point.values["cost"] == least or not (point.proven or said.complete), limit
+
+
+def _assert_bounded(points: Sequence[FrontPoint], ways: Sequence[Candidate], seed: int) -> None:
+    """No way is better than a point says that any is."""
+    for point in points:
+        peak, cost, bounds = point.values["peak"], point.values["cost"], point.bounds
+        for way in ways:
+            assert way.cost > cost or way.bytes >= bounds.get("peak", 0), (seed, way)
+            assert way.bytes > peak or way.cost >= bounds.get("cost", 0), (seed, way)
 
 
 def _bounded_again(graph: Graph) -> bool:
