@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from memstow.planner.proofs.check import CheckedProof as CheckedProof, check_proof as check_proof
     from memstow.planner.proofs.proof_file import Proof as Proof
     from memstow.planner.proofs.prove import prove as prove
+    from memstow.planner.proofs.resume import resume_proof as resume_proof
     from memstow.planner.proofs.pseudo_boolean import (
         PseudoBooleanProof as PseudoBooleanProof,
         write_pseudo_boolean as write_pseudo_boolean,
@@ -316,6 +317,7 @@ _HOMES: Final = {
     "memstow.planner.proofs.check": ("CheckedProof", "check_proof"),
     "memstow.planner.proofs.proof_file": ("Proof",),
     "memstow.planner.proofs.prove": ("prove",),
+    "memstow.planner.proofs.resume": ("resume_proof",),
     "memstow.planner.proofs.pseudo_boolean": ("PseudoBooleanProof", "write_pseudo_boolean"),
     "memstow.planner.shapes.symbolic_c": ("write_symbolic_c",),
     "memstow.planner.shapes.symbolic_layout": (

@@ -3,8 +3,7 @@
 import argparse
 import os
 import threading
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memstow.api import options
 from memstow.api.cli.output_files import (
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from memstow.planner.proofs.proof_file import Proof
     from memstow.solvers.core import Budget
     from memstow.solvers.known import Known
-
-# Bytes of a proof; most take less.
-_CHECKED_IN_A_SECOND: Final = 1_000_000
 
 
 def refuse_odd_proof(args: argparse.Namespace) -> None:
@@ -172,6 +168,7 @@ def write_proofs(
     from memstow.planner.model.problem import Problem
     from memstow.planner.proofs.proof_file import Proof, draft_of
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
+    from memstow.planner.proofs.resume import earlier_in, prove_on
     from memstow.planner.solve.engine import proven_again
     from memstow.solvers.core import DEFAULT_WORK, Budget
 
@@ -188,17 +185,18 @@ def write_proofs(
             return ProvenPlan(plan)
 
         # A deterministic run writes the same, whatever is there.
-        keeps = not options.deterministic and cited is None
+        keeps, waits = not options.deterministic and cited is None, list[bool]()
 
         def prove(cancel: threading.Event) -> "Proof | CheckedProof | None":
-            there = _proof_there(plan, data, args.proof, cancel, left if keeps else None)
-            if there is not None and (there.sha256 == plan.proof_sha256 or _shows_all(plan, there)):
-                return there
+            there = earlier_in(args.proof, data, plan, cancel, left if keeps else None)
+            if there.suffices(plan):
+                return there.proof
             shown = proven_again(document, plan, options, cancel) if known is None else known
+            if keeps:
+                waits.append(there.waits)
+                return prove_on(document, plan, data, args.proof, budget, there, shown)
             with draft_of(args.proof) as draft:
                 proof = prove_within(document, plan, data, draft, budget, shown)
-                if there is not None and (proof is None or proof.bounds < there.bounds):
-                    return there
                 if proof is not None and cited in (None, proof.sha256):
                     os.replace(draft, os.path.realpath(args.proof))
                 return proof
@@ -206,12 +204,21 @@ def write_proofs(
         proof, interrupted = _run(prove, budget)
         if interrupted and cited is not None and (proof is None or proof.sha256 != cited):
             return ProvenPlan(plan, (), interrupted)
+        size = "" if proof is None else f"{os.path.getsize(args.proof):,} bytes"
+        unfinished, shows = 0, True
         if isinstance(proof, Proof):
-            size = f"{_steps(proof.steps)}, {proof.size:,} bytes"
+            size, unfinished, shows = f"{_steps(proof.steps)}, {size}", proof.unfinished, proof.shows
+        elif proof is not None:
+            shows = proof.verified or any(proof.bounds)
+        if proof is None and any(waits):
+            print_error(f"{plain(args.proof)} stays as it is: to go on from it takes a longer time limit")
+        elif shows:
+            lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
+            plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
         else:
-            size = "" if proof is None else f"{os.path.getsize(args.proof):,} bytes"
-        lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
-        plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
+            print_error(f"{plain(args.proof)} proves nothing yet")
+        if unfinished:
+            print_error(f"the same command goes on from what is in it ({unfinished:,} lemmas)")
     if args.pbp is not None and isinstance(document, Problem):
         from memstow.planner.proofs.pseudo_boolean import refute_within
 
@@ -221,36 +228,6 @@ def write_proofs(
         size = "" if refuted is None else _steps(refuted.steps)
         lines += _shown(plan, args.pbp, None if refuted is None else (refuted.bound,), size, interrupted)
     return ProvenPlan(plan, tuple(lines), interrupted)
-
-
-def _proof_there(
-    plan: "Plan", data: bytes, path: str, cancel: threading.Event, left: float | None
-) -> "CheckedProof | None":
-    """The proof that is in the file, if it is right and shows something of the plan.
-
-    The one that the plan names; any other only if these seconds are left, and it does not take long to check.
-    """
-    if not os.path.isfile(path) or (plan.proof_sha256 is None and left is None):
-        return None
-    from memstow.planner.proofs.check import StoppedError, check_proof
-    from memstow.planner.proofs.proof_file import sha256_in
-
-    with suppress(OSError, StoppedError):
-        if left is None or os.path.getsize(path) >= left * _CHECKED_IN_A_SECOND:
-            with open(path, "rb") as file:
-                if sha256_in(file) != plan.proof_sha256:
-                    return None
-        checked = check_proof(data, plan, path, cancel, left)
-        counts = left is not None and (checked.verified or any(checked.bounds))
-        if checked.shows and (counts or checked.sha256 == plan.proof_sha256):
-            return checked
-    return None
-
-
-def _shows_all(plan: "Plan", proof: "CheckedProof") -> bool:
-    """Whether it shows what the run of the plan has shown, or more."""
-    both = zip(proof.bounds, plan.objective, strict=False)
-    return all(bound >= value.bound for bound, value in both)
 
 
 def write_received(

@@ -28,6 +28,8 @@ _HEADER: Final = b"memstow proof 1\n"
 _ORDER_HEADER: Final = b"memstow order proof 1\n"
 _LEAST_SECONDS: Final = 1.0
 """Most checks take less; a search may have left nothing of a limit."""
+_NOT_SHOWN: Final = "wrong: the plan says infeasible, but the proof does not show it"
+"""The checkers say so once they have read all of a proof that is right."""
 _NO_PROBLEM: Final = Problem(version=1, buffers=())
 
 
@@ -68,6 +70,11 @@ class CheckedProof:
     def shows(self) -> bool:
         """Whether plan and proof are right, though the proof may show less than the plan says."""
         return self.outcome in (Outcome.VERIFIED, Outcome.WEAKER)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all steps of the proof are right, though they may not show what the plan says."""
+        return self.shows or self.says == _NOT_SHOWN
 
 
 class StoppedError(Exception):
@@ -134,6 +141,14 @@ def proof_about(document: bytes, proof: bytes) -> bytes:
     begin = len(_ORDER_HEADER if proof.startswith(_ORDER_HEADER) else _HEADER)
     digest = sha256_of(document).digest()
     return proof[:begin] + digest + proof[begin + len(digest) :]
+
+
+def is_about(path: str, document: bytes) -> bool:
+    """Whether a file begins as a proof about this file of a problem or a graph."""
+    with open(path, "rb") as file:
+        head = file.read(len(_ORDER_HEADER) + 32)
+    digest = sha256_of(document).digest()
+    return head.startswith((_HEADER + digest, _ORDER_HEADER + digest))
 
 
 def with_proof(problem: Problem, plan: Plan, verdict: Verdict, proof: CheckedProof) -> Verdict:

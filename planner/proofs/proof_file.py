@@ -23,12 +23,19 @@ class Proof:
     """Of the file."""
     bounds: tuple[int, ...] = ()
     """By term of the objective: no plan is below that is no worse in the terms before it."""
+    unfinished: int = 0
+    """Lemmas of a search that the limits have ended: another can go on from them."""
+
+    @property
+    def shows(self) -> bool:
+        """Whether it shows anything yet."""
+        return not self.unfinished or self.bound > 0 or any(self.bounds)
 
 
-def proof_in(path: str, bound: int, steps: int, bounds: tuple[int, ...]) -> Proof:
+def proof_in(path: str, bound: int, steps: int, bounds: tuple[int, ...], unfinished: int = 0) -> Proof:
     """The proof in this file."""
     with open(path, "rb") as file:
-        return Proof(bound, steps, os.path.getsize(path), sha256_in(file), bounds)
+        return Proof(bound, steps, os.path.getsize(path), sha256_in(file), bounds, unfinished)
 
 
 def sha256_in(file: BinaryIO) -> str:

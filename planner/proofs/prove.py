@@ -182,6 +182,15 @@ def read_provable(document: bytes) -> Problem:
     return problem
 
 
+def read_for(plan: Plan, document: bytes) -> "Problem | Graph":
+    """What the plan is of, from its file in JSON. Raises InputError for what proofs have no rules for."""
+    if plan.schedule is None:
+        return read_provable(document)
+    from memstow.planner.proofs.prove_order import read_provable_graph
+
+    return read_provable_graph(document)
+
+
 def prove(
     document: bytes, plan: Plan, path: "str | os.PathLike[str]", time_limit: float = 10.0
 ) -> Proof | None:
@@ -190,12 +199,8 @@ def prove(
     `document` is the file of the problem, or of the graph, in JSON, byte for byte. None, and no file, where
     nothing was shown. Raises InputError for one that proofs have no rules for.
     """
-    if plan.schedule is not None:
-        from memstow.planner.proofs.prove_order import prove_order
-
-        return prove_order(document, plan, os.fspath(path), Budget(time_limit, -1))
-    problem = read_provable(document)
-    return prove_within(problem, plan, document, os.fspath(path), Budget(time_limit, -1))
+    budget = Budget(time_limit, -1)
+    return prove_within(read_for(plan, document), plan, document, os.fspath(path), budget)
 
 
 def prove_within(
@@ -205,10 +210,14 @@ def prove_within(
     path: str,
     budget: Budget,
     known: "Known | None" = None,
+    keeps_unfinished: bool = False,
+    earlier: str | None = None,
 ) -> Proof | None:
     """The same of a problem or a graph that was read from the document, within the budget.
 
-    `why_not` has no objection. `known`: what the run of the plan has proven.
+    `why_not` has no objection. `known`: what the run of the plan has proven. A search for a layout that the
+    budget ends may be kept unfinished, also where nothing was shown; `earlier` is a file with such a one, to
+    go on from, which the checker has accepted.
     """
     if not isinstance(problem, Problem):
         from memstow.planner.proofs.prove_order import prove_order_within
@@ -217,10 +226,12 @@ def prove_within(
         return prove_order_within(problem, plan, document, path, budget, orders)
     prices = known if isinstance(known, tuple) else ()
     with draft_of(path) as draft:
-        written = _Writer(problem, plan, sha256_of(document).digest(), draft, budget, prices).write()
+        digest = sha256_of(document).digest()
+        writer = _Writer(problem, plan, digest, draft, budget, prices, keeps_unfinished, earlier)
+        written = writer.write()
         if written is None:
             return None
-        proof = proof_in(draft, *written)
+        proof = proof_in(draft, *written, writer.unfinished)
         os.replace(draft, os.path.realpath(path))
     return proof
 
@@ -313,9 +324,14 @@ class _Writer:
         path: str,
         budget: Budget,
         prices: "KnownPrices",
+        keeps_unfinished: bool,
+        earlier: str | None,
     ) -> None:
         self._problem, self._plan, self._digest, self._path = problem, plan, digest, path
         self._budget, self._prices = budget, prices
+        self._keeps_unfinished, self._earlier = keeps_unfinished, earlier
+        self._unfinished: ProofFile | None = None
+        self.unfinished = 0
         self._several = len(problem.pools) > 1
         self._sized = [index for index, buffer in enumerate(problem.buffers) if buffer.size]
         self._ties = ties_to_try(problem)
@@ -345,7 +361,7 @@ class _Writer:
                 draft = Draft(file, file.steps and 1)
                 bounds = self._bounds(draft, terms, {0: height + 1} if terms else {})
                 return (bounds[0] if bounds else height + 1), _finished(file), bounds
-        return None
+        return None if self._unfinished is None else (0, _finished(self._unfinished), (0,) * len(terms))
 
     def _without_claims(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
         """Of all layouts that fit, the first term; then the others of those that are no worse."""
@@ -359,7 +375,10 @@ class _Writer:
             file = self._refuted(height, self._sized, within)
             self._budget.count(within.work)
         known = {} if file is None else {last: height + 1}
-        draft = Draft(ProofFile(self._path, self._digest)) if file is None else Draft(file, 1)
+        if file is None:
+            draft = Draft(self._unfinished or ProofFile(self._path, self._digest))
+        else:
+            draft = Draft(file, 1)
         bounds = self._bounds(draft, terms, known)
         shown = any(bounds) or objective[0].value == 0
         return (bounds[0], _finished(draft.file), bounds) if shown else None
@@ -485,14 +504,18 @@ class _Writer:
             if posed is None:
                 return None
             question, end = posed
-            file = ProofFile(self._path, self._digest)
+            file, earlier = self._unfinished, None
+            if file is None:
+                file, earlier = ProofFile(self._path, self._digest), self._earlier
             most = height if self._several else min(height, end)
             within = budget if ties_count == self._ties[-1] else budget.share(0.5, _WITHOUT_TIES)
-            proven = file.refute(question, end, most, self._several, within)
+            proven = file.refute(question, end, most, self._several, within, earlier)
             if within is not budget:
                 budget.count(within.work)
             if proven:
                 return file
+            if self._keeps_unfinished and self._budget.spent and file.lemmas:
+                self._unfinished, self.unfinished = file, file.lemmas
         return None
 
     def _by_cores(self, draft: Draft, wanted: "_Wanted", budget: Budget, all_of_it: bool = False) -> int:

@@ -1,6 +1,7 @@
 // The search of proofs against brute force: it refutes a height exactly where no layout is that low.
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "check.hpp"
@@ -125,6 +126,47 @@ TEST(proofs_are_there_exactly_where_no_layout_is) {
     }
     CHECK(refuted > 100);
     std::filesystem::remove(path);
+}
+
+TEST(a_search_goes_on_from_the_lemmas_of_another_whatever_the_file_is) {
+    const auto stem =
+        std::filesystem::temp_directory_path() / ("memstow-test-" + std::to_string(std::random_device{}()));
+    const std::string path = stem.string() + ".1", next = stem.string() + ".2";
+    std::mt19937_64 random(11);
+    int at_once = 0;
+    for (int k = 0; k < 4000; ++k) {
+        const proof::Question question = tiny_question(random).question();
+        for (Bytes height = 1; height <= 14; ++height) {
+            Budget budget;
+            proof::ProofFile file(path, {});
+            proof::ProofSearch search(question, file, budget);
+            if (search.refute(height, height) != proof::Outcome::proven || file.lemmas() == 0) continue;
+            file.finish();
+
+            proof::ProofFile again(next, {});
+            proof::ProofSearch later(question, again, budget);
+            later.go_on_from({path, {}, std::nullopt, false});
+            CHECK(later.refute(height, height) == proof::Outcome::proven);
+            CHECK(again.lemmas() == file.lemmas());
+            CHECK(later.nodes() == 0);
+            ++at_once;
+
+            std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+            for (int change = 0; change < 3; ++change) {
+                const auto size = std::filesystem::file_size(path);
+                bytes.seekp(static_cast<std::streamoff>(random() % size));
+                bytes.put(static_cast<char>(random()));
+            }
+            bytes.close();
+            proof::ProofFile other(next, {});
+            proof::ProofSearch misled(question, other, budget);
+            misled.go_on_from({path, {}, std::nullopt, false});
+            misled.refute(height, height);
+        }
+    }
+    CHECK(at_once > 20);
+    std::filesystem::remove(path);
+    std::filesystem::remove(next);
 }
 
 TEST(positions_from_the_top_mirror_those_from_the_bottom) {

@@ -58,14 +58,19 @@ proof::Question question_of(
 class NamedFile {
   public:
     NamedFile(std::string path, const nb::bytes& digest) : path_(std::move(path)) {
-        const Digest hash = digest_of(digest);
-        write_to(path_, [&] { file_.emplace(path_, hash); });
+        digest_ = digest_of(digest);
+        write_to(path_, [&] { file_.emplace(path_, digest_); });
     }
 
-    bool refute(const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget) {
+    bool refute(const proof::Question& question, Bytes end, Bytes height, bool lays, Budget& budget,
+                const std::optional<std::string>& earlier) {
         return write_to(path_, [&] {
             if (lays && height >= 0) file_->lay(height);
             proof::ProofSearch search(question, *file_, budget);
+            if (earlier) {
+                const auto space = lays ? std::optional(height) : std::nullopt;
+                search.go_on_from({*earlier, digest_, space, question.ties_count()});
+            }
             return search.refute(end, height) == proof::Outcome::proven;
         });
     }
@@ -110,9 +115,11 @@ class NamedFile {
     }
     std::uint64_t steps() const { return file_ ? file_->steps() : steps_; }
     std::uint64_t limits() const { return file_ ? file_->limits() : 0; }
+    std::uint64_t lemmas() const { return file_ ? file_->lemmas() : 0; }
 
   private:
     std::string path_;
+    Digest digest_;
     std::optional<proof::ProofFile> file_;  // none once it is finished
     std::uint64_t steps_ = 0;
 };
@@ -261,10 +268,11 @@ void bind_proof(nb::module_& m) {
     nb::class_<NamedFile>(m, "ProofFile", "A proof about the problem with this digest, while it is written.")
         .def(nb::init<std::string, const nb::bytes&>(), nb::arg("path"), nb::arg("digest"))
         .def("refute", &NamedFile::refute, nb::arg("question"), nb::arg("end"), nb::arg("height"),
-             nb::arg("lays"), nb::arg("budget"),
+             nb::arg("lays"), nb::arg("budget"), nb::arg("earlier") = nb::none(),
              "Write that no layout ends by `end`, which is what the height comes to; with `lays`, of several "
              "pools.\n"
-             "Whether that is shown: if not, the file is of no use.")
+             "Whether that is shown; if not, a later search can go on from this file, as from an earlier "
+             "one.")
         .def("reuse_cost", &NamedFile::reuse_cost, nb::arg("costs"), nb::arg("height"), nb::arg("cost"),
              "Write that layouts up to the height cost so much, as is known, or less where that takes too "
              "long; "
@@ -292,7 +300,8 @@ void bind_proof(nb::module_& m) {
              "What layouts up to the height cost at least.")
         .def("finish", &NamedFile::finish, "Write the end.")
         .def_prop_ro("steps", &NamedFile::steps)
-        .def_prop_ro("limits", &NamedFile::limits, "How many are stated.");
+        .def_prop_ro("limits", &NamedFile::limits, "How many are stated.")
+        .def_prop_ro("lemmas", &NamedFile::lemmas, "How many are stated.");
 }
 
 }  // namespace memstow::bindings

@@ -12,14 +12,23 @@ constexpr std::size_t kPending = std::size_t{1} << 16;
     throw std::system_error(errno, std::generic_category(), "cannot write the proof");
 }
 
+// What each file begins with.
+std::vector<std::uint8_t> head_of(std::string_view line, const Digest& digest) {
+    std::vector<std::uint8_t> head;
+    for (const char one : line) head.push_back(static_cast<std::uint8_t>(one));
+    head.insert(head.end(), digest.begin(), digest.end());
+    return head;
+}
+
 }  // namespace
 
 NumberFile::NumberFile(const std::string& path, std::string_view line, const Digest& digest)
     : file_(std::fopen(path.c_str(), "wb")) {
     if (file_ == nullptr) fail();
+    // What is not finished leaves nothing to write when it is closed: another may have the file by then.
+    std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+    pending_ = head_of(line, digest);
     pending_.reserve(kPending + 16);
-    for (const char one : line) pending_.push_back(static_cast<std::uint8_t>(one));
-    for (const std::uint8_t one : digest) pending_.push_back(one);
 }
 
 void NumberFile::number(std::uint64_t value) {
@@ -50,6 +59,29 @@ void NumberFile::flush() {
 void NumberFile::finish() {
     flush();
     if (std::fflush(file_.get()) != 0) fail();
+}
+
+NumberReader::NumberReader(const std::string& path, std::string_view line, const Digest& digest)
+    : file_(std::fopen(path.c_str(), "rb")) {
+    const std::vector<std::uint8_t> head = head_of(line, digest);
+    std::vector<std::uint8_t> there(head.size());
+    if (file_ == nullptr) return;
+    const std::size_t read = std::fread(there.data(), 1, there.size(), file_.get());
+    if (read < head.size() || there != head) file_.reset();
+}
+
+std::optional<std::uint64_t> NumberReader::number() {
+    std::uint64_t value = 0;
+    for (int shift = 0; file_ != nullptr && shift < 64; shift += 7) {
+        const int byte = std::fgetc(file_.get());
+        if (byte == EOF) break;
+        const auto bits = static_cast<std::uint64_t>(byte & 0x7F);
+        if (shift == 63 && bits > 1) break;
+        value |= bits << shift;
+        if (byte < 0x80) return value;
+    }
+    file_.reset();
+    return std::nullopt;
 }
 
 }  // namespace memstow

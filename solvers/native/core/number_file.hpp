@@ -1,10 +1,11 @@
-// Writes a proof as docs/proofs.md has it: what it is about, and numbers in LEB128.
+// A proof as docs/proofs.md has it: what it is about, and numbers in LEB128.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,10 @@
 namespace memstow {
 
 using Digest = std::array<std::uint8_t, 32>;
+
+struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+};
 
 class NumberFile {
   public:
@@ -34,11 +39,21 @@ class NumberFile {
     void flush_if_full();
     void flush();
 
-    struct Close {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
-    std::unique_ptr<std::FILE, Close> file_;
+    std::unique_ptr<std::FILE, CloseFile> file_;
     std::vector<std::uint8_t> pending_;
+};
+
+// Reads such a file, which may be anything.
+class NumberReader {
+  public:
+    // Of a file that begins otherwise, or is not there, nothing is read.
+    NumberReader(const std::string& path, std::string_view line, const Digest& digest);
+
+    // None at the end, and where no number below 2^64 is.
+    std::optional<std::uint64_t> number();
+
+  private:
+    std::unique_ptr<std::FILE, CloseFile> file_;
 };
 
 }  // namespace memstow

@@ -1,9 +1,13 @@
 #include "proof/proof_file.hpp"
 
+#include <string_view>
+
 namespace memstow::proof {
 namespace {
 
-enum Step : std::uint64_t {
+constexpr std::string_view kLine = "memstow proof 1\n";
+
+enum StepKind : std::uint64_t {
     kEnd = 0,
     kLemma = 1,
     kForget = 2,
@@ -19,13 +23,13 @@ enum Step : std::uint64_t {
     kRows = 12,
     kChains = 13
 };
-enum Rule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
-enum Part : std::uint64_t { kPush = 1, kFollow = 5 };
+enum LemmaRule : std::uint64_t { kSplitLow = 1, kSplitHigh = 2 };
+enum MoveKind : std::uint64_t { kPush = 1, kFollow = 5 };
 
 }  // namespace
 
 ProofFile::ProofFile(const std::string& path, const Digest& digest)
-    : NumberFile(path, "memstow proof 1\n", digest), is_kept_(false) {}
+    : NumberFile(path, kLine, digest), is_kept_(false) {}
 
 Bytes ProofFile::name_heights(const std::vector<Bytes>& heights) {
     ++steps_;
@@ -40,22 +44,21 @@ void ProofFile::lay(Bytes height) {
     number_of(height);
 }
 
-std::uint64_t ProofFile::lemma(const std::vector<Bounds>& bounds, bool from_below, std::uint64_t item,
-                               Bytes at, const Derivation& within, const Derivation& beyond) {
+std::uint64_t ProofFile::state(const Lemma& lemma) {
     ++steps_;
     number(kLemma);
-    number(bounds.size());
+    number(lemma.bounds.size());
     std::uint64_t next = 0;
-    for (const Bounds& one : bounds) {
+    for (const Bounds& one : lemma.bounds) {
         ascending(one.name, next);
         number_of(one.low);
         number_of(one.high);
     }
-    number(from_below ? kSplitLow : kSplitHigh);
-    number(item);
-    number_of(at);
-    derive(within);
-    derive(beyond);
+    number(lemma.from_below ? kSplitLow : kSplitHigh);
+    number(lemma.item);
+    number_of(lemma.at);
+    derive(lemma.within);
+    derive(lemma.beyond);
     return lemmas_++;
 }
 
@@ -184,6 +187,105 @@ void ProofFile::finish() {
     number(kEnd);
     number(steps_);
     NumberFile::finish();
+}
+
+LemmaReader::LemmaReader(const std::string& path, const Digest& digest, std::optional<Bytes> space,
+                         bool ties_count)
+    : file_(path, kLine, digest), step_(number()) {
+    if (space) {
+        is_over_ = is_over_ || step_ != kLay || offset() != *space;
+        step_ = number();
+    }
+    if (ties_count) {
+        is_over_ = is_over_ || step_ != kTies || number() != 1;
+        step_ = number();
+    }
+}
+
+// Once it is over, 0.
+std::uint64_t LemmaReader::number() {
+    const auto value = is_over_ ? std::nullopt : file_.number();
+    is_over_ = !value;
+    return value.value_or(0);
+}
+
+Bytes LemmaReader::offset() {
+    const std::uint64_t value = number();
+    is_over_ = is_over_ || value > static_cast<std::uint64_t>(kLimit);
+    return is_over_ ? 0 : static_cast<Bytes>(value);
+}
+
+std::uint64_t LemmaReader::earlier_lemma() {
+    const std::uint64_t back = number();
+    is_over_ = is_over_ || back == 0 || back > lemmas_;
+    return is_over_ ? 0 : lemmas_ - back;
+}
+
+std::uint64_t LemmaReader::ascending(std::uint64_t& next) {
+    const std::uint64_t gap = number();
+    is_over_ = is_over_ || gap > static_cast<std::uint64_t>(kLimit) - next;
+    return is_over_ ? 0 : std::exchange(next, next + gap + 1) + gap;
+}
+
+Derivation LemmaReader::derivation() {
+    Derivation derivation;
+    std::uint64_t kind = number();
+    for (; kind == kPush || kind == kFollow; kind = number()) {
+        derivation.moves.push_back({number(), kind == kFollow});
+    }
+    derivation.closer = static_cast<Derivation::Closer>(kind);
+    switch (derivation.closer) {
+        case Derivation::Closer::empty:
+            break;
+        case Derivation::Closer::lemma:
+            derivation.lemma = earlier_lemma();
+            break;
+        case Derivation::Closer::overfull: {
+            derivation.begin = offset();
+            derivation.end = offset();
+            std::uint64_t next = 0;
+            for (std::uint64_t left = number(); left > 0 && !is_over_; --left) {
+                derivation.crowd.push_back(ascending(next));
+            }
+            break;
+        }
+        default:
+            is_over_ = true;
+    }
+    return derivation;
+}
+
+Lemma LemmaReader::lemma() {
+    Lemma lemma;
+    std::uint64_t next = 0;
+    for (std::uint64_t left = number(); left > 0 && !is_over_; --left) {
+        const std::uint64_t name = ascending(next);
+        const Bytes low = offset();
+        lemma.bounds.push_back({name, low, offset()});
+    }
+    const std::uint64_t rule = number();
+    is_over_ = is_over_ || (rule != kSplitLow && rule != kSplitHigh);
+    lemma.from_below = rule == kSplitLow;
+    lemma.item = number();
+    lemma.at = offset();
+    lemma.within = derivation();
+    lemma.beyond = derivation();
+    return lemma;
+}
+
+std::optional<LemmaReader::Step> LemmaReader::next() {
+    Step step;
+    if (step_ == kLemma) {
+        step.lemma = lemma();
+        ++lemmas_;
+    } else if (step_ == kForget) {
+        step.forgotten = earlier_lemma();
+    } else {
+        return std::nullopt;
+    }
+    if (is_over_) return std::nullopt;
+    step_ = number();
+    return step;
 }
 
 }  // namespace memstow::proof

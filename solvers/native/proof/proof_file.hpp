@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,16 @@ struct Derivation {
     std::vector<std::uint64_t> crowd;  // ascending
 };
 
+// No layout is within these bounds (ascending by name), as a split of an item at an offset shows, from below
+// or from above.
+struct Lemma {
+    std::vector<Bounds> bounds;
+    bool from_below;
+    std::uint64_t item;
+    Bytes at;
+    Derivation within, beyond;
+};
+
 class ProofFile : private NumberFile {
   public:
     // Of a problem with this digest. Throws std::system_error when the file cannot be written.
@@ -43,10 +54,8 @@ class ProofFile : private NumberFile {
     Bytes name_heights(const std::vector<Bytes>& heights);
     // Of several pools before all else: what follows is about this height.
     void lay(Bytes height);
-    // The number of a lemma: no layout is within these bounds (ascending by name), as a split of an item at
-    // an offset shows, from below or from above.
-    std::uint64_t lemma(const std::vector<Bounds>& bounds, bool from_below, std::uint64_t item, Bytes at,
-                        const Derivation& within, const Derivation& beyond);
+    // Returns its number.
+    std::uint64_t state(const Lemma& lemma);
     void forget(std::uint64_t lemma);
     // Whether pairs in place tie or are apart, or may overlap, in what follows: no lemma before is referred
     // to. At first they may. Steps that are kept say so where they are taken.
@@ -77,6 +86,7 @@ class ProofFile : private NumberFile {
 
     std::uint64_t steps() const { return steps_; }
     std::uint64_t limits() const { return limits_; }  // so many are stated
+    std::uint64_t lemmas() const { return lemmas_; }
     using NumberFile::kept_bytes;
 
   private:
@@ -86,6 +96,33 @@ class ProofFile : private NumberFile {
     std::uint64_t steps_ = 0, lemmas_ = 0, limits_ = 0;
     Bytes named_ = 0;
     bool is_kept_ = true, ties_count_ = false;
+};
+
+// Reads the lemmas that a search has left in a file, where no layout up to a height was to be shown: of
+// several pools after its space. The file may be anything: what is no such lemma ends it.
+class LemmaReader {
+  public:
+    // Where pairs in place tie or are apart, or may overlap, as in the search that the lemmas are for.
+    LemmaReader(const std::string& path, const Digest& digest, std::optional<Bytes> space, bool ties_count);
+
+    // The next lemma, or the number of one that is forgotten; each counts from the first that is read here.
+    struct Step {
+        std::optional<Lemma> lemma;
+        std::uint64_t forgotten = 0;
+    };
+    std::optional<Step> next();
+
+  private:
+    std::uint64_t number();
+    Bytes offset();
+    std::uint64_t earlier_lemma();
+    std::uint64_t ascending(std::uint64_t& next);
+    Derivation derivation();
+    Lemma lemma();
+
+    NumberReader file_;
+    bool is_over_ = false;
+    std::uint64_t step_, lemmas_ = 0;  // the kind of the next step, and how many lemmas were before
 };
 
 }  // namespace memstow::proof

@@ -1,8 +1,10 @@
 #include "proof/proof_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
+#include <unordered_map>
 
 #include "core/arithmetic.hpp"
 
@@ -18,7 +20,7 @@ constexpr int kDeepest = 4'000;                 // so much fits on the stack of 
 }  // namespace
 
 ProofSearch::ProofSearch(const Question& question, ProofFile& file, Budget& budget)
-    : question_(question), file_(file), budget_(budget) {
+    : question_(question), file_(file), budget_(budget), begun_(file.lemmas()), first_learnt_(begun_) {
     const auto count = static_cast<std::size_t>(question.count());
     for (const Side side : kSides) {
         root_[side].resize(count);
@@ -75,7 +77,8 @@ Outcome ProofSearch::refute(Bytes end, Bytes height) {
             queue_.push_back(i);
             queued_[i] = 1;
         }
-        refutation = finish_case(0);
+        refutation = take_earlier();
+        if (!refutation) refutation = finish_case(0);
     }
     if (refutation) {
         file_.conclude(height, written(*refutation));
@@ -292,6 +295,15 @@ void ProofSearch::drop_pairs(std::vector<Index>& crowd, Bytes begin, Bytes end) 
     }
 }
 
+ProofSearch::Refutation ProofSearch::by(const Learnt& lemma) {
+    Refutation refutation;
+    refutation.needs = lemma.needs;
+    refutation.used = lemma.used;
+    refutation.closer = Derivation::Closer::lemma;
+    refutation.lemma = lemma.lemma;
+    return refutation;
+}
+
 // A lemma that holds here, after this position has changed.
 std::optional<ProofSearch::Refutation> ProofSearch::known(Side side, Index item) {
     auto& watching = watchers_[side][item];
@@ -318,12 +330,8 @@ std::optional<ProofSearch::Refutation> ProofSearch::known(Side side, Index item)
             if (moved) break;
         }
         if (!moved) {
-            Refutation refutation;
-            refutation.needs = lemma->needs;
-            refutation.used = lemma->used;
-            refutation.closer = Derivation::Closer::lemma;
-            refutation.lemma = id;
-            return refutation;
+            repeat(id - begun_);
+            return by(*lemma);
         }
         if (here) {
             ++k;
@@ -678,7 +686,7 @@ std::optional<ProofSearch::Refutation> ProofSearch::combined(const Branch& branc
     both.used = within.used;
     add(both.used, beyond.used);
     both.lemma =
-        file_.lemma(written(both.needs), side == kBottom, name, offset, written(within), written(beyond));
+        file_.state({written(both.needs), side == kBottom, name, offset, written(within), written(beyond)});
     add(written_, both.used);
     learnt_.push_back({both.needs, both.used, both.lemma});
     learnt_size_ += both.needs.size();
@@ -707,21 +715,101 @@ std::vector<Bounds> ProofSearch::written(const Nogood& nogood) const {
     return bounds;
 }
 
+// A row with all of these; -1: there is none.
+Index ProofSearch::row_of(const std::vector<std::uint64_t>& crowd,
+                          const std::unordered_map<std::uint64_t, Index>& item_of) const {
+    std::vector<Index> items;
+    for (const std::uint64_t name : crowd) {
+        const auto known = item_of.find(name);
+        if (known == item_of.end()) return -1;
+        items.push_back(known->second);
+    }
+    if (items.empty()) return -1;
+    for (const Index row : question_.rows_of[items.front()]) {
+        const auto& members = question_.rows[row];
+        const auto is_in = [&](Index i) {
+            return std::find(members.begin(), members.end(), i) != members.end();
+        };
+        if (std::all_of(items.begin(), items.end(), is_in)) return row;
+    }
+    return -1;
+}
+
+// What rows have failed on the way to a lemma of the earlier search, the first time that it is of use: so
+// this one takes the same branches.
+void ProofSearch::repeat(std::uint64_t id) {
+    std::vector<std::uint64_t> waiting{id};
+    while (!waiting.empty()) {
+        const std::uint64_t at = waiting.back();
+        waiting.pop_back();
+        if (at >= earlier_cases_.size()) continue;
+        for (const Ended& ended : std::exchange(earlier_cases_[at], {})) {
+            if (ended.row >= 0) ++failures_[ended.row];
+            if (ended.lemma) waiting.push_back(*ended.lemma);
+        }
+    }
+}
+
+// What an earlier search has learnt, written once more; a refutation where that is all that was missing.
+std::optional<ProofSearch::Refutation> ProofSearch::take_earlier() {
+    if (!earlier_) return std::nullopt;
+    std::unordered_map<std::uint64_t, Index> item_of;
+    for (Index i = 0; i < question_.count(); ++i) item_of.emplace(question_.items[i].name, i);
+    const std::uint64_t first = first_learnt_;
+    while (auto step = earlier_->next()) {
+        if (!step->lemma) {
+            drop(learnt_[step->forgotten]);
+            continue;
+        }
+        Lemma& lemma = *step->lemma;
+        std::array<Ended, 2> cases;
+        for (const auto& [ended, one] : {std::pair(&cases[0], &lemma.within), {&cases[1], &lemma.beyond}}) {
+            if (one->closer == Derivation::Closer::lemma) ended->lemma = one->lemma;
+            one->lemma += first;
+            if (one->closer == Derivation::Closer::overfull) ended->row = row_of(one->crowd, item_of);
+        }
+        earlier_cases_.push_back(cases);
+        Learnt learnt{{}, {}, file_.state(lemma)};
+        for (const auto& [name, low, high] : lemma.bounds) {
+            const auto known = item_of.find(name);
+            // Other buffers were to be shown to have no layout: to these the lemma does not apply.
+            if (known == item_of.end()) {
+                learnt.dropped = true;
+                learnt.needs.clear();
+                break;
+            }
+            learnt.needs.push_back({known->second, {low, -high - question_.items[known->second].size}});
+        }
+        learnt_size_ += learnt.needs.size();
+        learnt_.push_back(std::move(learnt));
+    }
+    earlier_.reset();
+    for (Learnt& lemma : learnt_) {
+        if (!lemma.dropped && !watch(lemma)) return by(lemma);
+    }
+    return std::nullopt;
+}
+
 // A lemma stays while a refutation that is not written yet uses it. Where the bounds no longer satisfy it, it
 // is looked up again when they change.
 void ProofSearch::keep(const Refutation& refutation) {
     if (refutation.closer != Derivation::Closer::lemma) return;
     Learnt& lemma = learnt_[refutation.lemma - first_learnt_];
     ++lemma.users;
-    if (lemma.watched) return;
+    if (!lemma.watched) watch(lemma);
+}
+
+// False where it holds now.
+bool ProofSearch::watch(Learnt& lemma) {
     for (const Needed& need : lemma.needs) {
         for (const Side side : kSides) {
             if (least_[side][need.item] >= need.least[side]) continue;
-            watchers_[side][need.item].push_back(refutation.lemma);
+            watchers_[side][need.item].push_back(lemma.lemma);
             lemma.watched = true;
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 void ProofSearch::release(const Refutation& refutation) {
@@ -729,16 +817,20 @@ void ProofSearch::release(const Refutation& refutation) {
     --learnt_[refutation.lemma - first_learnt_].users;
 }
 
+void ProofSearch::drop(Learnt& lemma) {
+    file_.forget(lemma.lemma);
+    learnt_size_ -= lemma.needs.size();
+    lemma.dropped = true;
+    lemma.needs = {};
+    lemma.used = {};
+}
+
 // Forgets the older half.
 void ProofSearch::drop_old() {
     for (std::size_t k = 0; k < learnt_.size() && learnt_size_ > kMostLearnt / 2; ++k) {
         Learnt& lemma = learnt_[k];
         if (lemma.dropped || lemma.users > 0 || !lemma.watched) continue;
-        file_.forget(lemma.lemma);
-        learnt_size_ -= lemma.needs.size();
-        lemma.dropped = true;
-        lemma.needs = {};
-        lemma.used = {};
+        drop(lemma);
     }
     while (!learnt_.empty() && learnt_.front().dropped) {
         learnt_.pop_front();

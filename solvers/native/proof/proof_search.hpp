@@ -3,8 +3,10 @@
 // docs/proofs.md.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/budget.hpp"
@@ -18,6 +20,9 @@ enum class Outcome { proven, layout, stopped };
 class ProofSearch {
   public:
     ProofSearch(const Question& question, ProofFile& file, Budget& budget);
+
+    // Takes over what an earlier search has learnt, when `refute` begins to search.
+    void go_on_from(LemmaReader lemmas) { earlier_.emplace(std::move(lemmas)); }
 
     // Writes a conclusion when it is proven that there is no layout below `end`, unless that is clear below
     // 0: about this height, which is the end of one pool. `layout`: there is one, so nothing can be proven.
@@ -70,6 +75,11 @@ class ProofSearch {
         int users = 0;
         bool watched = false;
         bool dropped = false;
+    };
+    // How a case of an earlier lemma ended.
+    struct Ended {
+        Index row = -1;
+        std::optional<std::uint64_t> lemma;
     };
     struct Branch {
         Side side;
@@ -130,6 +140,13 @@ class ProofSearch {
 
     Derivation written(const Refutation& refutation) const;
     std::vector<Bounds> written(const Nogood& nogood) const;
+    std::optional<Refutation> take_earlier();
+    Index row_of(const std::vector<std::uint64_t>& crowd,
+                 const std::unordered_map<std::uint64_t, Index>& item_of) const;
+    void repeat(std::uint64_t id);
+    static Refutation by(const Learnt& lemma);
+    bool watch(Learnt& lemma);
+    void drop(Learnt& lemma);
     void keep(const Refutation& refutation);
     void release(const Refutation& refutation);
     void drop_old();
@@ -155,7 +172,10 @@ class ProofSearch {
     std::vector<Index> members_;
 
     std::deque<Learnt> learnt_;
-    std::uint64_t first_learnt_ = 0;  // the lemma of the first in learnt_
+    const std::uint64_t begun_;   // so many lemmas were there before
+    std::uint64_t first_learnt_;  // the lemma of the first in learnt_
+    std::optional<LemmaReader> earlier_;
+    std::vector<std::array<Ended, 2>> earlier_cases_;  // of each of its lemmas, until it is of use
     std::size_t learnt_size_ = 0;
     std::vector<std::vector<std::uint64_t>> watchers_[2];  // lemmas, by side and item
 

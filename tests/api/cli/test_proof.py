@@ -18,10 +18,12 @@ import pytest
 import memstow
 from memstow.api.cli.terminal import Exit
 from memstow.planner.model.plan import Plan
+from memstow.solvers.core import Budget
 from tests.api.cli.conftest import Cli
 from tests.api.cli.fakes import FakeEngine
 from tests.checker.checkers import VERIFIED, WEAKER, dense_costs, document_of, second
 from tests.checker.pseudo_boolean import accepts
+from tests.checker.test_resume import dense
 from tests.planner.verify.test_windows import ABOVE_LIVE, problem_of
 from tests.plugins import PROVING, plugins_in
 from tests.waiting import PATIENCE, wait_for
@@ -133,7 +135,7 @@ def test_a_proof_that_shows_as_much_is_kept(
         raise AssertionError("nothing has to be proven")
 
     with monkeypatch.context() as patch:
-        patch.setattr("memstow.planner.proofs.prove.prove_within", nothing)
+        patch.setattr("memstow.planner.proofs.resume.prove_within", nothing)
         code, out, _ = solve_and_prove(cli, three)
     assert (code, "plan.proof proves that no plan has a peak below 150 (" in out) == (Exit.DONE, True)
     assert (proof.read_bytes(), proof.stat().st_ino) == (data, file)
@@ -168,8 +170,8 @@ def test_a_proof_is_not_replaced_by_one_of_less(
             Path(path).write_bytes(weaker.read_bytes())
         return shown if shows_less else None
 
-    monkeypatch.setattr("memstow.api.cli.proof_output._shows_all", lambda *_: False)
-    monkeypatch.setattr("memstow.planner.proofs.prove.prove_within", prove)
+    monkeypatch.setattr("memstow.planner.proofs.resume.Earlier.suffices", lambda *_: False)
+    monkeypatch.setattr("memstow.planner.proofs.resume.prove_within", prove)
     code, out, _ = solve_and_prove(cli, three)
     assert (code, "plan.proof proves that no plan has a peak below 150 (" in out) == (Exit.DONE, True)
     assert proof.read_bytes() == data
@@ -177,6 +179,51 @@ def test_a_proof_is_not_replaced_by_one_of_less(
     monkeypatch.undo()
     solve_and_prove(cli, three)
     assert proof.read_bytes() == data, "one of more takes its place"
+
+
+def test_a_search_that_a_limit_ends_goes_on_with_the_next_command(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, _ = dense(140, "ties")
+    file, left, runs = tmp_path / "three.json", 0, 0
+    file.write_bytes(memstow.write_problem(problem))
+    # Steps instead of seconds, more for each run.
+    monkeypatch.setattr("memstow.solvers.core.Budget", lambda *_: Budget(-1.0, 400_000 * (runs + 1)))
+    while True:
+        code, out, err = solve_and_prove(cli, file)
+        runs += 1
+        assert code == Exit.DONE
+        lemmas = re.search(r"the same command goes on from what is in it \((.*) lemmas\)", err)
+        if lemmas is None:
+            break
+        assert "plan.proof proves only that no plan has a peak below" in err
+        assert int(lemmas[1].replace(",", "")) > left
+        left = int(lemmas[1].replace(",", ""))
+    assert (runs > 1, "plan.proof proves that no plan has a peak below 185 (" in out) == (True, True)
+    assert second(written(tmp_path), tmp_path).words == "verified: peak 185 is least"
+
+
+def test_what_there_is_no_time_to_check_stays(
+    cli: Cli, three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proof = tmp_path / "plan.proof"
+    monkeypatch.setattr("memstow.planner.proofs.resume._CHECKED_IN_A_SECOND", 0)
+    solve_and_prove(cli, three)
+    data = proof.read_bytes()
+    # What shows all takes the place of anything, what shows nothing of nothing that may be about the problem.
+    for there, shows, stays in (
+        (data[:-1] + b"?", True, False),
+        (data[:-1] + b"?", False, True),
+        (b"memstow proof 1\n" + bytes(32), False, False),
+    ):
+        proof.write_bytes(there)
+        with monkeypatch.context() as patch:
+            if not shows:
+                patch.setattr("memstow.planner.proofs.resume.prove_within", lambda *_: None)
+            code, _, err = solve_and_prove(cli, three)
+        assert code == Exit.DONE
+        assert (proof.read_bytes() == there) == (stays or not shows)
+        assert ("stays as it is: to go on from it takes a longer time limit" in err) == stays
 
 
 def test_a_lock_that_names_another_proof_does_not_hold(cli: Cli, three: Path, tmp_path: Path) -> None:
@@ -309,17 +356,17 @@ def test_a_plan_of_a_service_names_no_proof_that_is_not_here(
 SLOW = """
 import signal, sys, time
 from memstow.api.cli.main import main
-from memstow.planner.proofs import prove
+from memstow.planner.proofs import prove, resume
 
-def slowly(problem, plan, document, path, budget, known):
+def slowly(problem, plan, document, path, budget, *more):
     with prove.draft_of(path) as draft, open(draft, "x"):
         while not budget.spent:
             time.sleep(0.01)
     if "--quiet" in sys.argv:
-        return prompt(problem, plan, document, path, budget, known)
+        return prompt(problem, plan, document, path, budget, *more)
 
 prompt = prove.prove_within
-prove.prove_within = slowly
+prove.prove_within = resume.prove_within = slowly
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which `nohup` ignores
 sys.exit(main(sys.argv[1:]))
 """
