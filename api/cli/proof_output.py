@@ -188,8 +188,8 @@ def write_proofs(
         keeps, waits = not options.deterministic and cited is None, list[bool]()
 
         def prove(cancel: threading.Event) -> "Proof | CheckedProof | None":
-            there = earlier_in(args.proof, data, plan, cancel, left if keeps else None)
-            if there.suffices(plan):
+            there = earlier_in(args.proof, data, plan, budget, left if keeps else None)
+            if there.suffices(plan) or (there.proof is not None and not keeps):
                 return there.proof
             shown = proven_again(document, plan, options, cancel) if known is None else known
             if keeps:
@@ -210,7 +210,7 @@ def write_proofs(
             size, unfinished, shows = f"{_steps(proof.steps)}, {size}", proof.unfinished, proof.shows
         elif proof is not None:
             shows = proof.verified or any(proof.bounds)
-        if proof is None and any(waits):
+        if proof is None and any(waits) and not interrupted:
             print_error(f"{plain(args.proof)} stays as it is: to go on from it takes a longer time limit")
         elif shows:
             lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)

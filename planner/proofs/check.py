@@ -97,7 +97,7 @@ def check_proof(
     if not os.path.isfile(name) and os.path.exists(name):
         # Of a pipe or a device that has no end, or that nobody writes to, reading would never end.
         raise OSError(errno.EINVAL, "a proof is read twice, so it has to be a file", name)
-    return _check(document, plan, name, bool if cancel is None else cancel.is_set, seconds)
+    return check_until(document, plan, name, bool if cancel is None else cancel.is_set, seconds)
 
 
 def check_bytes(
@@ -113,14 +113,15 @@ def check_bytes(
     try:
         with os.fdopen(held, "wb", closefd=False) as file:
             file.write(proof)
-        return _check(document, plan, f"/proc/self/fd/{held}", stopped, seconds)
+        return check_until(document, plan, f"/proc/self/fd/{held}", stopped, seconds)
     finally:
         os.close(held)
 
 
-def _check(
-    document: bytes, plan: Plan, name: str, stopped: Callable[[], bool], seconds: float | None
+def check_until(
+    document: bytes, plan: Plan, name: str, stopped: Callable[[], bool], seconds: float | None = None
 ) -> CheckedProof:
+    """The same of a regular file; StoppedError soon after `stopped` says so."""
     end = math.inf if seconds is None else time.monotonic() + max(seconds, _LEAST_SECONDS)
     with open(name, "rb") as file:
         digest = sha256_in(file)

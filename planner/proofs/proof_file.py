@@ -29,7 +29,7 @@ class Proof:
     @property
     def shows(self) -> bool:
         """Whether it shows anything yet."""
-        return not self.unfinished or self.bound > 0 or any(self.bounds)
+        return not self.unfinished or any(self.bounds)
 
 
 def proof_in(path: str, bound: int, steps: int, bounds: tuple[int, ...], unfinished: int = 0) -> Proof:
@@ -50,7 +50,8 @@ def sha256_in(file: BinaryIO) -> str:
 def draft_of(path: str) -> Iterator[str]:
     """A file beside this one that nobody else has, for what is not finished; it is gone afterwards."""
     folder, name = os.path.split(os.path.realpath(path))
-    draft = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.unfinished")
+    # With all of a long name, and a draft of a draft, the name would be longer than names may be.
+    draft = os.path.join(folder, f".{name[:40]}.{os.urandom(6).hex()}.unfinished")
     try:
         yield draft
     finally:

@@ -357,11 +357,15 @@ class _Writer:
                 break  # Only to gather them would take long.
             file = self._refuted(height, buffers)
             if file is not None:
-                # What is clear without a step is no statement.
-                draft = Draft(file, file.steps and 1)
-                bounds = self._bounds(draft, terms, {0: height + 1} if terms else {})
-                return (bounds[0] if bounds else height + 1), _finished(file), bounds
-        return None if self._unfinished is None else (0, _finished(self._unfinished), (0,) * len(terms))
+                # What is clear without a step is no statement; an earlier run may have shown more.
+                draft, bound = Draft(file, file.conclusions), max(height, file.concluded) + 1
+                bounds = self._bounds(draft, terms, {0: bound} if terms else {})
+                return (bounds[0] if bounds else bound), _finished(file), bounds
+        if self._unfinished is None:
+            return None
+        bound = self._unfinished.concluded + 1
+        bounds = (bound, *(0 for _ in terms[1:])) if terms else ()
+        return bound, _finished(self._unfinished), bounds
 
     def _without_claims(self, terms: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]] | None:
         """Of all layouts that fit, the first term; then the others of those that are no worse."""
@@ -375,10 +379,8 @@ class _Writer:
             file = self._refuted(height, self._sized, within)
             self._budget.count(within.work)
         known = {} if file is None else {last: height + 1}
-        if file is None:
-            draft = Draft(self._unfinished or ProofFile(self._path, self._digest))
-        else:
-            draft = Draft(file, 1)
+        begun = file or self._unfinished or ProofFile(self._path, self._digest)
+        draft = Draft(begun, begun.conclusions)
         bounds = self._bounds(draft, terms, known)
         shown = any(bounds) or objective[0].value == 0
         return (bounds[0], _finished(draft.file), bounds) if shown else None

@@ -25,7 +25,7 @@ from memstow import (
 from memstow.planner.formats.native import write_plan
 from memstow.planner.proofs.check import Outcome
 from memstow.planner.proofs.prove import prove_within
-from memstow.planner.proofs.resume import Earlier, prove_on
+from memstow.planner.proofs.resume import earlier_in, prove_on
 from memstow.solvers.core import Budget
 from tests.campaign import rounds
 from tests.checker.checkers import HEAD, VERIFIED, WEAKER, WRONG, Batch, compilers, document_of, second
@@ -89,7 +89,7 @@ def test_runs_that_limits_end_come_to_a_proof_together(
     there, work, runs, left = None, 0, 0, 0
     while there is None or not there.verified:
         budget = Budget(-1.0, max(2 * _LOOK, at_once.work // 4))
-        earlier = Earlier(there)
+        earlier = earlier_in(str(path), document, answer, Budget(-1.0, -1), 60.0)
         written = prove_on(problem, answer, document, str(path), budget, earlier)
         work, runs = work + budget.work, runs + 1
         assert isinstance(written, Proof)
@@ -146,3 +146,39 @@ def test_the_library_goes_on_and_keeps_what_shows_as_much(tmp_path: Path) -> Non
     fresh = memstow.resume_proof(document_of(other), best, path)
     assert isinstance(fresh, Proof)
     assert check_proof(document_of(other), best, path).verified
+
+
+@pytest.mark.parametrize("terms", [("max_peak",), ("max_peak", "peak")])
+def test_what_was_shown_before_is_still_shown_by_what_goes_on(tmp_path: Path, terms: tuple[str, ...]) -> None:
+    problem, best = dense(14, "one")
+    problem = replace(problem, objective=terms)
+    document, path = document_of(problem), tmp_path / "plan.proof"
+    values = tuple(replace(best.objective[0], term=term) for term in terms)
+    answer, least = replace(best, objective=values), values[0].value
+    value = replace(values[0], bound=least - 2, certificate=None)
+    knows_less = replace(answer, objective=(value, *values[1:]))
+
+    def run(wanted: Plan, work: int) -> Proof | CheckedProof | None:
+        there = earlier_in(str(path), document, wanted, Budget(-1.0, -1), 60.0)
+        budget = Budget(-1.0, work)
+        return (
+            there.proof
+            if there.suffices(wanted)
+            else prove_on(problem, wanted, document, str(path), budget, there)
+        )
+
+    first = run(knows_less, 50_000_000)
+    assert first is not None
+    assert first.bounds[0] == least - 2
+    sizes = [path.stat().st_size]
+    while isinstance(last := run(answer, 5 * _LOOK), Proof):
+        said = check_proof(document, answer, path)
+        assert (said.is_right, said.bounds[0]) == (True, last.bound)
+        assert said.bounds[0] == (least - 2 if last.unfinished else least)
+        sizes.append(path.stat().st_size)
+    assert isinstance(last, CheckedProof)
+    assert last.bounds[0] == least
+    assert (sizes == sorted(set(sizes)), len(sizes) > 2) == (True, True)
+    # With nothing left, and with less wanted, nothing is lost.
+    assert isinstance(run(knows_less, 0), CheckedProof)
+    assert path.stat().st_size == sizes[-1]

@@ -116,6 +116,8 @@ class NamedFile {
     std::uint64_t steps() const { return file_ ? file_->steps() : steps_; }
     std::uint64_t limits() const { return file_ ? file_->limits() : 0; }
     std::uint64_t lemmas() const { return file_ ? file_->lemmas() : 0; }
+    std::uint64_t conclusions() const { return file_ ? file_->conclusions() : 0; }
+    Bytes concluded() const { return file_ ? file_->concluded() : -1; }
 
   private:
     std::string path_;
@@ -301,7 +303,10 @@ void bind_proof(nb::module_& m) {
         .def("finish", &NamedFile::finish, "Write the end.")
         .def_prop_ro("steps", &NamedFile::steps)
         .def_prop_ro("limits", &NamedFile::limits, "How many are stated.")
-        .def_prop_ro("lemmas", &NamedFile::lemmas, "How many are stated.");
+        .def_prop_ro("lemmas", &NamedFile::lemmas, "How many are stated.")
+        .def_prop_ro("conclusions", &NamedFile::conclusions, "How many there are.")
+        .def_prop_ro("concluded", &NamedFile::concluded,
+                     "The greatest height that no layout is known to be within; -1: none.");
 }
 
 }  // namespace memstow::bindings

@@ -39,7 +39,7 @@ class LooseParts {
     void meet(RowRange rows, See see) const {
         const auto last = std::partition_point(lives_.begin(), lives_.end(),
                                                [&](const Life& life) { return life.rows.begin < rows.end; });
-        visit(latest_.size(), 0, static_cast<std::size_t>(last - lives_.begin()), rows.begin, see);
+        visit(latest_.size(), 0, last - lives_.begin(), rows.begin, see);
     }
 
   private:

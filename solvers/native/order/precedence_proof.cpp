@@ -151,7 +151,7 @@ PrecedenceProof::Part PrecedenceProof::part_of(const Chain& chain, const NeedCas
         spread(before_, std::move(others), known_);
     };
     if (chain.credit >= 0) {
-        const InPlace& pair = graph_.in_place[v][way.pairs[static_cast<std::size_t>(chain.credit)]];
+        const InPlace& pair = graph_.in_place[v][way.pairs[chain.credit]];
         learn(graph_.storages[pair.source].ends, v);
     }
     for (const Index s : chain.storages) {

@@ -207,7 +207,7 @@ void PlaceProgram::drop_idle() {
         reduced_[kept] = reduced_[at];
         becomes[at] = kept++;
     }
-    columns_.resize(static_cast<std::size_t>(kept));
+    columns_.resize(kept);
     reduced_.resize(columns_.size());
     std::erase_if(rows_, [&](const Row& row) { return becomes[row.basic] < 0; });
     for (Index r = 0; r < count_of(rows_); ++r) {
@@ -226,7 +226,7 @@ void PlaceProgram::drop_idle() {
         if (rest != k) originals_[rest] = std::move(originals_[k]);
         ++rest;
     }
-    slacks_.resize(static_cast<std::size_t>(rest));
+    slacks_.resize(rest);
     originals_.resize(slacks_.size());
     for (Index& at : whole_) at = at < 0 ? at : becomes[at];
 }

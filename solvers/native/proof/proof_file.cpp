@@ -1,5 +1,6 @@
 #include "proof/proof_file.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace memstow::proof {
@@ -89,6 +90,8 @@ void ProofFile::forget(std::uint64_t lemma) {
 
 void ProofFile::conclude(Bytes height, const Derivation& derivation) {
     ++steps_;
+    ++conclusions_;
+    concluded_ = std::max(concluded_, height);
     number(kConclude);
     number_of(height);
     derive(derivation);
@@ -278,6 +281,9 @@ std::optional<LemmaReader::Step> LemmaReader::next() {
     if (step_ == kLemma) {
         step.lemma = lemma();
         ++lemmas_;
+    } else if (step_ == kConclude) {
+        step.height = offset();
+        step.conclusion = derivation();
     } else if (step_ == kForget) {
         step.forgotten = earlier_lemma();
     } else {

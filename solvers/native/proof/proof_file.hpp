@@ -87,14 +87,16 @@ class ProofFile : private NumberFile {
     std::uint64_t steps() const { return steps_; }
     std::uint64_t limits() const { return limits_; }  // so many are stated
     std::uint64_t lemmas() const { return lemmas_; }
+    std::uint64_t conclusions() const { return conclusions_; }
+    Bytes concluded() const { return concluded_; }  // the greatest height; -1: none
     using NumberFile::kept_bytes;
 
   private:
     void derive(const Derivation& derivation);
     void list(const std::vector<std::uint64_t>& ascending_numbers);
 
-    std::uint64_t steps_ = 0, lemmas_ = 0, limits_ = 0;
-    Bytes named_ = 0;
+    std::uint64_t steps_ = 0, lemmas_ = 0, limits_ = 0, conclusions_ = 0;
+    Bytes named_ = 0, concluded_ = -1;
     bool is_kept_ = true, ties_count_ = false;
 };
 
@@ -105,9 +107,12 @@ class LemmaReader {
     // Where pairs in place tie or are apart, or may overlap, as in the search that the lemmas are for.
     LemmaReader(const std::string& path, const Digest& digest, std::optional<Bytes> space, bool ties_count);
 
-    // The next lemma, or the number of one that is forgotten; each counts from the first that is read here.
+    // The next lemma; or a conclusion, for a height; or the number of a lemma that is forgotten. They count
+    // from the first that is read here.
     struct Step {
         std::optional<Lemma> lemma;
+        std::optional<Derivation> conclusion;
+        Bytes height = 0;
         std::uint64_t forgotten = 0;
     };
     std::optional<Step> next();

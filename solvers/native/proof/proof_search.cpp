@@ -12,6 +12,7 @@ namespace memstow::proof {
 namespace {
 
 constexpr std::int64_t kStepsBetweenStops = 20'000;
+constexpr std::size_t kLemmasBetweenStops = 4'096;
 constexpr std::size_t kMostLearnt = 4'000'000;  // bounds in all lemmas that are kept
 constexpr Bytes kHighest = Bytes{1} << 60;      // so that sums of some sizes fit
 constexpr std::size_t kMostMoving = 4'096;      // a checker takes some more
@@ -21,7 +22,7 @@ constexpr int kDeepest = 4'000;                 // so much fits on the stack of 
 
 ProofSearch::ProofSearch(const Question& question, ProofFile& file, Budget& budget)
     : question_(question), file_(file), budget_(budget), begun_(file.lemmas()), first_learnt_(begun_) {
-    const auto count = static_cast<std::size_t>(question.count());
+    const Index count = question.count();
     for (const Side side : kSides) {
         root_[side].resize(count);
         needed_[side].resize(count);
@@ -307,37 +308,24 @@ ProofSearch::Refutation ProofSearch::by(const Learnt& lemma) {
 // A lemma that holds here, after this position has changed.
 std::optional<ProofSearch::Refutation> ProofSearch::known(Side side, Index item) {
     auto& watching = watchers_[side][item];
+    steps_ += count_of(watching) / 16;  // most are passed over
     for (std::size_t k = 0; k < watching.size();) {
-        const std::uint64_t id = watching[k];
-        Learnt* const lemma = id < first_learnt_ ? nullptr : &learnt_[id - first_learnt_];
-        const auto leave = [&] {
-            watching[k] = watching.back();
-            watching.pop_back();
-        };
-        if (lemma == nullptr || lemma->dropped) {
-            leave();
+        const auto [id, least, least_of_other, other_item, other_side] = watching[k];
+        if (least_[side][item] < least) {
+            ++k;
             continue;
         }
-        bool moved = false, here = false;
-        for (const Needed& need : lemma->needs) {
-            ++steps_;
-            for (const Side one : kSides) {
-                if (moved || least_[one][need.item] >= need.least[one]) continue;
-                moved = true;
-                here = one == side && need.item == item;
-                if (!here) watchers_[one][need.item].push_back(id);
-            }
-            if (moved) break;
-        }
-        if (!moved) {
-            repeat(id - begun_);
-            return by(*lemma);
-        }
-        if (here) {
-            ++k;
+        if (least_[other_side][other_item] < least_of_other) {
+            watchers_[other_side][other_item].push_back({id, least_of_other, least, item, side});
         } else {
-            leave();
+            Learnt* const lemma = id < first_learnt_ ? nullptr : &learnt_[id - first_learnt_];
+            if (lemma != nullptr && !lemma->dropped && !watch(*lemma)) {
+                repeat(id - begun_);
+                return by(*lemma);
+            }
         }
+        watching[k] = watching.back();
+        watching.pop_back();
     }
     return std::nullopt;
 }
@@ -757,6 +745,12 @@ std::optional<ProofSearch::Refutation> ProofSearch::take_earlier() {
     for (Index i = 0; i < question_.count(); ++i) item_of.emplace(question_.items[i].name, i);
     const std::uint64_t first = first_learnt_;
     while (auto step = earlier_->next()) {
+        if (learnt_.size() % kLemmasBetweenStops == kLemmasBetweenStops - 1 && budget_.spent()) break;
+        if (step->conclusion) {
+            step->conclusion->lemma += first;
+            file_.conclude(step->height, *step->conclusion);
+            continue;
+        }
         if (!step->lemma) {
             drop(learnt_[step->forgotten]);
             continue;
@@ -799,17 +793,31 @@ void ProofSearch::keep(const Refutation& refutation) {
     if (!lemma.watched) watch(lemma);
 }
 
-// False where it holds now.
+// Where it is furthest from holding, and next to that; false where it holds now.
 bool ProofSearch::watch(Learnt& lemma) {
+    struct Place {
+        Bytes lacks = 0, least = 0;
+        Index item = -1;
+        Side side = kBottom;
+    };
+    Place furthest, next;
     for (const Needed& need : lemma.needs) {
         for (const Side side : kSides) {
-            if (least_[side][need.item] >= need.least[side]) continue;
-            watchers_[side][need.item].push_back(lemma.lemma);
-            lemma.watched = true;
-            return true;
+            const Place place{need.least[side] - least_[side][need.item], need.least[side], need.item, side};
+            if (place.lacks > furthest.lacks) {
+                next = std::exchange(furthest, place);
+            } else if (place.lacks > next.lacks) {
+                next = place;
+            }
         }
     }
-    return false;
+    steps_ += count_of(lemma.needs);
+    if (furthest.lacks == 0) return false;
+    if (next.lacks == 0) next = furthest;
+    watchers_[furthest.side][furthest.item].push_back(
+        {lemma.lemma, furthest.least, next.least, next.item, next.side});
+    lemma.watched = true;
+    return true;
 }
 
 void ProofSearch::release(const Refutation& refutation) {
@@ -831,6 +839,13 @@ void ProofSearch::drop_old() {
         Learnt& lemma = learnt_[k];
         if (lemma.dropped || lemma.users > 0 || !lemma.watched) continue;
         drop(lemma);
+    }
+    for (const Side side : kSides) {
+        for (auto& watching : watchers_[side]) {
+            std::erase_if(watching, [&](const Watcher& one) {
+                return one.lemma < first_learnt_ || learnt_[one.lemma - first_learnt_].dropped;
+            });
+        }
     }
     while (!learnt_.empty() && learnt_.front().dropped) {
         learnt_.pop_front();

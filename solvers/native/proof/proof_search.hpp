@@ -76,6 +76,13 @@ class ProofSearch {
         bool watched = false;
         bool dropped = false;
     };
+    // A lemma that cannot hold before two positions are at least so much. It is watched at one of them.
+    struct Watcher {
+        std::uint64_t lemma;
+        Bytes least, least_of_other;
+        Index other;
+        Side side_of_other;
+    };
     // How a case of an earlier lemma ended.
     struct Ended {
         Index row = -1;
@@ -177,7 +184,7 @@ class ProofSearch {
     std::optional<LemmaReader> earlier_;
     std::vector<std::array<Ended, 2>> earlier_cases_;  // of each of its lemmas, until it is of use
     std::size_t learnt_size_ = 0;
-    std::vector<std::vector<std::uint64_t>> watchers_[2];  // lemmas, by side and item
+    std::vector<std::vector<Watcher>> watchers_[2];  // by side and item
 
     std::int64_t nodes_ = 0, steps_ = 0;
     int depth_ = 0;

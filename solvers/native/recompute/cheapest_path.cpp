@@ -187,7 +187,7 @@ class Search {
                 hash = (hash ^ words[k]) * 0x9E3779B97F4A7C15u;
                 hash ^= hash >> 29;
             }
-            return static_cast<std::size_t>(hash);
+            return hash;
         }
     };
     struct Same {

@@ -54,7 +54,7 @@ OverfullSearch::Links OverfullSearch::begun() {
             std::next(known_.begin(), static_cast<std::ptrdiff_t>(random_.below(known_.size())));
         std::ranges::copy_if(*near, std::back_inserter(links), [&](Index) { return random_.unit() < part; });
     }
-    if (links.empty()) links.push_back(static_cast<Index>(random_.below(static_cast<std::size_t>(count_))));
+    if (links.empty()) links.push_back(static_cast<Index>(random_.below(count_)));
     return links;
 }
 

@@ -151,7 +151,7 @@ class Run {
 
     void report_misfit(std::vector<Index> dead) {
         if (dead.empty()) {
-            dead.resize(static_cast<std::size_t>(instance_.item_count()));
+            dead.resize(instance_.item_count());
             std::iota(dead.begin(), dead.end(), 0);
         }
         const std::vector<Index> items =

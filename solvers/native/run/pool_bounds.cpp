@@ -15,7 +15,7 @@ constexpr Index kMostCombined = 4;
 std::vector<std::vector<Index>> sets_of(Index pools) {
     std::vector<std::vector<Index>> sets;
     for (Index size = 1; size < std::min(pools, pools <= kMostCombined ? pools : 2); ++size) {
-        std::vector<char> chosen(static_cast<std::size_t>(pools), 0);
+        std::vector<char> chosen(pools, 0);
         std::fill_n(chosen.begin(), size, 1);
         do {
             std::vector<Index>& set = sets.emplace_back();
@@ -24,7 +24,7 @@ std::vector<std::vector<Index>> sets_of(Index pools) {
             }
         } while (std::ranges::prev_permutation(chosen).found);
     }
-    sets.emplace_back(static_cast<std::size_t>(pools));
+    sets.emplace_back(pools);
     std::iota(sets.back().begin(), sets.back().end(), 0);
     return sets;
 }

@@ -32,7 +32,7 @@ class Mover {
         if (stays_[item]) return;
         const auto choices = instance_.choices[item];
         const Choice& now = *std::ranges::find(choices, layout_[item].pool, &Choice::pool);
-        for (const Choice& choice : choices.first(static_cast<std::size_t>(&now - choices.data()))) {
+        for (const Choice& choice : choices.first(&now - choices.data())) {
             const auto adds_more = [&](std::int64_t Choice::* add) { return choice.*add > now.*add; };
             if (std::ranges::any_of(adds_, adds_more)) continue;
             if (const std::optional<Bytes> offset = room(item, choice)) {

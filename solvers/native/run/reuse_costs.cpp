@@ -247,7 +247,7 @@ class ReuseRun {
 
     // The layouts of all pools, with these offsets in one.
     Layout layout(const PoolRun* instead = nullptr, const Cheapest::Offsets* given = nullptr) const {
-        Layout all(static_cast<std::size_t>(instance_.item_count()));
+        Layout all(instance_.item_count());
         for (const PoolRun& pool : pools_) {
             const Cheapest::Offsets& offsets = &pool == instead ? *given : pool.offsets;
             for (std::size_t i = 0; i < pool.items.size(); ++i)

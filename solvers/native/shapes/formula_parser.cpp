@@ -178,8 +178,7 @@ class Parser {
         } while (take(","));
         if (!close()) return false;
         if ((function.op == Op::kCeilDiv || function.op == Op::kAlign) && count != 2) {
-            const std::string number =
-                count == 1 ? "one argument" : with_commas(static_cast<std::size_t>(count)) + " arguments";
+            const std::string number = count == 1 ? "one argument" : with_commas(count) + " arguments";
             return fail(
                 SyntaxError::Kind::kSyntax, word.position,
                 at_character(word.position) + name + " has " + number + "; it takes two: " + name + "(a, b)");

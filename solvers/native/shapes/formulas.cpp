@@ -269,7 +269,7 @@ std::optional<Extent> Formulas::if_monotone(Index formula) const {
 std::optional<Extent> Formulas::of_all_values(Index formula) const {
     std::vector<std::size_t> used;
     for (const Node& node : nodes(formula)) {
-        if (node.op == Op::kName) used.push_back(static_cast<std::size_t>(node.operand));
+        if (node.op == Op::kName) used.push_back(node.operand);
     }
     std::vector<std::optional<Bytes>> at;
     for (const SymbolRange& range : ranges_) at.push_back(range.low);

@@ -208,6 +208,7 @@ def test_what_there_is_no_time_to_check_stays(
 ) -> None:
     proof = tmp_path / "plan.proof"
     monkeypatch.setattr("memstow.planner.proofs.resume._CHECKED_IN_A_SECOND", 0)
+    monkeypatch.setattr("memstow.planner.proofs.resume._CHECKED_AT_ONCE", 0)
     solve_and_prove(cli, three)
     data = proof.read_bytes()
     # What shows all takes the place of anything, what shows nothing of nothing that may be about the problem.
