@@ -107,6 +107,7 @@ def test_runs_that_limits_end_come_to_a_proof_together(
     assert work < 2 * at_once.work + runs * _LOOK
 
 
+@pytest.mark.rounds
 def test_what_is_gone_on_from_may_be_anything(tmp_path: Path) -> None:
     problem, answer = dense(13, "one")
     document, path, unfinished = document_of(problem), tmp_path / "plan.proof", tmp_path / "unfinished"
