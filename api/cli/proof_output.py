@@ -205,14 +205,12 @@ def write_proofs(
         if interrupted and cited is not None and (proof is None or proof.sha256 != cited):
             return ProvenPlan(plan, (), interrupted)
         size = "" if proof is None else f"{os.path.getsize(args.proof):,} bytes"
-        unfinished, shows = 0, True
+        unfinished = 0
         if isinstance(proof, Proof):
-            size, unfinished, shows = f"{_steps(proof.steps)}, {size}", proof.unfinished, proof.shows
-        elif proof is not None:
-            shows = proof.verified or any(proof.bounds)
+            size, unfinished = f"{_steps(proof.steps)}, {size}", proof.unfinished
         if proof is None and any(waits) and not interrupted:
             print_error(f"{plain(args.proof)} stays as it is: to go on from it takes a longer time limit")
-        elif shows:
+        elif proof is None or proof.shows_something:
             lines += _shown(plan, args.proof, None if proof is None else proof.bounds, size, interrupted)
             plan = plan if proof is None else replace(plan, proof_sha256=proof.sha256)
         else:

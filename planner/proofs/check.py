@@ -72,6 +72,11 @@ class CheckedProof:
         return self.outcome in (Outcome.VERIFIED, Outcome.WEAKER)
 
     @property
+    def shows_something(self) -> bool:
+        """Whether a right proof shows a bound, or that nothing fits."""
+        return self.verified or any(self.bounds)
+
+    @property
     def is_right(self) -> bool:
         """Whether all steps of the proof are right, though they may not show what the plan says."""
         return self.shows or self.says == _NOT_SHOWN

@@ -27,8 +27,8 @@ class Proof:
     """Lemmas of a search that the limits have ended: another can go on from them."""
 
     @property
-    def shows(self) -> bool:
-        """Whether it shows anything yet."""
+    def shows_something(self) -> bool:
+        """Whether more than what an unfinished search has learnt is in it."""
         return not self.unfinished or any(self.bounds)
 
 

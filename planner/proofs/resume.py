@@ -34,14 +34,14 @@ class Earlier:
     waits: bool = False
     """Whether it may be such a proof, but takes longer to check than is left."""
     state: tuple[int, ...] = ()
+    """What is different once another has written the file; empty where there is none."""
 
     def suffices(self, plan: Plan) -> bool:
         """Whether it shows what the run of the plan has shown, or more."""
         if self.proof is None:
             return False
-        bounds = self.proof.bounds
-        both = zip(bounds, plan.objective, strict=False)
-        return (self.proof.verified or any(bounds)) and all(bound >= value.bound for bound, value in both)
+        both = zip(self.proof.bounds, plan.objective, strict=False)
+        return self.proof.shows_something and all(bound >= value.bound for bound, value in both)
 
     def stays(self, proof: Proof | None, draft: str, path: str, plan: Plan) -> bool:
         """Whether the file at the path is of more use than this proof in a draft."""
@@ -106,7 +106,6 @@ def earlier_in(path: str, document: bytes, plan: Plan, budget: Budget, seconds: 
 
 
 def _state_of(path: str) -> tuple[int, ...]:
-    """What is different once another has written the file; empty where there is none."""
     try:
         now = os.stat(path)
     except OSError:
