@@ -173,7 +173,8 @@ class ProblemSource:
         misfit = self._bounds.misfit()
         if misfit is not None:
             return self._infeasible(misfit, "live bytes")
-        terms = {term: self._bounds.of_term(term) for term in terms_of(problem)}
+        wanted = terms_of(problem) if is_plugin else distinct_terms(problem)
+        terms = {term: self._bounds.of_term(term) for term in wanted}
         task, scales = task_of(reduction, {term: bound.value for term, bound in terms.items()}, self._options)
         if is_plugin:
             # Most runs do not wait for this import.
@@ -214,7 +215,7 @@ class ProblemSource:
         with collector_at_rest():
             placements = reduction.placements(candidate.layout)
             values = PlanValues.of_layout(reduction, candidate.layout, placements, hint)
-            terms, solver, prover = dict(candidate.terms), candidate.solver, candidate.prover
+            terms, solver, prover = all_terms(problem, candidate.terms), candidate.solver, candidate.prover
             if self._bounds is None:
                 raise AssertionError("there are no bounds yet")
             first, proven = next(iter(terms), None), None if self._named is None else self._named.bound
@@ -406,6 +407,24 @@ def task_of(reduction: Reduction, bounds: Mapping[Term, int], options: Options) 
     places = tuple(HintPlace(*kept) for kept in native.kept)
     layout = core.layout_of(native)
     return replace(task, hint=layout, hint_places=places, hint_buffers=native.buffers), scales
+
+
+_PEAKS: Final = {Kind.PEAK, Kind.POOL_PEAK, Kind.MAX_PEAK}
+
+
+def distinct_terms(problem: Problem) -> tuple[Term, ...]:
+    """The terms of the objective; of one pool without other words for the first that is its peak."""
+    terms = terms_of(problem)
+    peaks = [term for term in terms if term.kind in _PEAKS]
+    same = set(peaks[1:] if len(problem.pools) == 1 else ())
+    return tuple(term for term in terms if term not in same)
+
+
+def all_terms(problem: Problem, distinct: Mapping[Term, TermBound]) -> dict[Term, TermBound]:
+    """The bounds of all terms of the objective, by those of the distinct ones."""
+    peak = next((bound for term, bound in distinct.items() if term.kind in _PEAKS), None)
+    bounds = ((term, distinct.get(term, peak)) for term in terms_of(problem))
+    return {term: bound for term, bound in bounds if bound is not None}
 
 
 @record

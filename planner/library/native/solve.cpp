@@ -236,8 +236,7 @@ class Call {
             plan.bound = extent(homeless);
             return MEMSTOW_OK;
         }
-        const bool one_height = problem_.pools.size() == 1 && !instance().banks.matter() &&
-                                (terms_.empty() || (terms_.size() == 1 && is_height(terms_[0].term)));
+        const bool one_height = problem_.pools.size() == 1 && !instance().banks.matter() && only_heights();
         if (one_height && !run::can_add(instance(), converted_.stacked)) return MEMSTOW_TOO_LARGE;
         std::vector<Bytes> capacities;
         for (const judge::Pool& pool : problem_.pools) capacities.push_back(pool.capacity);
@@ -262,6 +261,9 @@ class Call {
     bool has_flag(unsigned flag) const { return (options_.flags & flag) != 0; }
     bool counts(memstow_term term) const {
         return std::ranges::find(terms_, term, &Objective::term) != terms_.end();
+    }
+    bool only_heights() const {
+        return std::ranges::all_of(terms_, [](const Objective& one) { return is_height(one.term); });
     }
     const Instance& instance() const { return converted_.instance; }
 
@@ -390,10 +392,7 @@ class Call {
 
     // Makes the arrays; or returns a buffer or a group that has no place even alone.
     std::vector<Index> convert() {
-        if (problem_.is_plain() &&
-            std::ranges::all_of(terms_, [](const Objective& term) { return is_height(term.term); })) {
-            return convert_columns();
-        }
+        if (problem_.is_plain() && only_heights()) return convert_columns();
         Described made = described(problem_);
         made.description.ranks = counts(MEMSTOW_PREFERENCE);
         for (std::size_t buffer = 0; counts(MEMSTOW_MOVES) && buffer < problem_.sizes.size(); ++buffer) {
@@ -514,8 +513,16 @@ class Call {
 
     memstow_code planned_by_terms(const run::PoolBounds& bounds, Budget& budget, memstow_plan& plan) {
         run::TermsOptions options;
+        // With one pool, its peak in other words is no other term.
+        const bool one_pool = problem_.pools.size() == 1;
+        std::optional<std::size_t> peak;
+        std::vector<std::size_t> solved_as;
         for (const Objective& objective : terms_) {
             TermUse& use = plan.terms.emplace_back(known_of(objective, bounds));
+            const bool is_peak = one_pool && is_height(objective.term);
+            solved_as.push_back(is_peak && peak ? *peak : options.terms.size());
+            if (is_peak && peak) continue;
+            if (is_peak) peak = options.terms.size();
             if (objective.term == MEMSTOW_BANK_COST) bound_bank_cost(use, plan);
             options.terms.push_back({kind_of(objective.term), static_cast<Index>(objective.pool)});
             options.lower_bounds.push_back(use.bound);
@@ -551,8 +558,9 @@ class Call {
         bool is_optimal = true;
         for (std::size_t i = 0; i < terms_.size(); ++i) {
             TermUse& use = plan.terms[i];
-            const run::TermBound& bound = result.bounds[i];
-            const Value value = result.score.values[i] * options.scales[i];
+            const std::size_t solved = solved_as[i];
+            const run::TermBound& bound = result.bounds[solved];
+            const Value value = result.score.values[solved] * options.scales[solved];
             use.value = in_64_bits(value);
             use.bound = in_64_bits(bound.bound);
             is_optimal = is_optimal && value == bound.bound;

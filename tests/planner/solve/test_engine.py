@@ -24,6 +24,7 @@ from memstow.planner.solve.bounds import Bounds
 from memstow.planner.solve.engine import plan
 from memstow.planner.verify import verify
 from tests.campaign import gate_first
+from tests.checker.test_resume import dense
 from tests.problems import costly_problem, random_problem
 from tests.referee import judge
 
@@ -458,3 +459,19 @@ def test_what_cannot_be_met_in_time_is_unknown_with_the_closest_attempt() -> Non
         assert planned.placements == ()
         (overflow,) = planned.closest
         assert overflow.peak > overflow.capacity == live
+
+
+@pytest.mark.parametrize(
+    "terms", [("max_peak", "peak"), ("peak", "peak:p", "max_peak"), ("peak:p", "preference", "peak")]
+)
+def test_the_peak_of_one_pool_in_other_words_is_no_other_term(terms: tuple[str, ...]) -> None:
+    problem, best = dense(14, "one")
+    problem = replace(problem, objective=terms)
+    answer = plan(problem, Options(deterministic=True, work_limit=5_000_000))
+    assert [one.term for one in answer.objective] == list(terms)
+    assert not verify(problem, answer)
+    peaks = {(one.value, one.bound) for one in answer.objective if one.term != "preference"}
+    assert len(peaks) == 1
+    if "preference" not in terms:
+        assert (answer.status, answer.placements) == (Status.OPTIMAL, best.placements)
+        assert plan(problem, Options(deterministic=True, solver="exact")).status is Status.OPTIMAL
