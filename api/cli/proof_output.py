@@ -166,7 +166,7 @@ def write_proofs(
     If one is cited, by its SHA-256, no other is written, whatever the plan names then.
     """
     from memstow.planner.model.problem import Problem
-    from memstow.planner.proofs.proof_file import Proof, draft_of
+    from memstow.planner.proofs.proof_file import Proof, draft_of, take_place
     from memstow.planner.proofs.prove import not_about, prove_within, work_for_proof
     from memstow.planner.proofs.resume import earlier_in, prove_on
     from memstow.planner.solve.engine import proven_again
@@ -198,7 +198,7 @@ def write_proofs(
             with draft_of(args.proof) as draft:
                 proof = prove_within(document, plan, data, draft, budget, shown)
                 if proof is not None and cited in (None, proof.sha256):
-                    os.replace(draft, os.path.realpath(args.proof))
+                    take_place(draft, args.proof)
                 return proof
 
         proof, interrupted = _run(prove, budget)
@@ -236,14 +236,14 @@ def write_received(
     They have the problem in bytes of their own. The check ends after these seconds, or after one.
     """
     from memstow.planner.proofs.check import StoppedError, check_proof, proof_about
-    from memstow.planner.proofs.proof_file import draft_of
+    from memstow.planner.proofs.proof_file import draft_of, remove_drafts, take_place
 
     if proof is None:
         return ProvenPlan(plan, tuple(_shown(plan, args.proof, None, "")))
     proof = proof_about(data, proof)
     with ending_signals_held(), draft_of(args.proof) as draft:  # else the draft would stay
         write_out(proof, draft)
-        check = Interruptible(lambda cancel: check_proof(data, plan, draft, cancel, seconds))
+        check = Interruptible(lambda cancel: check_proof(data, plan, draft, cancel, seconds), remove_drafts)
         try:
             checked = check.run(None)
         except StoppedError:
@@ -253,7 +253,7 @@ def write_received(
         if not checked.shows:
             who = "the service" if server_of(args) else "the plug-in"
             raise _refused(f"memstow-check does not accept what {who} sent: {checked.says}")
-        os.replace(draft, os.path.realpath(args.proof))
+        take_place(draft, args.proof)
     plan = replace(plan, proof_sha256=checked.sha256)
     shown = _shown(plan, args.proof, checked.bounds, f"{len(proof):,} bytes")
     return ProvenPlan(plan, tuple(shown), check.interrupted)
@@ -264,6 +264,7 @@ _Written = TypeVar("_Written")
 
 def _run(work: "Callable[[threading.Event], _Written]", budget: "Budget") -> tuple[_Written, bool]:
     """What the work comes to, and whether Ctrl-C ended its budget."""
+    from memstow.planner.proofs.proof_file import remove_drafts
     from memstow.planner.solve.portfolio import cancelling
 
     def within(cancel: threading.Event) -> _Written:
@@ -271,7 +272,7 @@ def _run(work: "Callable[[threading.Event], _Written]", budget: "Budget") -> tup
             return work(cancel)
 
     with ending_signals_held(budget.cancel):  # else a draft would stay
-        call = Interruptible(within)
+        call = Interruptible(within, remove_drafts)
         return call.run(None), call.interrupted
 
 

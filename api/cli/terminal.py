@@ -171,8 +171,12 @@ Result = TypeVar("Result")
 class Interruptible(Generic[Result]):
     """Runs `work(cancel)`; the first Ctrl-C sets `cancel`, the second ends the process at once."""
 
-    def __init__(self, work: Callable[[threading.Event], Result]) -> None:
+    def __init__(
+        self, work: Callable[[threading.Event], Result], before_exit: Callable[[], None] | None = None
+    ) -> None:
+        """`before_exit` is called before the second Ctrl-C ends the process."""
         self._work = work
+        self._before_exit = before_exit
         self._cancel = threading.Event()
         self._done = threading.Event()
         self._result: list[Result] = []
@@ -211,6 +215,8 @@ class Interruptible(Generic[Result]):
 
     def _on_signal(self, _signal: int, _frame: FrameType | None) -> None:
         if self._cancel.is_set():
+            if self._before_exit is not None:
+                self._before_exit()
             os._exit(Exit.INTERRUPTED)
         self._cancel.set()
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final
 
 from memstow.planner.model.digest import hasher
@@ -52,8 +52,28 @@ def draft_of(path: str) -> Iterator[str]:
     folder, name = os.path.split(os.path.realpath(path))
     # With all of a long name, and a draft of a draft, the name would be longer than names may be.
     draft = os.path.join(folder, f".{name[:40]}.{os.urandom(6).hex()}.unfinished")
+    _drafts.add(draft)
     try:
         yield draft
     finally:
         if os.path.exists(draft):
             os.remove(draft)
+        _drafts.discard(draft)
+
+
+_drafts: Final = set[str]()
+
+
+def remove_drafts() -> None:
+    """Remove what is not finished, where the process is about to end without any `finally`."""
+    for draft in tuple(_drafts):
+        with suppress(OSError):
+            os.remove(draft)
+
+
+def take_place(draft: str, path: str) -> None:
+    """Give a finished draft this name, with the permissions of a file that had it before."""
+    target = os.path.realpath(path)
+    with suppress(FileNotFoundError):
+        os.chmod(draft, os.stat(target).st_mode)
+    os.replace(draft, target)

@@ -25,7 +25,7 @@ from memstow.planner.model.problem import (
     Problem,
     end_of,
 )
-from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
+from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in, take_place
 from memstow.planner.proofs.prove_peaks import PeaksProof
 from memstow.planner.proofs.prove_places import (
     PLACEMENT_TERMS,
@@ -232,7 +232,7 @@ def prove_within(
         if written is None:
             return None
         proof = proof_in(draft, *written, writer.unfinished)
-        os.replace(draft, os.path.realpath(path))
+        take_place(draft, path)
     return proof
 
 

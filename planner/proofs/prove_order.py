@@ -4,8 +4,6 @@ It rests on one operator, or on a search that has run dry; of these there are tw
 operator on and from the last. `docs/order.md` says why that proves something.
 """
 
-import os
-
 from memstow.planner.formats import read_graph
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import order_instance
@@ -16,7 +14,7 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import FREE, GIVEN, Graph, is_planned, phase_count, size_of
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import measure, parse_term
-from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in
+from memstow.planner.proofs.proof_file import Proof, draft_of, proof_in, take_place
 from memstow.records import replace
 from memstow.solvers.core import Budget
 from memstow.solvers.known import KnownOrders
@@ -76,7 +74,7 @@ def prove_order_within(
             return None
         bound = written.height + 1
         proof = proof_in(draft, bound, written.steps, (bound,) if plan.status in PLANNED else ())
-        os.replace(draft, os.path.realpath(path))
+        take_place(draft, path)
     return proof
 
 

@@ -18,7 +18,7 @@ from memstow.planner.model import PLANNED, Status
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.plan import Plan
 from memstow.planner.model.problem import LIMIT, Problem, Range, end_of, rigid_groups
-from memstow.planner.proofs.proof_file import draft_of
+from memstow.planner.proofs.proof_file import draft_of, take_place
 from memstow.planner.proofs.prove import begins_with_peak, read_provable
 from memstow.planner.proofs.questions import Space, conflicts_of, may_leave_the_capacities, moments_of, up_to
 from memstow.records import record
@@ -72,7 +72,7 @@ def refute_within(
         if steps is None:
             return None
         for draft, path in zip(drafts, (opb, pbp), strict=True):
-            os.replace(draft, os.path.realpath(path))
+            take_place(draft, path)
     return PseudoBooleanProof(height + 1, encoding.variables, constraints, steps)
 
 

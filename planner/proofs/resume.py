@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstow.planner.model.plan import Plan
 from memstow.planner.proofs.check import CheckedProof, StoppedError, check_until, is_about
-from memstow.planner.proofs.proof_file import Proof, draft_of, sha256_in
+from memstow.planner.proofs.proof_file import Proof, draft_of, sha256_in, take_place
 from memstow.planner.proofs.prove import prove_within, read_for
 from memstow.records import record
 from memstow.solvers.core import Budget
@@ -128,5 +128,5 @@ def prove_on(
         proof = prove_within(problem, plan, document, draft, budget, known, True, earlier)
         if there.stays(proof, draft, path, plan):
             return there.proof
-        os.replace(draft, os.path.realpath(path))
+        take_place(draft, path)
         return proof

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -355,13 +356,16 @@ def test_a_plan_of_a_service_names_no_proof_that_is_not_here(
 
 
 SLOW = """
-import signal, sys, time
+import os, signal, sys, time
 from memstow.api.cli.main import main
 from memstow.planner.proofs import prove, resume
 
 def slowly(problem, plan, document, path, budget, *more):
     with prove.draft_of(path) as draft, open(draft, "x"):
         while not budget.spent:
+            time.sleep(0.01)
+        while diary := os.environ.get("DEAF_DIARY"):
+            open(diary, "w").write("cancelled")
             time.sleep(0.01)
     if "--quiet" in sys.argv:
         return prompt(problem, plan, document, path, budget, *more)
@@ -381,6 +385,29 @@ def test_a_signal_that_ends_the_process_leaves_no_draft(three: Path, tmp_path: P
         process.send_signal(number)
         assert process.wait(PATIENCE) == -number
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_second_ctrl_c_leaves_no_draft(three: Path, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    words = ("solve", three, "--time-limit", "600", "--proof", tmp_path / "plan.proof")
+    environment = {**os.environ, "DEAF_DIARY": str(diary)}
+    with subprocess.Popen([sys.executable, "-c", SLOW, *words], env=environment) as process:
+        wait_for(lambda: list(tmp_path.glob(".*.unfinished")), "a draft")
+        process.send_signal(signal.SIGINT)
+        wait_for(diary.exists, "the end of the budget")
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == Exit.INTERRUPTED
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_proof_has_the_permissions_of_the_one_before(cli: Cli, three: Path, tmp_path: Path) -> None:
+    proof = tmp_path / "plan.proof"
+    proof.write_bytes(b"")
+    proof.chmod(0o640)
+    assert solve_and_prove(cli, three)[0] == Exit.DONE
+    assert proof.stat().st_size > 0
+    assert stat.S_IMODE(proof.stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("proves", [False, True])
