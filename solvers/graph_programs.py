@@ -155,6 +155,11 @@ class StripeProgram:
     sums: "array[int]" = field(default_factory=_ints)  # bytes in which a reduction adds up
     alone: "array[int]" = field(default_factory=_ints)  # all that is live while it runs by itself
     cost: "array[int]" = field(default_factory=_ints)
+    # none, or of a path: bytes of others while what it hands on is there as a whole, and of which operators
+    # something may be among them: the first, and one more than the last
+    beside: "array[int]" = field(default_factory=_ints)
+    beside_range: "array[int]" = field(default_factory=_ints)
+    may_stay: "array[int]" = field(default_factory=_ints)  # 1 if that may be so in the middle of a stripe
 
     # its images: flat, those of operator i are uses[use_start[i]:use_start[i + 1]], with eleven numbers each:
     # who makes it (-1: no operator), then extent, step, over, before, after of its rows and of its columns
@@ -173,9 +178,12 @@ class StripeProgram:
     base_rest: int = 0  # the most that one of them leaves of its last unit
     start: int = 0  # bytes that are live before the first operator
 
-    # not empty: the operators are a path, each reads what the one before makes, and others that are not here
-    # may run in between; stripes are strips of what has any of these numbers of columns
-    references: "array[int]" = field(default_factory=_ints)
+    # whether the operators are a path, each of which reads what the one before makes; of others that may be
+    # in stripes five numbers each: its columns, the last of the path that it waits for (-1: none), the first
+    # that waits for it (or their number), what it costs if it is one of the path that runs again, and the
+    # bytes of what it makes
+    is_path: bool = False
+    off_path: "array[int]" = field(default_factory=_ints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +214,26 @@ class StripeFront:
     complete: bool
 
 
-def stripe_front(program: StripeProgram, most_cost: int, longest: int, budget: "Budget") -> StripeFront:
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The bytes that are of interest."""
+
+    least: int = 0
+    """What needs less counts as if it needed this."""
+    most: int | None = None
+    """Nothing that needs more is wanted."""
+
+
+EVERYTHING: Final = Room()
+
+
+def stripe_front(
+    program: StripeProgram, most_cost: int, longest: int, budget: "Budget", room: Room = EVERYTHING
+) -> StripeFront:
     """The front of ways that cost at most so much, with stripes of at most so many operators."""
     from memstow.solvers import _native
 
-    points, complete = _native.stripe_front(program, most_cost, longest, budget)
+    points, complete = _native.stripe_front(program, most_cost, longest, room.least, room.most, budget)
     return StripeFront(
         tuple(
             StripePoint(size, cost, tuple(Choice(*choice) for choice in choices))
@@ -218,3 +241,38 @@ def stripe_front(program: StripeProgram, most_cost: int, longest: int, budget: "
         ),
         complete,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wires:
+    """Who makes tensors and who reads them."""
+
+    # by tensor
+    size: "array[int]" = field(default_factory=_ints)
+    maker: "array[int]" = field(default_factory=_ints)  # -1: there from the start
+    to_end: "array[int]" = field(default_factory=_ints)
+
+    # by operator: flat, those of operator i are reads[read_start[i]:read_start[i + 1]]
+    read_start: "array[int]" = field(default_factory=_starts)
+    reads: "array[int]" = field(default_factory=_ints)
+
+
+@dataclass(frozen=True, slots=True)
+class PathCuts:
+    """By operator of a path, each of which reads what the one before makes, the bytes of others at least."""
+
+    running: Sequence[int]
+    """Beside what it uses, while it runs by itself."""
+    after: Sequence[int]
+    """Beside what it hands on to the next, while neither runs."""
+    begin: Sequence[int]
+    """From this place on, something may be among those after it."""
+    end: Sequence[int]
+    """Up to this place, which is not."""
+
+
+def cuts_beside(wires: Wires, path: Sequence[int], once: bool) -> PathCuts:
+    """The cuts of a path; `once`: whether nothing runs again."""
+    from memstow.solvers import _native
+
+    return PathCuts(*_native.cuts_beside(wires, list(path), once))

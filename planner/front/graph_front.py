@@ -30,6 +30,7 @@ from memstow.planner.front.graph_candidates import (
     reruns,
     striped,
 )
+from memstow.planner.graph.channel_parts import with_sums_last
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
@@ -240,10 +241,11 @@ def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
         yield "other orders (--order free)"
 
 
-# Of what is left: to look for orders, for choices in any order, for schedules in them, for other orders,
-# for what runs again.
+# Of what is left: to look for orders, in the order of the document, for what paths say of any order, for
+# choices in any order, for schedules in them, for other orders, for what runs again.
 _ORDERS_SHARE: Final = 0.3
 _LISTED_SHARE: Final = 0.15
+_PATHS_SHARE: Final = 0.75
 _FREE_SHARE: Final = 0.5
 _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
@@ -470,15 +472,14 @@ class _Run:
             return
         if stripes and self._allowance.affords(_SECONDS_TO_DESCRIBE * len(graph.operators)):
             # What is known in the order of the document is possible in this one as well.
-            budget = self._allowance.budget(_LISTED_SHARE)
-            with cancelling(budget, self._callbacks.cancel):
-                front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
-            self._allowance.spend(budget.work)
-            self._listed = front
+            self._listed = front = self._in_listed_order(graph)
             if given and again:
                 self._know_where_none_runs_again(front)
-            yield from front.points
-            if self._knows_by_paths(front.points, again):
+            changed = None if given else with_sums_last(graph)
+            later = () if changed is None else self._in_listed_order(changed).points
+            points = Archive([*front.points, *later]).items
+            yield from points
+            if self._knows_by_paths(points):
                 return
 
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
@@ -499,11 +500,18 @@ class _Run:
             if known.corners is not None and (ways is not None or not again):
                 self._know_corners(known.corners)
 
-    def _knows_by_paths(self, known: Sequence[Candidate], again: bool) -> bool:
-        """Learn what paths through the graph say of all orders; whether none is better than what is known."""
-        budget = self._allowance.budget(_FREE_SHARE)
+    def _in_listed_order(self, graph: Graph) -> OrderFront:
+        budget = self._allowance.budget(_LISTED_SHARE)
         with cancelling(budget, self._callbacks.cancel):
-            corners = corners_in_any_order(self._graph, known, budget, runs_again=again)
+            front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
+        self._allowance.spend(budget.work)
+        return front
+
+    def _knows_by_paths(self, known: Sequence[Candidate]) -> bool:
+        """Learn what paths through the graph say of all orders; whether none is better than what is known."""
+        budget = self._allowance.budget(_PATHS_SHARE)
+        with cancelling(budget, self._callbacks.cancel):
+            corners = corners_in_any_order(self._graph, known, budget, kinds_of(self._request))
         self._allowance.spend(budget.work)
         if corners is None:
             return False

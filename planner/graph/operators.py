@@ -9,6 +9,7 @@ writes.
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from math import prod
 from typing import Final, Literal
 
@@ -273,6 +274,7 @@ def _reads_all(kind: Kind | None, tensor: int) -> bool:
     )
 
 
+@lru_cache(maxsize=1 << 12)
 def _covers(axis: Axis, count: int) -> bool:
     """Whether so many places need all of an input."""
     end = 0

@@ -11,17 +11,17 @@ through the same tree, with bounds that hold in any order and whatever runs agai
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import ClassVar, Final
 
-from memstow.planner.graph.changes import InChannels, channel_alternatives
+from memstow.planner.graph.channel_parts import ChannelParts, InParts, parts_in, whether_in_parts
 from memstow.planner.graph.links import listed_order
 from memstow.planner.graph.live_bytes import unit_of
-from memstow.planner.graph.operators import kinds, operator_costs, whole_in_stripes
-from memstow.planner.graph.path_bounds import InParts, PartsBeside, path_corners
+from memstow.planner.graph.operators import kinds
+from memstow.planner.graph.path_bounds import path_corners
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import (
@@ -35,9 +35,9 @@ from memstow.planner.graph.stripe_front import (
     stripe_program,
 )
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import GIVEN, Alternative, Graph, index_of, size_of
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, index_of
 from memstow.solvers.core import Budget
-from memstow.solvers.graph_programs import MOST, stripe_front
+from memstow.solvers.graph_programs import MOST, Room, stripe_front
 
 # Choices that are looked into: where alternatives have no bounds, and where all of them have.
 _MOST_CHOICES: Final = 64
@@ -61,16 +61,17 @@ def order_front(
 
 
 def corners_in_any_order(
-    graph: Graph, known: Sequence[Candidate], budget: Budget, *, runs_again: bool
+    graph: Graph, known: Sequence[Candidate], budget: Budget, kinds: AbstractSet[str]
 ) -> Sequence[Corner] | None:
     """Corners of which each schedule in stripes is as bad as one in both terms, in any order.
 
-    Of a valid graph; `known`: candidates, so that nothing is looked for that they are as good as. Where
-    operators run again, no stripe runs one twice. None where nothing is known.
+    Of a valid graph; `known`: candidates, so that nothing is looked for that they are as good as. `kinds`:
+    whether operators run again, when no stripe runs one twice, or tensors wait elsewhere. None where nothing
+    is known.
     """
     if not graph.alternatives:
-        return path_corners(graph, budget, runs_again=runs_again)
-    return _InAnyOrder(graph, budget, MOST, OrderFront(tuple(known), False), runs_again).front().corners
+        return path_corners(graph, budget, kinds=kinds)
+    return _InAnyOrder(graph, budget, MOST, OrderFront(tuple(known), False), kinds).front().corners
 
 
 def countable_choice(graph: Graph, names: tuple[str, ...], stripes: bool) -> Graph | None:
@@ -125,11 +126,13 @@ class _Choices(ABC):
         self._known = known.points
         self._unit = unit_of(graph)
         self._archive: Archive[Candidate] = Archive()
+        self._graphs: dict[tuple[str, ...], Graph | None] = {}
+        """By what is chosen."""
         groups: dict[tuple[str, ...], list[Alternative]] = {}
         for alternative in graph.alternatives:
             groups.setdefault(tuple(alternative.replaces), []).append(alternative)
-        self._parts = _in_parts(graph, budget)
-        bounded = self._parts.alternatives
+        self._parts = parts_in(graph, budget)
+        bounded = self._parts
         # Those of which there are no bounds come first.
         self._groups = sorted(groups.values(), key=lambda group: all(entry.id in bounded for entry in group))
         self._first_known = sum(any(entry.id not in bounded for entry in group) for group in self._groups)
@@ -143,8 +146,15 @@ class _Choices(ABC):
         """Take what is best beside a choice; what is not known of it stays."""
 
     @abstractmethod
-    def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
-        """What a choice needs and costs at least, of which some may run in parts; None if not known."""
+    def _bounds(self, node: _Node, may_be: Sequence[ChannelParts]) -> Sequence[Corner] | None:
+        """What a choice needs and costs at least, which may be in these parts as well; None if not known."""
+
+    def _room(self, corners: Sequence[Corner]) -> Room:
+        """The bytes that are of interest in a node of these corners: more than the cheapest needs are not."""
+        known = self._archive.items
+        is_cheapest = known and corners and known[-1].cost <= min(entry.cost for entry in corners)
+        most = known[-1].bytes - 1 if is_cheapest else None
+        return Room(min((entry.bytes for entry in corners), default=0), most)
 
     def front(self) -> OrderFront:
         """All of them, within the budget."""
@@ -206,21 +216,20 @@ class _Choices(ABC):
         return replace(node, next=at)
 
     def _chosen(self, names: tuple[str, ...]) -> Graph | None:
+        if names in self._graphs:
+            return self._graphs[names]
         chosen = countable_choice(self._graph, names, stripes=True)
         if chosen is not None:
             self._budget.count(_WORK_OF_AN_OPERATOR * len(chosen.operators))
+        self._graphs[names] = chosen
         return chosen
 
     def _corners(self, node: _Node) -> Sequence[Corner] | None:
         """What the schedules of a node need and cost at least; None where no more is known than before."""
-        chosen = self._chosen(node.chosen) if node.next >= self._first_known else None
-        if chosen is None:
+        if node.next < self._first_known:
             return None
-        groups = self._groups[node.next :]
-        is_open = {
-            name for group in groups if node.gone.isdisjoint(group[0].replaces) for name in group[0].replaces
-        }
-        return self._bounds(chosen, self._parts.of(chosen, is_open))
+        groups = (group for group in self._groups[node.next :] if node.gone.isdisjoint(group[0].replaces))
+        return self._bounds(node, [self._parts[entry.id] for group in groups for entry in group])
 
 
 def _as_bad(one: Sequence[Corner], other: Sequence[Corner]) -> Sequence[Corner]:
@@ -254,10 +263,15 @@ class _InOrder(_Choices):
         chosen = self._chosen(node.chosen)
         return () if chosen is not None and self._take(chosen, node.chosen) else node.corners
 
-    def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
-        order, least = listed_order(chosen), in_parts.cost
+    def _bounds(self, node: _Node, may_be: Sequence[ChannelParts]) -> Sequence[Corner] | None:
+        chosen = self._chosen(node.chosen)
+        if chosen is None:
+            return None
+        in_parts = whether_in_parts(chosen, (), may_be, self._unit)
+        order, least = listed_order(chosen), in_parts.least_cost(chosen, in_parts.own)
         program = stripe_program(chosen, order, self._unit, free=in_parts.own)
-        front = stripe_front(program, self._most_cost - least, longest_stripe(len(order)), self._budget)
+        most, room = self._most_cost - least, self._room(node.corners)
+        front = stripe_front(program, most, longest_stripe(len(order)), self._budget, room)
         return [Corner(entry.bytes, entry.cost + least) for entry in front.points] if front.complete else None
 
 
@@ -267,121 +281,55 @@ class _InAnyOrder(_Choices):
     _makes_points = False
 
     def __init__(
-        self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront, runs_again: bool
+        self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront, kinds: AbstractSet[str]
     ) -> None:
         super().__init__(graph, budget, most_cost, known)
-        self._runs_again = runs_again
+        self._kinds = kinds
 
     def _take_known(self) -> None:
         for point in self._known:
             self._archive.offer(point)
 
     def _looked_at(self, node: _Node) -> Sequence[Corner]:
-        chosen = self._chosen(node.chosen)
-        known = None if chosen is None else path_corners(chosen, self._budget, runs_again=self._runs_again)
-        return node.corners if known is None else _as_bad(node.corners, known)
+        bounded = self._bounds(node, ())
+        return node.corners if bounded is None else _as_bad(node.corners, bounded)
 
-    def _bounds(self, chosen: Graph, in_parts: InParts) -> Sequence[Corner] | None:
-        # A part and what is beside it, rounded up each, may be more than both of them as a whole.
-        again = self._runs_again
-        return path_corners(chosen, self._budget, runs_again=again, unit=1, in_parts=in_parts)
+    def _bounds(self, node: _Node, may_be: Sequence[ChannelParts]) -> Sequence[Corner] | None:
+        """By a path through one of its parts and what is beside it, and by one that stands for all parts."""
+        corners, is_known = node.corners, False
+        for graph, unit, in_parts in self._looks(node, may_be):
+            room = self._room(corners)
+            known = path_corners(
+                graph, self._budget, kinds=self._kinds, unit=unit, in_parts=in_parts, room=room
+            )
+            if known is None:
+                continue
+            is_known = True
+            corners = [
+                entry for entry in _as_bad(corners, known) if not self._archive.beats(entry.bytes, entry.cost)
+            ]
+            if not corners:
+                break
+        return corners if is_known else None
 
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """Alternatives that run next to each other, in parts of channels, what they replace."""
-
-    alternatives: frozenset[str]
-    cost: Mapping[str, int]
-    """By operator, what its parts cost together at least."""
-    own: Mapping[str, int]
-    """By operator that makes or keeps parts, the bytes of the smallest."""
-    beside: Mapping[tuple[str, ...], int]
-    """By operators that may be replaced, what other parts need at least beside the one that is made last.
-
-    Of each that is added later, all is there; of those before, a sum, or each of them as well.
-    """
-
-    def of(self, graph: Graph, names: AbstractSet[str]) -> InParts:
-        """These operators of a graph."""
-        place = {operator.id: at for at, operator in enumerate(graph.operators) if operator.id in names}
-        groups = (
-            PartsBeside(place[group[0]], place[group[-2]], place[group[-1]], size)
-            for group, size in self.beside.items()
-            if place.keys() >= set(group)
-        )
-        own = {at: self.own.get(name, MOST) for name, at in place.items()}
-        return InParts(own, tuple(groups), self.least_cost(graph, own))
-
-    def least_cost(self, graph: Graph, among: Iterable[int]) -> int:
-        """What these operators of a graph cost at least, in parts or not, in whatever stripes."""
-        costs, whole = operator_costs(graph), whole_in_stripes(graph)
-        names = [operator.id for operator in graph.operators]
-        return sum(min(costs[at], self.cost.get(names[at], costs[at])) for at in among if whole[at])
-
-
-def _in_parts(graph: Graph, budget: Budget) -> _Parts:
-    """As many of those of a graph as the budget allows."""
-    place = {operator.id: at for at, operator in enumerate(graph.operators)}
-    try:
-        known = channel_alternatives(replace(graph, alternatives=()))
-    except InputError:
-        known = []
-    listed = {alternative.id: alternative for alternative in graph.alternatives}
-    alternatives: set[str] = set()
-    least: dict[str, int] = {}
-    own: dict[str, int] = {}
-    beside: dict[tuple[str, ...], int] = {}
-    for entry in known:
-        if budget.spent:
-            break
-        alternative = listed.get(entry.alternative.id)
-        if alternative is None or _without_costs(alternative) != _without_costs(entry.alternative):
-            continue
-        replaced = [place[name] for name in alternative.replaces]
-        if replaced != [*range(replaced[0], replaced[-1] + 1)]:
-            continue
-        try:
-            changed = with_chosen(graph, (alternative.id,))
-        except InputError:
-            continue
-        budget.count(_WORK_OF_AN_OPERATOR * len(changed.operators))
-        total = dict.fromkeys(alternative.replaces, 0)
-        for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
-            if operator.id in entry.steps:
-                total[entry.steps[operator.id].operator] += cost
-        alternatives.add(alternative.id)
-        least |= {name: min(cost, least.get(name, cost)) for name, cost in total.items()}
-        parts, others = _sizes_of_parts(entry)
-        own |= {name: min(size, own.get(name, size)) for name, size in parts.items()}
-        group = tuple(alternative.replaces)
-        beside[group] = min(others, beside.get(group, others))
-    return _Parts(frozenset(alternatives), least, own, beside)
-
-
-def _sizes_of_parts(entry: InChannels) -> tuple[dict[str, int], int]:
-    """By operator the bytes of its smallest part, and what others need at least beside one part."""
-    sizes = {tensor.id: size_of(tensor) for tensor in entry.alternative.tensors}
-    made: dict[str, list[int]] = {}
-    sums: list[int] = []
-    for operator in entry.alternative.operators:
-        step = entry.steps[operator.id]
-        if step.work in ("makes", "keeps"):
-            made.setdefault(step.operator, []).append(sizes[operator.outputs[0]])
-        elif step.work == "adds":
-            sums.append(sizes[operator.outputs[0]])
-    others = sum(sorted(map(min, zip(*made.values(), strict=True)))[:-1])
-    return {name: min(parts) for name, parts in made.items()}, min(*sums, others)
+    def _looks(
+        self, node: _Node, may_be: Sequence[ChannelParts]
+    ) -> Iterator[tuple[Graph, int | None, InParts]]:
+        graph = self._chosen(node.chosen)
+        if graph is not None:
+            unit = self._unit if may_be else None
+            yield graph, unit, whether_in_parts(graph, (), may_be, self._unit)
+        parts = [self._parts[name] for name in node.chosen if name in self._parts]
+        graph = self._chosen(tuple(name for name in node.chosen if name not in self._parts))
+        if graph is not None and (parts or may_be):
+            yield graph, self._unit, whether_in_parts(graph, parts, may_be, self._unit, spread=True)
 
 
 def least_cost_of_choices(graph: Graph, budget: Budget) -> int | None:
     """What operators cost at least, in whatever stripes; None where not all alternatives are in parts."""
-    parts = _in_parts(graph, budget)
-    if len(parts.alternatives) < len(graph.alternatives):
+    parts = parts_in(graph, budget)
+    if len(parts) < len(graph.alternatives):
         return None
-    return parts.least_cost(with_chosen(graph, ()), range(len(graph.operators)))
-
-
-def _without_costs(alternative: Alternative) -> Alternative:
-    operators = (replace(operator, cost=None) for operator in alternative.operators)
-    return replace(alternative, cost=None, operators=tuple(operators))
+    chosen = with_chosen(graph, ())
+    may_be = whether_in_parts(chosen, (), tuple(parts.values()), 1)
+    return may_be.least_cost(chosen, range(len(chosen.operators)))

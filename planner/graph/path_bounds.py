@@ -9,13 +9,24 @@ the path keep the rows that one needs after the other; where somebody else reads
 them made sooner, at least what `solvers/native/stripes/segment.cpp` shows. So each schedule is as bad in
 bytes and cost as some way to cut the path into stripes, and what is beside it costs what it costs in any
 schedule. Of a graph that is a single path, no bounds are better.
+
+Between two stripes, what somebody still reads is there as a whole, or what it is made of. So beside what the
+path hands on there is at least a cut of all ways to what is still to be read (`cuts_beside`). Where a stripe
+is only as bad as two, nothing is said of the moment between these (`_may_stay`).
+
+Where operators run in parts of channels, there is such a path through each part, and all parts cost what each
+costs of its path's share. So they cost no less than the cheapest way to cut one of these paths, if one part
+cost as much as all: then nothing is known of what is beside it (`InParts.beside` is None).
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
+from memstow.planner.graph.channel_parts import InParts
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.live_bytes import (
     Load,
@@ -31,7 +42,7 @@ from memstow.planner.graph.operators import (
     image_of,
     kinds_if_unbound,
     operator_costs,
-    whole_in_stripes,
+    whole_in_each_run,
 )
 from memstow.planner.graph.stripe_front import Corner, axis_numbers
 from memstow.planner.model.graph import (
@@ -42,32 +53,19 @@ from memstow.planner.model.graph import (
     size_of,
 )
 from memstow.solvers.core import Budget
-from memstow.solvers.graph_programs import MOST, StripeProgram, stripe_front
+from memstow.solvers.graph_programs import (
+    EVERYTHING,
+    MOST,
+    PathCuts,
+    Room,
+    StripeProgram,
+    Wires,
+    cuts_beside,
+    stripe_front,
+)
 
 # What describing an operator counts as.
 _WORK_OF_AN_OPERATOR: Final = 100
-
-
-@dataclass(frozen=True, slots=True)
-class PartsBeside:
-    """While the part that is made last is between these operators, the others need so much at least."""
-
-    makes: int
-    last: int
-    """The last that works on the part."""
-    adds: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class InParts:
-    """Operators that may run in parts or not."""
-
-    own: Mapping[int, int] = field(default_factory=dict)
-    """By operator, the bytes of a part of what it makes, or of all where it adds parts up."""
-    beside: Sequence[PartsBeside] = ()
-    cost: int = 0
-    """Of all of them, at least."""
 
 
 _WHOLE: Final = InParts()
@@ -77,14 +75,16 @@ def path_corners(
     graph: Graph,
     budget: Budget,
     *,
-    runs_again: bool,
+    kinds: AbstractSet[str],
     unit: int | None = None,
     in_parts: InParts = _WHOLE,
+    room: Room = EVERYTHING,
 ) -> list[Corner] | None:
     """Corners of which each schedule is as bad as one in both terms.
 
     Of a valid graph without alternatives whose numbers can be added up, in which all begins at multiples of a
-    unit. None where the budget ends first, or there are views.
+    unit. `kinds`: whether operators run again (recompute), or tensors wait elsewhere (spill). None where the
+    budget ends first, or there are views.
     """
     if graph.views or not graph.operators:
         return None
@@ -92,15 +92,29 @@ def path_corners(
     budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
     unit = unit_of(graph) if unit is None else unit
     always = {step: resident_load(graph, step) for step in (unit, 1)}
-    program = _Path(graph, path, runs_again, unit, in_parts, always).program()
-    on_path, costs = set(path), operator_costs(graph)
-    beside = in_parts.cost + sum(
-        cost
-        for at, (cost, is_whole) in enumerate(zip(costs, whole_in_stripes(graph), strict=True))
-        if is_whole and at not in on_path and at not in in_parts.own
-    )
-    front = stripe_front(program, MOST - beside, len(path), budget)
+    nothing = [0] * len(path)
+    waits = "spill" in kinds
+    cuts = PathCuts(*[nothing] * 4) if waits else cuts_beside(_wires(graph), path, once=not kinds)
+    program = _Path(graph, path, bool(kinds), unit, in_parts, always, cuts).program()
+    counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
+    beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)
+    front = stripe_front(program, MOST - beside, len(path), budget, room)
     return [Corner(point.bytes, point.cost + beside) for point in front.points] if front.complete else None
+
+
+def _wires(graph: Graph) -> Wires:
+    links, outputs = links_of(graph), set(graph.outputs)
+    read_start, reads = array("q", [0]), array("q")
+    for operator in graph.operators:
+        reads.extend(links.tensor_index[name] for name in dict.fromkeys(operator.inputs))
+        read_start.append(len(reads))
+    return Wires(
+        size=array("q", (size_of(tensor) if tensor.kind == "data" else 0 for tensor in graph.tensors)),
+        maker=array("q", links.producer),
+        to_end=array("q", (tensor.id in outputs for tensor in graph.tensors)),
+        read_start=read_start,
+        reads=reads,
+    )
 
 
 def _widest_path(graph: Graph) -> list[int]:
@@ -131,6 +145,7 @@ class _Path:
     in_parts: InParts
     always: Mapping[int, Load]
     """What is always live, by unit: this one, and single bytes."""
+    cuts: PathCuts
 
     def program(self) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses."""
@@ -140,7 +155,7 @@ class _Path:
         names = ("can", "reduces", "kept", "shared", "rows", "columns", "pixel")
         columns: dict[str, array[int]] = {
             name: array("q", [0]) * len(path)
-            for name in (*names, "extra", "extra_rest", "sums", "alone", "cost")
+            for name in (*names, "extra", "extra_rest", "sums", "alone", "cost", "beside", "may_stay")
         }
         last_reader = array("q", [*range(1, len(path)), NOBODY])
         use_start, uses, wholes = array("q", [0]), array("q"), array("q")
@@ -154,8 +169,11 @@ class _Path:
             kind = known[operator]
             for size in handed:
                 wholes.extend((at, at if is_last else at + 1, size, at if kind is not None else NOBODY))
-            columns["cost"][at] = 0 if operator in self.in_parts.own else costs[operator]
-            columns["alone"][at] = self._alone(operator)
+            columns["cost"][at] = self._cost(operator, costs[operator])
+            columns["alone"][at] = self._alone(at)
+            if not is_last:
+                columns["may_stay"][at] = self._may_stay(at)
+                columns["beside"][at] = 0 if columns["may_stay"][at] else self.cuts.after[at]
             if kind is not None:
                 before = path[at - 1] if at else NOBODY
                 uses_of_path = [use for use in kind.uses if at and links.producer[use.tensor] == before]
@@ -164,9 +182,8 @@ class _Path:
                 external = output.kind == "external"
                 image = None if external or operator in self.in_parts.own else image_of(output)
                 columns["reduces"][at] = kind.reduces
-                # An open one stands for several, each of which may read it.
                 columns["shared"][at] = not is_last and (
-                    len(links.readers[kind.output]) > 1 or path[at + 1] in self.in_parts.own
+                    len(links.readers[kind.output]) > 1 or path[at + 1] in self.in_parts.makes
                 )
                 is_kept = is_last or external or (not self.runs_again and output.id in graph.outputs)
                 columns["kept"][at] = is_kept
@@ -178,20 +195,25 @@ class _Path:
                 columns["extra"][at], columns["extra_rest"][at] = extra.bytes, extra.rest
                 # In a stripe with others, nothing else need be there as a whole.
                 read = self._sizes(graph.operators[operator].inputs, before)
-                beside = self._beside(operator)
-                there = load_of([*read, *handed, *temporaries, beside, columns["sums"][at]], unit)
-                height = always.bytes + there.bytes - max(always.rest, there.rest)
+                own = [*handed, *temporaries, self._beside(operator), columns["sums"][at]]
+                at_begin = load_of([*read, *own, columns["beside"][at - 1] if at else 0], unit)
+                is_apart = not self.cuts.begin[at] < at <= self.cuts.end[at]
+                at_end = load_of([*own, *(read if is_apart else ()), columns["beside"][at]], unit)
+                height = max(
+                    always.bytes + there.bytes - max(always.rest, there.rest) for there in (at_begin, at_end)
+                )
                 columns["alone"][at] = min(columns["alone"][at], height)
                 for use in uses_of_path:
                     uses.extend((at - 1, *axis_numbers(use.rows), *axis_numbers(use.columns)))
             use_start.append(len(uses) // 11)
         place = {operator: at for at, operator in enumerate(path)}
-        for entry in self.in_parts.beside:
+        for entry in self.in_parts.beside or ():
             if entry.makes in place and entry.adds in place:
                 wholes.extend((place[entry.makes], place[entry.adds], entry.bytes, place[entry.last]))
         return StripeProgram(
             **columns,
             last_reader=last_reader,
+            beside_range=array("q", chain.from_iterable(zip(self.cuts.begin, self.cuts.end, strict=True))),
             use_start=use_start,
             uses=uses,
             wholes=wholes,
@@ -199,8 +221,50 @@ class _Path:
             base=always.bytes,
             base_rest=always.rest,
             start=start_height(graph, unit),
-            references=array("q", sorted({kind.columns for kind in known if kind is not None})),
+            is_path=True,
+            off_path=array("q", chain.from_iterable(set(self._off_path()))),
         )
+
+    def _off_path(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """What else may be in stripes, as `StripeProgram` has it."""
+        graph, links = self.graph, links_of(self.graph)
+        known, count = kinds_if_unbound(graph), len(self.path)
+        place = {operator: at for at, operator in enumerate(self.path)}
+        # Nothing is known of when what runs again does.
+        after, before = [NOBODY] * len(known), [count] * len(known)
+        if not self.runs_again:
+            for operator, at in place.items():
+                after[operator] = before[operator] = at
+            order = listed_order(graph)
+            for operator in order:
+                for then in links.after[operator]:
+                    after[then] = max(after[then], after[operator])
+            for operator in reversed(order):
+                for then in links.after[operator]:
+                    before[operator] = min(before[operator], before[then])
+            for at, operator in enumerate(self.path):
+                # There are other parts of it beside the path, which are made of what is before all of them.
+                if operator in self.in_parts.own:
+                    after[operator] = after[self.path[at - 1]] if at else NOBODY
+            for at, operator in reversed([*enumerate(self.path)]):
+                if (
+                    operator in self.in_parts.own
+                    and at + 1 < count
+                    and self.path[at + 1] in self.in_parts.own
+                ):
+                    before[operator] = before[self.path[at + 1]]
+        again = zip(operator_costs(graph), whole_in_each_run(graph), strict=True)
+        for operator, (kind, (cost, is_whole)) in enumerate(zip(known, again, strict=True)):
+            if kind is None:
+                continue
+            made = self._size(kind.output) if graph.tensors[kind.output].kind == "data" else 0
+            if operator in self.in_parts.own:
+                # What other parts of it make may be counted beside this one.
+                yield kind.columns, after[operator], before[operator], 0, 0
+            elif operator not in place:
+                yield kind.columns, after[operator], before[operator], 0, made
+            elif self.runs_again:
+                yield kind.columns, NOBODY, count, cost * is_whole, made
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
         """The bytes of the tensors of these that this operator makes."""
@@ -216,22 +280,46 @@ class _Path:
         maker = links_of(self.graph).producer[tensor]
         return min(self.in_parts.own.get(maker, MOST), size_of(self.graph.tensors[tensor]))
 
+    def _cost(self, operator: int, cost: int) -> int:
+        """What is counted by stripes. Parts of it cost what they are of the whole, if nothing is rounded."""
+        if operator not in self.in_parts.own:
+            return cost
+        kind, cost = kinds_if_unbound(self.graph)[operator], self.in_parts.costs[operator]
+        if self.in_parts.beside is not None or kind is None:
+            return 0 if self.in_parts.beside is not None else cost
+        return cost - cost % (kind.rows * kind.columns)
+
+    def _may_stay(self, at: int) -> bool:
+        """Whether what this place of the path hands on may be left as a whole in the middle of a stripe."""
+        graph, (operator, then) = self.graph, self.path[at : at + 2]
+        links, known = links_of(graph), kinds_if_unbound(graph)
+        if known[operator] is None or known[then] is None:
+            return False
+        numbers = [links.tensor_index[name] for name in graph.operators[operator].outputs]
+        return (
+            then in self.in_parts.makes
+            or not set(graph.outputs).isdisjoint(graph.operators[operator].outputs)
+            or any(graph.tensors[number].kind != "data" for number in numbers)
+            or any(len(links.readers[number]) > 1 for number in numbers)
+        )
+
     def _beside(self, operator: int) -> int:
         """What other parts need at least while this one works on a part."""
-        among = (entry.bytes for entry in self.in_parts.beside if operator in (entry.makes, entry.last))
+        among = (entry.bytes for entry in self.in_parts.beside or () if operator in (entry.makes, entry.last))
         return max(among, default=0)
 
-    def _alone(self, operator: int) -> int:
+    def _alone(self, at: int) -> int:
         """What is live at least while an operator runs by itself, as a whole or for a part."""
+        operator, beside = self.path[at], self.cuts.running[at]
         graph, index = self.graph, links_of(self.graph).tensor_index
         own = graph.operators[operator]
         numbers = {name: index[name] for name in (*own.inputs, *own.outputs)}
         data = {name: at for name, at in numbers.items() if graph.tensors[at].kind == "data"}
-        whole = self._live(own, {name: size_of(graph.tensors[at]) for name, at in data.items()}, 0)
+        whole = self._live(own, {name: size_of(graph.tensors[at]) for name, at in data.items()}, beside)
         if operator not in self.in_parts.own:
             return whole
         parts = {name: self._size(at) for name, at in data.items()}
-        return min(whole, self._live(own, parts, self._beside(operator)))
+        return min(whole, self._live(own, parts, beside + self._beside(operator)))
 
     def _live(self, operator: Operator, used: Mapping[str, int], beside: int) -> int:
         """What is live while an operator runs, from the bytes of what it uses and of what is beside."""

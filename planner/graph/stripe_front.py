@@ -139,6 +139,7 @@ def stripe_program(
         base=always.bytes,
         base_rest=always.rest,
         start=start_height(graph, unit),
+        is_path=False,
     )
 
 

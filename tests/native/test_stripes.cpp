@@ -1,4 +1,5 @@
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "check.hpp"
@@ -90,6 +91,31 @@ TEST(limits_of_cost_and_length_of_stripes_are_kept) {
     }
 }
 
+TEST(limits_of_bytes_leave_what_is_between_them) {
+    std::size_t between = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        const Program program = random_program(seed);
+        const std::vector<Value> best = AllWays(program, kAny).best();
+        if (best.empty()) continue;
+        const Bytes lowest = best.front().first, highest = best.back().first;
+        const auto draw = [&](std::uint64_t times) {
+            return lowest + static_cast<Bytes>(seed * times) % (highest - lowest + 3) - 1;
+        };
+        const Bytes one = draw(7), other = draw(11);
+        const Limits limits{kAny.cost, kAny.longest, std::min(one, other), std::max(one, other)};
+        std::vector<Value> wanted;
+        for (const auto& [bytes, cost] : best) {
+            // Those that need less than the least are of one size.
+            if (!wanted.empty() && bytes <= limits.least) wanted.clear();
+            if (bytes <= limits.most) wanted.emplace_back(std::max(bytes, limits.least), cost);
+        }
+        Budget budget;
+        CHECK(values(front(program, limits, budget)) == wanted);
+        between += wanted.size() > 1;
+    }
+    CHECK(between > kPrograms / 20);
+}
+
 TEST(with_little_work_the_front_of_stripes_is_one_of_some_ways) {
     int stopped = 0;
     for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
@@ -153,8 +179,9 @@ TEST(large_images_and_costs_of_stripes_are_counted_to_the_last) {
         program.operators[0].pixel = Bytes{1} << 15;
         program.unit = 16;
         program.base.add((Bytes{1} << 59) - 1, program.unit);
-        const auto segment = Segment::of(program, 0, 2);
+        std::optional<Segment> segment = Segment::of(program, 0, 2);
         CHECK(segment.has_value());
+        segment->make_rows();
         const Load whole = program.base;
         const Need need = segment->need(program.operators[1].columns, columns, whole);
         CHECK(need.cost == kCost / 2 * 2);

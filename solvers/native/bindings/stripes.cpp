@@ -1,7 +1,9 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "bindings/convert.hpp"
 #include "core/budget.hpp"
 #include "stripes/front.hpp"
+#include "stripes/path_cuts.hpp"
 
 namespace memstow::bindings {
 namespace {
@@ -22,6 +25,7 @@ using FrontPoint = std::tuple<Bytes, stripes::Cost, std::vector<Chosen>>;
 
 constexpr std::size_t kUse = 11;
 constexpr std::size_t kFour = 4;
+constexpr std::size_t kFive = 5;
 
 Axis axis(const Column& from, std::size_t at) {
     const Axis read{from[at], from[at + 1], from[at + 2], from[at + 3], from[at + 4]};
@@ -46,13 +50,17 @@ stripes::Program program_of(ProgramObject from) {
     const Column rows(from, "rows"), columns(from, "columns"), pixel(from, "pixel"), extra(from, "extra");
     const Column rest(from, "extra_rest"), sums(from, "sums"), alone(from, "alone"), cost(from, "cost"),
         start(from, "use_start");
+    const Column beside(from, "beside"), ranges(from, "beside_range"), may_stay(from, "may_stay");
     const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others"),
-        references(from, "references");
+        off_path(from, "off_path");
     const std::size_t count = can.size();
     for (const Column* column :
          {&reduces, &kept, &shared, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &alone, &cost}) {
         if (column->size() != count) throw nb::value_error("columns differ in length");
     }
+    if ((beside.size() != 0 && beside.size() != count) || ranges.size() != 2 * beside.size() ||
+        may_stay.size() != beside.size())
+        throw nb::value_error("columns differ in length");
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
     stripes::Program program;
     program.unit = nb::cast<std::int64_t>(from.attr("unit"));
@@ -75,6 +83,12 @@ stripes::Program program_of(ProgramObject from) {
         column.sums = sums[i];
         column.alone = alone[i];
         column.cost = cost[i];
+        if (beside.size() != 0) {
+            column.beside = beside[i];
+            column.may_stay = may_stay[i] != 0;
+            column.beside_begin = place(ranges[2 * i], count);
+            column.beside_end = place(ranges[2 * i + 1], count);
+        }
         if (column.can && (column.rows <= 0 || column.columns <= 0))
             throw nb::value_error("an image has no rows");
         for (std::int64_t k = start[i]; k < start[i + 1]; ++k) {
@@ -97,19 +111,21 @@ stripes::Program program_of(ProgramObject from) {
         if (begin < 0 || end <= begin) throw nb::value_error("another way runs at least one operator");
         program.others.push_back({begin, end, others[at + 2], others[at + 3]});
     }
-    for (std::size_t i = 0; i < references.size(); ++i) {
-        if (references[i] <= 0) throw nb::value_error("a stripe has columns");
-        program.references.push_back(references[i]);
+    if (nb::cast<bool>(from.attr("is_path"))) program.reads = stripes::reads_of(program.operators);
+    for (std::size_t at = 0; at + kFive <= off_path.size(); at += kFive) {
+        if (off_path[at] <= 0) throw nb::value_error("a stripe has columns");
+        program.off_path.push_back({off_path[at], place(off_path[at + 1], count),
+                                    place(off_path[at + 2], count), off_path[at + 3], off_path[at + 4]});
     }
-    if (!program.references.empty()) program.reads = stripes::reads_of(program.operators);
     return program;
 }
 
 std::pair<std::vector<FrontPoint>, bool> front(ProgramObject from, stripes::Cost most_cost, Index longest,
-                                               Budget& budget) {
+                                               Bytes least, std::optional<Bytes> most, Budget& budget) {
     const stripes::Program program = program_of(from);
     nb::gil_scoped_release release;
-    const stripes::Front best = stripes::front(program, {most_cost, longest}, budget);
+    const stripes::Front best =
+        stripes::front(program, {most_cost, longest, least, most.value_or(kLimit)}, budget);
     std::vector<FrontPoint> points;
     for (const stripes::Point& point : best.points) {
         std::vector<Chosen> choices;
@@ -121,11 +137,50 @@ std::pair<std::vector<FrontPoint>, bool> front(ProgramObject from, stripes::Cost
     return {std::move(points), best.complete};
 }
 
+struct WiresObject : nb::object {
+    NB_OBJECT_DEFAULT(WiresObject, nb::object, "memstow.solvers.graph_programs.Wires", is_any)
+};
+
+using Cuts = std::tuple<std::vector<Bytes>, std::vector<Bytes>, std::vector<Index>, std::vector<Index>>;
+
+Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once) {
+    const Column size(from, "size"), maker(from, "maker"), to_end(from, "to_end");
+    const Column start(from, "read_start"), reads(from, "reads");
+    if (maker.size() != size.size() || to_end.size() != size.size() || start.size() == 0)
+        throw nb::value_error("columns differ in length");
+    stripes::Wires wires;
+    wires.reads.resize(start.size() - 1);
+    const auto operation = [&](std::int64_t value) {
+        if (value < 0 || value >= static_cast<std::int64_t>(wires.reads.size()))
+            throw nb::value_error("no such operator");
+        return to_index(value);
+    };
+    for (std::size_t i = 0; i < size.size(); ++i) {
+        const Index made_by = maker[i] < 0 ? stripes::kNoMaker : operation(maker[i]);
+        wires.tensors.push_back({size[i], made_by, to_end[i] != 0});
+    }
+    for (std::size_t i = 0; i < wires.reads.size(); ++i) {
+        for (std::int64_t k = start[i]; k < start[i + 1]; ++k) {
+            const std::int64_t tensor = k < 0 || k >= static_cast<std::int64_t>(reads.size())
+                                            ? -1
+                                            : reads[static_cast<std::size_t>(k)];
+            if (tensor < 0 || tensor >= static_cast<std::int64_t>(size.size()))
+                throw nb::value_error("no such tensor");
+            wires.reads[i].push_back(to_index(tensor));
+        }
+    }
+    for (const Index place : path) operation(place);
+    nb::gil_scoped_release release;
+    stripes::PathCuts all = stripes::cuts_beside(wires, path, once);
+    return {std::move(all.running), std::move(all.after), std::move(all.begin), std::move(all.end)};
+}
+
 }  // namespace
 
 void bind_stripes(nb::module_& m) {
+    m.def("cuts_beside", &cuts, nb::arg("wires"), nb::arg("path"), nb::arg("once"));
     m.def("stripe_front", &front, nb::arg("program"), nb::arg("most_cost"), nb::arg("longest"),
-          nb::arg("budget"));
+          nb::arg("least_bytes"), nb::arg("most_bytes").none(), nb::arg("budget"));
 }
 
 }  // namespace memstow::bindings

@@ -18,10 +18,31 @@ constexpr Place kMostWidths = 512;
 constexpr Place kMostRows = 1 << 20;
 constexpr std::size_t kMostStates = 1 << 22;
 
-// Of so many columns of what is `reference` columns wide.
-struct Strips {
-    Place reference = 0;
+// What a stripe is cut like: by what is so many columns wide, which costs and makes so much in addition.
+struct Reference {
+    Cost cost = 0;
+    Bytes bytes = 0;
     Place columns = 0;
+
+    auto operator<=>(const Reference&) const = default;
+};
+
+// Of so many columns of that.
+struct Strips {
+    Reference reference;
+    Place columns = 0;
+};
+
+// What is there as a whole at the begin of a stripe and what it makes, or at its end and what it reads.
+struct Around {
+    Load at_begin, at_end;
+
+    // With something that is made, which may be a part of what is there at the end.
+    Load with(Bytes made, Bytes unit) const {
+        Load more = at_begin;
+        more.add(made, unit);
+        return more.height() < at_end.height() ? at_end : more;
+    }
 };
 
 struct Way {
@@ -61,7 +82,7 @@ class Search {
         : program_(program), limits_(limits), budget_(budget), states_(at(program.count()) + 1) {}
 
     Front run() {
-        states_[0].push_back({program_.start, 0, kNobody, 0, 0, kNobody});
+        states_[0].push_back({std::max(program_.start, limits_.least), 0, kNobody, 0, 0, kNobody});
         for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
         keep_best(states_.back());
         Front front;
@@ -97,15 +118,23 @@ class Search {
         }
     }
 
-    // What is there as a whole while [begin, end) runs.
-    Load around(const Segment& segment, Index begin, Index end) const {
-        Load load = program_.base;
+    // What is there as a whole while [begin, end) runs: with what is beside it at its begin, or at its end,
+    // which may be what it reads then.
+    Around around(const Segment& segment, Index begin, Index end) const {
+        const Operator& last = program_.operators[at(end) - 1];
+        Load at_begin = program_.base, at_end = program_.base;
         for (const Whole& whole : program_.wholes) {
             if (whole.begin >= end || whole.end < begin) continue;
             const bool inside = whole.maker >= begin && whole.maker < end;
-            if (!inside || segment.leaves(whole.maker - begin)) load.add(whole.size, program_.unit);
+            if (inside && !segment.leaves(whole.maker - begin)) continue;
+            at_begin.add(whole.size, program_.unit);
+            const bool is_apart = whole.begin < last.beside_begin || whole.begin >= last.beside_end;
+            const bool is_made = whole.begin >= 0 && is_apart;
+            if (whole.end > begin || is_made) at_end.add(whole.size, program_.unit);
         }
-        return load;
+        if (begin > 0) at_begin.add(program_.operators[at(begin) - 1].beside, program_.unit);
+        at_end.add(last.beside, program_.unit);
+        return {at_begin, at_end};
     }
 
     void stripe(Index begin, Index end) {
@@ -115,15 +144,24 @@ class Search {
             complete_ = false;
             return;
         }
-        const std::optional<Segment> segment = Segment::of(program_, begin, end);
+        std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
-        const Load whole = around(*segment, begin, end);
-        budget_.count(segment->steps());
+        const Around whole = around(*segment, begin, end);
+        if (whole.with(0, program_.unit).height() > limits_.most) return;
+        budget_.count(segment->make_rows());
+        // No strips need less than those of one column.
+        const Place columns = program_.operators[at(end) - 1].columns;
+        const auto narrowest = [&] { return segment->need(columns, 1, whole.with(0, program_.unit)).bytes; };
+        if (limits_.most < kLimit && narrowest() > limits_.most) return;
         std::vector<Way> ways;
-        for (const Strips& strips : strips_of(program_.operators[at(end) - 1].columns)) {
-            const Need need = segment->need(strips.reference, strips.columns, whole);
+        for (const Strips& strips : strips_of(begin, end)) {
+            const auto& [cost, made, reference] = strips.reference;
+            Need need = segment->need(reference, strips.columns, whole.with(made, program_.unit));
+            need.cost += cost;
             if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, strips.columns, kNobody});
-            budget_.count((strips.reference + strips.columns - 1) / strips.columns * (end - begin));
+            // The first is of one strip.
+            if (ways.size() == 1 && need.bytes <= limits_.least && !segment->skips_columns()) break;
+            budget_.count((reference + strips.columns - 1) / strips.columns * (end - begin));
             if (budget_.spent()) {
                 complete_ = false;
                 break;
@@ -133,28 +171,62 @@ class Search {
         for (const Way& way : ways) add(begin, end, way);
     }
 
-    // The strips to try where the last operator has so many columns.
-    const std::vector<Strips>& strips_of(Place columns) {
-        std::vector<Strips>& all = strips_[columns];
+    // The strips to try of [begin, end).
+    const std::vector<Strips>& strips_of(Index begin, Index end) {
+        const Place columns = program_.operators[at(end) - 1].columns;
+        const std::vector<Reference> references = references_of(begin, end);
+        std::vector<Strips>& all = strips_[{columns, references}];
         if (!all.empty()) return all;
-        if (program_.references.empty()) {
-            for (Place c = columns; c >= 1; c = fewer(columns, c)) all.push_back({columns, c});
+        if (program_.reads.empty()) {
+            for (Place c = columns; c >= 1; c = fewer(columns, c)) all.push_back({references[0], c});
             return all;
         }
         // Of a path any may be the best; those that are cut in the same places are the same.
-        std::set<std::vector<Place>> known;
-        for (const Place reference : program_.references) {
-            for (Place c = reference; c >= 1; --c) {
+        std::map<std::vector<Place>, std::vector<Reference>> known;
+        for (const Reference& reference : references) {
+            for (Place c = reference.columns; c >= 1; --c) {
                 std::vector<Place> ends;
-                for (Place from = 0; from < reference; from += c) {
-                    const Place end = std::min(from + c, reference) * columns / reference;
-                    if (end > (ends.empty() ? 0 : ends.back())) ends.push_back(end);
+                for (Place from = 0; from < reference.columns; from += c) {
+                    const Place stop = std::min(from + c, reference.columns) * columns / reference.columns;
+                    if (stop > (ends.empty() ? 0 : ends.back())) ends.push_back(stop);
                 }
-                budget_.count(reference / c);
-                if (known.insert(std::move(ends)).second) all.push_back({reference, c});
+                budget_.count(reference.columns / c);
+                if (is_new(reference, known[std::move(ends)])) all.push_back({reference, c});
             }
         }
         return all;
+    }
+
+    // What stripes of [begin, end) may be cut like, the cheapest first.
+    std::vector<Reference> references_of(Index begin, Index end) const {
+        const std::vector<Operator>& operators = program_.operators;
+        std::vector<Reference> all{{0, 0, operators[at(end) - 1].columns}};
+        // They may be in the middle of a stripe that begins before them, or ends after them.
+        const bool begins = begin == 0 || !operators[at(begin) - 1].may_stay;
+        const bool ends = !operators[at(end) - 1].may_stay;
+        for (const OffPath& other : program_.off_path) {
+            const bool is_later = ends && other.after >= end, is_earlier = begins && other.before < begin;
+            if (!is_later && !is_earlier) all.push_back({other.cost, other.bytes, other.columns});
+        }
+        for (Index later = end; !ends && later < program_.count() && operators[at(later)].can; ++later) {
+            Bytes made = 0;
+            for (const Whole& whole : program_.wholes) {
+                if (whole.maker == later) made += whole.size;
+            }
+            all.push_back({0, made, operators[at(later)].columns});
+        }
+        std::ranges::sort(all);
+        std::map<Place, std::vector<Reference>> known;
+        std::erase_if(all, [&](const Reference& one) { return !is_new(one, known[one.columns]); });
+        return all;
+    }
+
+    // Whether none of those before, which cost no more, makes as little; it is one of them then.
+    static bool is_new(const Reference& reference, std::vector<Reference>& before) {
+        const auto is_as_good = [&](const Reference& known) { return known.bytes <= reference.bytes; };
+        if (std::ranges::any_of(before, is_as_good)) return false;
+        before.push_back(reference);
+        return true;
     }
 
     // The next width to try after this one; 0 after the last.
@@ -165,6 +237,7 @@ class Search {
     }
 
     void add(Index begin, Index end, const Way& way) {
+        if (way.bytes > limits_.most) return;
         const std::vector<State>& here = states_[at(begin)];
         std::vector<State>& there = states_[at(end)];
         // Of the states that need less than this way, the cheapest is the last.
@@ -198,7 +271,7 @@ class Search {
     const Program& program_;
     const Limits& limits_;
     Budget& budget_;
-    std::map<Place, std::vector<Strips>> strips_;  // by the columns of the last operator
+    std::map<std::pair<Place, std::vector<Reference>>, std::vector<Strips>> strips_;
     std::vector<std::vector<State>> states_;
     std::vector<std::size_t> tidied_ = std::vector<std::size_t>(states_.size(), 0);
     std::size_t count_ = 0;

@@ -23,8 +23,10 @@ struct Point {
 };
 
 struct Limits {
-    Cost cost = 0;      // no point costs more
-    Index longest = 0;  // operators in a stripe
+    Cost cost = 0;        // no point costs more
+    Index longest = 0;    // operators in a stripe
+    Bytes least = 0;      // points that need less count as if they needed this
+    Bytes most = kLimit;  // no point needs more
 };
 
 struct Front {

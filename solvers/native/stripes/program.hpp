@@ -69,6 +69,11 @@ struct Operator {
     Load extra;       // temporaries
     Bytes sums = 0;   // in which a reduction adds up
     Bytes alone = 0;  // what is live while it runs by itself
+    // Of a path: what others need while what it hands on is there as a whole. What one of these hands on may
+    // be a part of it.
+    Bytes beside = 0;
+    bool may_stay = false;  // of a path: as a whole in the middle of a stripe, which is as bad as two then
+    Index beside_begin = 0, beside_end = 0;
     Cost cost = 0;
     std::vector<Use> uses;
     std::vector<Reader> readers;  // of what it makes, ascending
@@ -97,6 +102,16 @@ struct Other {
     Cost cost = 0;
 };
 
+// One that is not on the path, or runs again: it may end a stripe of some that come after one place and
+// before another.
+struct OffPath {
+    Place columns = 0;
+    Index after = kNobody;
+    Index before = 0;
+    Cost cost = 0;    // of running again
+    Bytes bytes = 0;  // what it makes, which is there as a whole if it is the last of a stripe
+};
+
 struct Program {
     std::vector<Operator> operators;
     std::vector<Whole> wholes;
@@ -104,10 +119,9 @@ struct Program {
     Bytes unit = 1;   // all that is live begins at multiples of it
     Load base;        // live always
     Bytes start = 0;  // live before the first operator
-    // Not empty: the operators are a path among others that are not here, and stripes may end with others of
-    // so many columns.
-    std::vector<Place> references;
-    std::vector<Reads> reads;  // of a path, by operator
+    // Not empty: the operators are a path among others that are not here; by operator.
+    std::vector<Reads> reads;
+    std::vector<OffPath> off_path;  // those others
 
     Index count() const { return count_of(operators); }
 };

@@ -47,12 +47,14 @@ void Segment::for_readers(Index place, const Visit& visit) const {
 std::optional<Segment> Segment::of(const Program& program, Index begin, Index end) {
     Segment segment(program, begin, end);
     if (!segment.is_stripe()) return std::nullopt;
-    segment.count_made();
-    segment.replay();
-    for (Index place = 0; place + 1 < segment.count_; ++place) {
-        segment.is_shared_ = segment.is_shared_ || segment.op(place).shared;
-    }
     return segment;
+}
+
+std::int64_t Segment::make_rows() {
+    count_made();
+    replay();
+    for (Index place = 0; place + 1 < count_; ++place) is_shared_ = is_shared_ || op(place).shared;
+    return steps_;
 }
 
 bool Segment::is_stripe() {
@@ -65,9 +67,26 @@ bool Segment::is_stripe() {
         leaves_[at(place)] = operation.kept || operation.last_reader >= begin_ + count_;
         // Of a path, that would be as bad as one stripe that ends here and one that begins after it.
         const bool is_inside = place + 1 < count_ && leaves_[at(place)] != 0;
-        if (is_inside && !program_->references.empty()) return false;
+        if (is_inside && !program_->reads.empty()) return false;
     }
     return true;
+}
+
+bool Segment::skips_columns() const {
+    for (Index place = 0; place + 1 < count_; ++place) {
+        int readers = is_sink(place) ? 1 : 0;
+        bool skips = false;
+        for_readers(place, [&](Index reader, const Use& use) {
+            ++readers;
+            const Place columns = op(reader).columns;
+            for (Place q = 0; q + 1 < columns; ++q) {
+                skips = skips || use.columns.first(q + 1) > use.columns.end(q);
+            }
+        });
+        // What lies between the columns that two need may be skipped as well.
+        if (skips || readers > 1) return true;
+    }
+    return false;
 }
 
 void Segment::count_made() {
@@ -245,8 +264,10 @@ class Segment::Left {
         steps_ *= segment_.reads(from + 1).step;
         if (steps_ == 0 || steps_ > kLimit) return steps_ = 0;
         smallest_ = std::min(smallest_, widest_[at(from)] * segment_.op(from).pixel * steps_);
-        const WideBytes bytes = smallest_ * segment_.rows_made_[at(from)] / steps_;
-        return static_cast<Bytes>(std::min<WideBytes>(bytes, kLimit / 2));
+        const WideBytes rows = smallest_ * segment_.rows_made_[at(from)];
+        // Most fit into 64 bits, whose division is much faster.
+        if (rows <= kLimit) return static_cast<Bytes>(rows) / static_cast<Bytes>(steps_);
+        return static_cast<Bytes>(std::min<WideBytes>(rows / steps_, kLimit / 2));
     }
 
   private:

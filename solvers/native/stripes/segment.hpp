@@ -19,8 +19,10 @@ class Segment {
     // The operators [begin, end); none where they make no stripe.
     static std::optional<Segment> of(const Program& program, Index begin, Index end);
 
-    // How many steps the rows took.
-    std::int64_t steps() const { return steps_; }
+    // Goes through its rows, before `need`; how many steps that took.
+    std::int64_t make_rows();
+    // Whether columns of what one makes may not be needed: else no more strips cost less than one.
+    bool skips_columns() const;
     bool leaves(Index place) const { return leaves_[at(place)]; }
     // With strips of so many columns of what is `reference` columns wide; `whole`: what is live all the time
     // besides rings, temporaries and sums.

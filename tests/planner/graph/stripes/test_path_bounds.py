@@ -1,10 +1,11 @@
 """What paths say of all orders, stripes and runs, against schedules gone through one by one."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from random import Random
+from typing import Final
 
 import pytest
 
@@ -12,19 +13,24 @@ from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
-from memstow.planner.graph.links import listed_order
+from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.path_bounds import path_corners
+from memstow.planner.graph.schedules import with_chosen, with_runs
 from memstow.planner.graph.stripe_front import Candidate, Corner
+from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.graph import GIVEN, Graph, Tensor, View
 from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Schedule
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first, rounds
 from tests.graphs import Document
 from tests.planner.front.stripe_ways import chain, every_way, every_way_again, network, varied
 from tests.planner.graph.stripes.nets import random_net
 
+ONCE: Final[frozenset[str]] = frozenset()
+AGAIN: Final = frozenset({"recompute"})
 _STEADY = Options(deterministic=True, work_limit=20_000_000)
 
 
@@ -47,7 +53,7 @@ def test_no_order_of_a_random_net_is_better() -> None:
     count = 0
     for seed in range(rounds(40)):
         graph = replace(random_net(seed, 3 + seed % 4), order="free")
-        count += _assert_bounded(path_corners(graph, _budget(), runs_again=False), every_way(graph), seed)
+        count += _assert_bounded(path_corners(graph, _budget(), kinds=ONCE), every_way(graph), seed)
     assert count
 
 
@@ -56,7 +62,7 @@ def test_nothing_that_runs_again_is_better(seeds: range) -> None:
     for seed in seeds:
         graph = varied(seed) if seed % 2 else parse_graph(json.loads(json.dumps(network(Random(seed)))))
         ways = [way for way in every_way_again(graph, 2) if _runs_none_twice(way)]
-        assert _assert_bounded(path_corners(graph, _budget(), runs_again=True), ways, seed)
+        assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, seed)
 
 
 def _runs_none_twice(way: Candidate) -> bool:
@@ -76,7 +82,7 @@ def test_parts_of_channels_in_any_order_are_not_better() -> None:
         listed = order_front(replace(graph, order=GIVEN), listed_order(graph), _budget()).points
         ways = list(every_way(graph))
         for known in ((), listed):
-            corners = corners_in_any_order(graph, known, _budget(), runs_again=False)
+            corners = corners_in_any_order(graph, known, _budget(), kinds=ONCE)
             assert _assert_bounded(corners, ways, seed)
         inside += any(way.schedule.stripes and len(way.schedule.order) > len(graph.operators) for way in ways)
     assert inside
@@ -139,7 +145,7 @@ def test_a_part_and_those_beside_it_are_no_more_than_the_whole() -> None:
         "outputs": ["y"],
     }
     graph = with_channels(parse_graph(document))
-    corners = corners_in_any_order(graph, (), _budget(), runs_again=False)
+    corners = corners_in_any_order(graph, (), _budget(), kinds=ONCE)
     assert _assert_bounded(corners, every_way(graph), 0)
 
 
@@ -158,10 +164,10 @@ def test_nothing_runs_again_in_a_chain(rows: int, order: str) -> None:
 
 def test_nothing_is_known_of_views_or_without_time() -> None:
     graph = parse_graph(chain(4, "free"))
-    assert path_corners(graph, Budget(-1.0, 1), runs_again=True) is None
+    assert path_corners(graph, Budget(-1.0, 1), kinds=AGAIN) is None
     part = Tensor(id="part", shape=(2, 4, 24), type="int8")
     viewed = replace(graph, tensors=(*graph.tensors, part), views=(View(tensor="part", of="a", offset=0),))
-    assert path_corners(viewed, _budget(), runs_again=True) is None
+    assert path_corners(viewed, _budget(), kinds=AGAIN) is None
 
 
 @pytest.mark.parametrize("margin", [0, 1])
@@ -175,7 +181,7 @@ def test_who_only_reads_the_margin_needs_no_rows(margin: int) -> None:
     for tensor in document["tensors"][3:]:
         tensor["shape"][:2] = [1, 1]
     graph = parse_graph(document)
-    assert _assert_bounded(path_corners(graph, _budget(), runs_again=True), every_way_again(graph, 0), 0)
+    assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), every_way_again(graph, 0), 0)
 
 
 @pytest.mark.rounds
@@ -185,7 +191,7 @@ def test_a_second_reader_may_have_rows_made_sooner() -> None:
         graph = _pulled(Random(seed))
         ways = list(every_way(graph))
         for again in (False, True):
-            assert _assert_bounded(path_corners(graph, _budget(), runs_again=again), ways, seed)
+            assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN if again else ONCE), ways, seed)
 
 
 def _pulled(random: Random) -> Graph:
@@ -221,3 +227,107 @@ def _pulled(random: Random) -> Graph:
         )
     document["outputs"] = ["y", *(tensor["id"] for tensor in tensors if tensor["id"].startswith("beside"))]
     return parse_graph(document)
+
+
+@pytest.mark.rounds
+def test_blocks_in_parts_are_not_better_in_any_order_nor_again() -> None:
+    """In some orders and with some runs again, since there are too many for all."""
+    counts = [0, 0]
+    for seed in range(rounds(60)):
+        random = Random(seed)
+        graph = with_channels(parse_graph(_blocks(random)))
+        names = [alternative.id for alternative in graph.alternatives]
+        chosen = [some for count in range(3) for some in combinations(names, count)]
+        for number, kinds in enumerate((ONCE, AGAIN)):
+            ways: list[Candidate] = []
+            for some in [(), *random.sample(chosen, min(6, len(chosen)))]:
+                try:
+                    whole = with_chosen(graph, some)
+                except InputError:
+                    continue
+                for _ in range(4 - 2 * number):
+                    ways += _some_ways(whole, random, again=bool(number))
+            counts[number] += _assert_bounded(corners_in_any_order(graph, (), _budget(), kinds), ways, seed)
+    assert all(counts)
+
+
+def _some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
+    order: list[int] = []
+    waiting = set(range(len(graph.operators)))
+    before = [
+        {at for at, them in enumerate(links_of(graph).successors()) if then in them} for then in waiting
+    ]
+    while waiting:
+        order.append(random.choice([at for at in sorted(waiting) if waiting.isdisjoint(before[at])]))
+        waiting.remove(order[-1])
+    listed = replace(graph, order=GIVEN, operators=tuple(graph.operators[at] for at in order))
+    names = [operator.id for operator in listed.operators]
+    runs = [names]
+    for _ in range(4 if again else 0):
+        more = list(names)
+        for _ in range(random.randint(1, 3)):
+            at = random.randint(1, len(more))
+            more.insert(at, random.choice(more[:at]))
+        runs.append(more)
+    for run in runs:
+        try:
+            plain, _ = with_runs(listed, Schedule(order=tuple(run)))
+        except InputError:
+            continue
+        yield from filter(_runs_none_twice, order_front(plain, range(len(run)), _budget()).points)
+
+
+def _blocks(random: Random) -> Document:
+    """One or two blocks, wide in the middle, of which what comes may be added to what they make."""
+    shapes = {"x": (random.randint(2, 6), random.choice((1, 2, 3, 8)))}
+    operators: list[Document] = []
+
+    def slide(source: str, made: str, channels: int, kind: str = "conv2d") -> str:
+        rows, kernel = shapes[source][0], random.choice((1, 3))
+        stride, pad = random.choice((1, 1, 1, 2)) if rows > 2 else 1, kernel // 2
+        shapes[made] = (rows + 2 * pad - kernel) // stride + 1, channels
+        operators.append(
+            {
+                "id": f"to {made}",
+                "type": kind,
+                "inputs": [source],
+                "outputs": [made],
+                "window": {"kernel": [kernel, kernel], "stride": [stride, stride], "padding": [pad] * 4},
+                **random.choice(({}, {"cost": random.randint(1, 50) * channels})),
+            }
+        )
+        return made
+
+    last = "x"
+    for block in range(random.randint(1, 2)):
+        begin, width = last, random.choice((2, 3, 4, 4, 8))
+        last = slide(begin, f"w{block}", width)
+        if random.random() < 0.7:
+            last = slide(last, f"d{block}", width, "depthwise_conv2d")
+        last = slide(last, f"y{block}", random.choice((1, 2, 6, shapes[begin][1], shapes[begin][1])))
+        if shapes[last] == shapes[begin] and random.random() < 0.7:
+            added, sources = f"s{block}", [begin, last]
+            pairs = random.choice(([], [[last, added]]))
+            operators.append(
+                {
+                    "id": f"add {block}",
+                    "type": "add",
+                    "inputs": sources,
+                    "outputs": [added],
+                    "cost": random.randint(0, 9),
+                    "in_place": pairs,
+                }
+            )
+            shapes[added], last = shapes[last], added
+    alignment = random.choice((1, 1, 1, 4, 16))
+    return {
+        "version": 1,
+        "order": "free",
+        "tensors": [
+            {"id": name, "shape": [rows, rows, channels], "type": "int8", "alignment": alignment}
+            for name, (rows, channels) in shapes.items()
+        ],
+        "operators": operators,
+        "inputs": ["x"],
+        "outputs": [last],
+    }

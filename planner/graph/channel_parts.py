@@ -1,0 +1,190 @@
+"""Alternatives in parts of channels: what is known of all of them, or of those that are left to choose from.
+
+So they are bounded together, by a graph that has the operators that they replace.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from memstow.planner.graph.changes import InChannels, channel_alternatives
+from memstow.planner.graph.operators import operator_costs, whole_in_stripes
+from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.model.errors import InputError
+from memstow.planner.model.graph import Alternative, Graph, size_of
+from memstow.solvers.core import Budget
+from memstow.solvers.graph_programs import MOST
+
+# What describing a graph counts as, for each of its operators.
+_WORK_OF_AN_OPERATOR: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class PartsBeside:
+    """While the part that is made last is between these operators, the others need so much at least."""
+
+    makes: int
+    last: int
+    """The last that works on the part."""
+    adds: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InParts:
+    """Operators that may run in parts or not."""
+
+    own: Mapping[int, int] = field(default_factory=dict)
+    """By operator, the bytes of a part of what it makes, or of all where it adds parts up."""
+    makes: Container[int] = ()
+    """Those that make channels: they stand for several, each of which reads what is before."""
+    costs: Mapping[int, int] = field(default_factory=dict)
+    """By operator, what its parts cost together at least, unless stripes make some of them again."""
+    beside: Sequence[PartsBeside] | None = ()
+    """None: a path through one of the parts stands for all of them, and costs what all cost."""
+
+    def least_cost(self, graph: Graph, among: Iterable[int]) -> int:
+        """What these operators cost at least, in parts or not, in whatever stripes."""
+        costs, whole = operator_costs(graph), whole_in_stripes(graph)
+        return sum(self.costs.get(at, costs[at]) for at in among if whole[at])
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelParts:
+    """An alternative that runs next to each other, in parts of channels, what it replaces."""
+
+    group: tuple[str, ...]
+    """What it replaces."""
+    totals: Mapping[str, int]
+    """By operator, what its parts cost together."""
+    costs: Mapping[str, int]
+    """The same if each part cost as much for each channel as the cheapest."""
+    own: Mapping[str, int]
+    """By operator that makes or keeps parts, the bytes of the smallest."""
+    beside: int
+    """What other parts need at least beside the one that is made last.
+
+    Of each that is added later, all is there; of those before, a sum, or each of them as well.
+    """
+
+
+def _known_in(graph: Graph) -> Iterator[tuple[int, InChannels]]:
+    """The alternatives of a graph that are in parts of channels, by their places."""
+    try:
+        known = channel_alternatives(replace(graph, alternatives=()))
+    except InputError:
+        known = []
+    listed = {alternative.id: at for at, alternative in enumerate(graph.alternatives)}
+    for entry in known:
+        at = listed.get(entry.alternative.id)
+        if at is not None and _plain(graph.alternatives[at]) == _plain(entry.alternative):
+            yield at, entry
+
+
+def parts_in(graph: Graph, budget: Budget) -> dict[str, ChannelParts]:
+    """As many of those of a graph as the budget allows, by alternative."""
+    place = {operator.id: at for at, operator in enumerate(graph.operators)}
+    parts: dict[str, ChannelParts] = {}
+    for _, entry in _known_in(graph):
+        if budget.spent:
+            break
+        replaced = [place[name] for name in entry.alternative.replaces]
+        if replaced != [*range(replaced[0], replaced[-1] + 1)]:
+            continue
+        try:
+            changed = with_chosen(graph, (entry.alternative.id,))
+        except InputError:
+            continue
+        budget.count(_WORK_OF_AN_OPERATOR * len(changed.operators))
+        parts[entry.alternative.id] = _parts_of(entry, changed)
+    return parts
+
+
+def with_sums_last(graph: Graph) -> Graph | None:
+    """The graph in which parts of channels are added up when all of them are there; None if there are none.
+
+    What they are made of need not wait beside the sums then.
+    """
+    alternatives = list(graph.alternatives)
+    for at, entry in _known_in(graph):
+        operators = sorted(
+            alternatives[at].operators, key=lambda operator: entry.steps[operator.id].work in ("adds", "ends")
+        )
+        alternatives[at] = replace(alternatives[at], operators=tuple(operators))
+    changed = tuple(alternatives)
+    return None if changed == graph.alternatives else replace(graph, alternatives=changed)
+
+
+def _parts_of(entry: InChannels, changed: Graph) -> ChannelParts:
+    """What is known of an alternative; `changed`: the graph with it."""
+    alternative = entry.alternative
+    totals, costs = dict.fromkeys(alternative.replaces, 0), dict[str, int]()
+    channels = max(step.end for step in entry.steps.values())
+    for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
+        step = entry.steps.get(operator.id)
+        if step is None:
+            continue
+        totals[step.operator] += cost
+        if step.work != "ends":
+            if_all = cost * channels // (step.end - step.begin)
+            costs[step.operator] = min(if_all, costs.get(step.operator, if_all))
+    own, others = _sizes_of_parts(entry)
+    return ChannelParts(tuple(alternative.replaces), totals, costs, own, others)
+
+
+def whether_in_parts(
+    graph: Graph,
+    chosen: Sequence[ChannelParts],
+    may_be: Sequence[ChannelParts],
+    unit: int,
+    *,
+    spread: bool = False,
+) -> InParts:
+    """Operators of a graph that run in these parts, or that may do so.
+
+    `spread`: one of them stands for all.
+    """
+    place = {operator.id: at for at, operator in enumerate(graph.operators)}
+    costs = operator_costs(graph)
+    own: dict[int, int] = {}
+    least: dict[int, int] = {}
+    beside: dict[tuple[str, ...], int] = {}
+    for number, parts in enumerate((*chosen, *may_be)):
+        known = parts.costs if spread else parts.totals
+        for name in parts.group:
+            at = place[name]
+            own[at] = min(own.get(at, MOST), parts.own.get(name, MOST))
+            cost = known[name] if number < len(chosen) else min(known[name], costs[at])
+            least[at] = min(cost, least.get(at, cost))
+        beside[parts.group] = min(parts.beside, beside.get(parts.group, parts.beside))
+    groups = (
+        PartsBeside(place[group[0]], place[group[-2]], place[group[-1]], size - size % unit)
+        for group, size in beside.items()
+    )
+    # A part and what is beside it, rounded up each, may be more than both of them as a whole.
+    own = {at: size if size == MOST else size - size % unit for at, size in own.items()}
+    makes = {place[group[0]] for group in beside}
+    return InParts(own, makes, least, None if spread else tuple(groups))
+
+
+def _sizes_of_parts(entry: InChannels) -> tuple[dict[str, int], int]:
+    """By operator the bytes of its smallest part, and what others need at least beside one part."""
+    sizes = {tensor.id: size_of(tensor) for tensor in entry.alternative.tensors}
+    made: dict[str, list[int]] = {}
+    sums: list[int] = []
+    for operator in entry.alternative.operators:
+        step = entry.steps[operator.id]
+        if step.work in ("makes", "keeps"):
+            made.setdefault(step.operator, []).append(sizes[operator.outputs[0]])
+        elif step.work == "adds":
+            sums.append(sizes[operator.outputs[0]])
+    others = sum(sorted(map(min, zip(*made.values(), strict=True)))[:-1])
+    return {name: min(parts) for name, parts in made.items()}, min(*sums, others)
+
+
+def _plain(alternative: Alternative) -> Alternative:
+    """Without costs, and whichever of its operators come first."""
+    operators = sorted(alternative.operators, key=lambda operator: operator.id)
+    return replace(
+        alternative, cost=None, operators=tuple(replace(operator, cost=None) for operator in operators)
+    )
