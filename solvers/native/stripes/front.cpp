@@ -82,6 +82,7 @@ class Search {
         : program_(program), limits_(limits), budget_(budget), states_(at(program.count()) + 1) {}
 
     Front run() {
+        if (program_.start > limits_.most) return {};
         states_[0].push_back({std::max(program_.start, limits_.least), 0, kNobody, 0, 0, kNobody});
         for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
         keep_best(states_.back());
