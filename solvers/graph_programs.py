@@ -271,8 +271,8 @@ class PathCuts:
     """Up to this place, which is not."""
 
 
-def cuts_beside(wires: Wires, path: Sequence[int], once: bool) -> PathCuts:
-    """The cuts of a path; `once`: whether nothing runs again."""
+def cuts_beside(wires: Wires, path: Sequence[int], once: bool, budget: "Budget") -> PathCuts:
+    """The cuts of a path; `once`: whether nothing runs again. Where the budget ends, nothing is known."""
     from memstow.solvers import _native
 
-    return PathCuts(*_native.cuts_beside(wires, list(path), once))
+    return PathCuts(*_native.cuts_beside(wires, list(path), once, budget))

@@ -94,7 +94,9 @@ def path_corners(
     always = {step: resident_load(graph, step) for step in (unit, 1)}
     nothing = [0] * len(path)
     waits = "spill" in kinds
-    cuts = PathCuts(*[nothing] * 4) if waits else cuts_beside(_wires(graph), path, once=not kinds)
+    cuts = PathCuts(*[nothing] * 4) if waits else cuts_beside(_wires(graph), path, not kinds, budget)
+    if budget.spent:
+        return None
     program = _Path(graph, path, bool(kinds), unit, in_parts, always, cuts).program()
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
     beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)

@@ -143,7 +143,7 @@ struct WiresObject : nb::object {
 
 using Cuts = std::tuple<std::vector<Bytes>, std::vector<Bytes>, std::vector<Index>, std::vector<Index>>;
 
-Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once) {
+Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once, Budget& budget) {
     const Column size(from, "size"), maker(from, "maker"), to_end(from, "to_end");
     const Column start(from, "read_start"), reads(from, "reads");
     if (maker.size() != size.size() || to_end.size() != size.size() || start.size() == 0)
@@ -171,14 +171,14 @@ Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once) {
     }
     for (const Index place : path) operation(place);
     nb::gil_scoped_release release;
-    stripes::PathCuts all = stripes::cuts_beside(wires, path, once);
+    stripes::PathCuts all = stripes::cuts_beside(wires, path, once, budget);
     return {std::move(all.running), std::move(all.after), std::move(all.begin), std::move(all.end)};
 }
 
 }  // namespace
 
 void bind_stripes(nb::module_& m) {
-    m.def("cuts_beside", &cuts, nb::arg("wires"), nb::arg("path"), nb::arg("once"));
+    m.def("cuts_beside", &cuts, nb::arg("wires"), nb::arg("path"), nb::arg("once"), nb::arg("budget"));
     m.def("stripe_front", &front, nb::arg("program"), nb::arg("most_cost"), nb::arg("longest"),
           nb::arg("least_bytes"), nb::arg("most_bytes").none(), nb::arg("budget"));
 }

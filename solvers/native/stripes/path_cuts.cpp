@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "order/cut.hpp"
 #include "order/max_flow.hpp"
 
 namespace memstow::stripes {
@@ -14,8 +15,13 @@ using order::MaxFlow;
 // Each tensor is an arc from who makes it to its readers, each operator a node.
 class Cuts {
   public:
-    Cuts(const Wires& wires, const std::vector<Index>& path, bool once)
-        : wires_(wires), path_(path), once_(once), made_(wires.reads.size()), has_run_(wires.reads.size()) {
+    Cuts(const Wires& wires, const std::vector<Index>& path, bool once, Budget& budget)
+        : wires_(wires),
+          path_(path),
+          once_(once),
+          budget_(budget),
+          made_(wires.reads.size()),
+          has_run_(wires.reads.size()) {
         for (Index tensor = 0; tensor < count_of(wires.tensors); ++tensor) {
             const Index maker = wires.tensors[at(tensor)].maker;
             if (maker != kNoMaker) made_[at(maker)].push_back(tensor);
@@ -26,9 +32,9 @@ class Cuts {
         PathCuts cuts;
         for (Index place = 0; place < count_of(path_); ++place) {
             const Index operation = path_[at(place)];
-            cuts.running.push_back(least(place, wires_.reads[at(operation)]));
+            cuts.running.push_back(budget_.spent() ? 0 : least(place, wires_.reads[at(operation)]));
             if (once_) mark_run(operation);
-            const bool is_last = place + 1 == count_of(path_);
+            const bool is_last = place + 1 == count_of(path_) || budget_.spent();
             cuts.after.push_back(is_last ? 0 : least(place + 1, handed(place)));
             const auto [begin, end] = is_last ? std::pair{place, place} : on_ways(place);
             cuts.begin.push_back(begin);
@@ -91,7 +97,10 @@ class Cuts {
             flow_.add_arc(maker, node(operators + tensor), own.size);
             if (own.to_end) flow_.add_arc(node(operators + tensor), MaxFlow::kSink, MaxFlow::kEndless);
         }
-        return flow_.push();
+        const std::int64_t before = flow_.steps();
+        const Bytes least = flow_.push(MaxFlow::kEndless, &budget_);
+        budget_.count((operators + count_of(wires_.tensors) + flow_.steps() - before) / order::kCutSteps);
+        return least;
     }
 
     // Of the last cut, which is after this place: those before it that make what is on a way are in this
@@ -127,6 +136,7 @@ class Cuts {
     const Wires& wires_;
     const std::vector<Index>& path_;
     bool once_;
+    Budget& budget_;
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<bool> has_run_;
     std::vector<bool> is_left_out_;  // of the last cut, by tensor
@@ -135,8 +145,8 @@ class Cuts {
 
 }  // namespace
 
-PathCuts cuts_beside(const Wires& wires, const std::vector<Index>& path, bool once) {
-    return Cuts(wires, path, once).run();
+PathCuts cuts_beside(const Wires& wires, const std::vector<Index>& path, bool once, Budget& budget) {
+    return Cuts(wires, path, once, budget).run();
 }
 
 }  // namespace memstow::stripes

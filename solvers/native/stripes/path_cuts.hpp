@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/budget.hpp"
 #include "core/instance.hpp"
 
 namespace memstow::stripes {
@@ -30,7 +31,8 @@ struct PathCuts {
 
 // Each operator of the path reads what the one before makes. What those after a moment still read, and what
 // is left in the end, depends on what is there at that moment: a cut of all ways to it from what is there at
-// the start, whatever runs again. With `once`, from all that has run before.
-PathCuts cuts_beside(const Wires& wires, const std::vector<Index>& path, bool once);
+// the start, whatever runs again. With `once`, from all that has run before. Where the budget has ended,
+// nothing is known.
+PathCuts cuts_beside(const Wires& wires, const std::vector<Index>& path, bool once, Budget& budget);
 
 }  // namespace memstow::stripes

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import PathCuts, Wires, cuts_beside
 from tests.campaign import rounds
 
@@ -80,7 +81,7 @@ def test_no_order_needs_less_beside_a_path() -> None:
         random = Random(seed)
         wires = _wires(random, random.randint(2, 6))
         path = _path(wires, random)
-        once, again = (cuts_beside(wires, path, once) for once in (True, False))
+        once, again = (cuts_beside(wires, path, once, Budget(-1.0, -1)) for once in (True, False))
         for at, operator in enumerate(path):
             own = {tensor for tensor, maker in enumerate(wires.maker) if maker == operator}
             used = own | set(_read(wires, operator))
@@ -114,5 +115,16 @@ def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
     path = [0, 1, 2, 3]
     # After 1 and 2 it is there, or what it is made of; 1 and 3 use it.
     for once, stays in ((True, 10), (False, 3)):
-        cuts = cuts_beside(wires, path, once)
+        cuts = cuts_beside(wires, path, once, Budget(-1.0, -1))
         assert _chain(cuts) == [(0, 0, 0, 0), (0, stays, 0, 1), (stays, stays, 0, 1), (0, 0, 3, 3)]
+
+
+def test_without_work_nothing_is_known() -> None:
+    wires = Wires(
+        size=array("q", [3, 10, 2]),
+        maker=array("q", [_NOBODY, 0, 1]),
+        to_end=array("q", [0, 1, 1]),
+        read_start=array("q", [0, 1, 2]),
+        reads=array("q", [0, 1]),
+    )
+    assert cuts_beside(wires, [0, 1], True, Budget(-1.0, 0)) == PathCuts([0, 0], [0, 0], [0, 1], [0, 1])
