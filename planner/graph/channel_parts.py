@@ -71,7 +71,7 @@ class ChannelParts:
 def _known_in(graph: Graph) -> Iterator[tuple[int, InChannels]]:
     """The alternatives of a graph that are in parts of channels, by their places."""
     try:
-        known = channel_alternatives(replace(graph, alternatives=()))
+        known = channel_alternatives(replace(graph, alternatives=())) if graph.alternatives else []
     except InputError:
         known = []
     listed = {alternative.id: at for at, alternative in enumerate(graph.alternatives)}
