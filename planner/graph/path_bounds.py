@@ -23,7 +23,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final
 
 from memstow.planner.graph.channel_parts import InParts
@@ -248,13 +248,9 @@ class _Path:
                 # There are other parts of it beside the path, which are made of what is before all of them.
                 if operator in self.in_parts.own:
                     after[operator] = after[self.path[at - 1]] if at else NOBODY
-            for at, operator in reversed([*enumerate(self.path)]):
-                if (
-                    operator in self.in_parts.own
-                    and at + 1 < count
-                    and self.path[at + 1] in self.in_parts.own
-                ):
-                    before[operator] = before[self.path[at + 1]]
+            for operator, then in reversed([*pairwise(self.path)]):
+                if operator in self.in_parts.own and then in self.in_parts.own:
+                    before[operator] = before[then]
         again = zip(operator_costs(graph), whole_in_each_run(graph), strict=True)
         for operator, (kind, (cost, is_whole)) in enumerate(zip(known, again, strict=True)):
             if kind is None:
@@ -286,10 +282,11 @@ class _Path:
         """What is counted by stripes. Parts of it cost what they are of the whole, if nothing is rounded."""
         if operator not in self.in_parts.own:
             return cost
+        if self.in_parts.beside is not None:
+            # They are counted beside the path.
+            return 0
         kind, cost = kinds_if_unbound(self.graph)[operator], self.in_parts.costs[operator]
-        if self.in_parts.beside is not None or kind is None:
-            return 0 if self.in_parts.beside is not None else cost
-        return cost - cost % (kind.rows * kind.columns)
+        return cost if kind is None else cost - cost % (kind.rows * kind.columns)
 
     def _may_stay(self, at: int) -> bool:
         """Whether what this place of the path hands on may be left as a whole in the middle of a stripe."""
