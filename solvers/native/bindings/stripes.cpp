@@ -150,26 +150,28 @@ Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once, Budget& b
         throw nb::value_error("columns differ in length");
     stripes::Wires wires;
     wires.reads.resize(start.size() - 1);
-    const auto operation = [&](std::int64_t value) {
-        if (value < 0 || value >= static_cast<std::int64_t>(wires.reads.size()))
-            throw nb::value_error("no such operator");
-        return to_index(value);
+    // None for -1.
+    const auto number = [](std::int64_t value, std::size_t count) {
+        const Index known = place(value, count);
+        if (std::cmp_equal(known, count)) throw nb::value_error("no such operator or tensor");
+        return known;
     };
     for (std::size_t i = 0; i < size.size(); ++i) {
-        const Index made_by = maker[i] < 0 ? stripes::kNoMaker : operation(maker[i]);
-        wires.tensors.push_back({size[i], made_by, to_end[i] != 0});
+        wires.tensors.push_back({size[i], number(maker[i], wires.reads.size()), to_end[i] != 0});
     }
     for (std::size_t i = 0; i < wires.reads.size(); ++i) {
+        if (start[i] < 0 || std::cmp_greater(start[i + 1], reads.size()))
+            throw nb::value_error("no such read");
         for (std::int64_t k = start[i]; k < start[i + 1]; ++k) {
-            const std::int64_t tensor = k < 0 || k >= static_cast<std::int64_t>(reads.size())
-                                            ? -1
-                                            : reads[static_cast<std::size_t>(k)];
-            if (tensor < 0 || tensor >= static_cast<std::int64_t>(size.size()))
-                throw nb::value_error("no such tensor");
-            wires.reads[i].push_back(to_index(tensor));
+            const Index tensor = number(reads[static_cast<std::size_t>(k)], size.size());
+            if (tensor == stripes::kNobody) throw nb::value_error("no such tensor");
+            wires.reads[i].push_back(tensor);
         }
     }
-    for (const Index place : path) operation(place);
+    for (const Index operation : path) {
+        if (number(operation, wires.reads.size()) == stripes::kNobody)
+            throw nb::value_error("no such operator");
+    }
     nb::gil_scoped_release release;
     stripes::PathCuts all = stripes::cuts_beside(wires, path, once, budget);
     return {std::move(all.running), std::move(all.after), std::move(all.begin), std::move(all.end)};

@@ -148,12 +148,12 @@ class Search {
         std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
         const Around whole = around(*segment, begin, end);
-        if (whole.with(0, program_.unit).height() > limits_.most) return;
+        const Load least = whole.with(0, program_.unit);
+        if (least.height() > limits_.most) return;
         budget_.count(segment->make_rows());
         // No strips need less than those of one column.
         const Place columns = program_.operators[at(end) - 1].columns;
-        const auto narrowest = [&] { return segment->need(columns, 1, whole.with(0, program_.unit)).bytes; };
-        if (limits_.most < kLimit && narrowest() > limits_.most) return;
+        if (limits_.most < kLimit && segment->need(columns, 1, least).bytes > limits_.most) return;
         std::vector<Way> ways;
         for (const Strips& strips : strips_of(begin, end)) {
             const auto& [cost, made, reference] = strips.reference;

@@ -24,7 +24,7 @@ class Cuts {
           has_run_(wires.reads.size()) {
         for (Index tensor = 0; tensor < count_of(wires.tensors); ++tensor) {
             const Index maker = wires.tensors[at(tensor)].maker;
-            if (maker != kNoMaker) made_[at(maker)].push_back(tensor);
+            if (maker != kNobody) made_[at(maker)].push_back(tensor);
         }
     }
 
@@ -56,7 +56,7 @@ class Cuts {
             has_run_[at(operation)] = true;
             for (const Index tensor : wires_.reads[at(operation)]) {
                 const Index maker = wires_.tensors[at(tensor)].maker;
-                if (maker != kNoMaker) waiting.push_back(maker);
+                if (maker != kNobody) waiting.push_back(maker);
             }
         }
     }
@@ -93,7 +93,7 @@ class Cuts {
         for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
             const Wires::Tensor& own = wires_.tensors[at(tensor)];
             if (is_left_out_[at(tensor)]) continue;
-            const Index maker = own.maker == kNoMaker ? MaxFlow::kSource : node(own.maker);
+            const Index maker = own.maker == kNobody ? MaxFlow::kSource : node(own.maker);
             flow_.add_arc(maker, node(operators + tensor), own.size);
             if (own.to_end) flow_.add_arc(node(operators + tensor), MaxFlow::kSink, MaxFlow::kEndless);
         }
@@ -112,7 +112,7 @@ class Cuts {
             if (is_left_out_[at(tensor)] || is_on_a_way[at(tensor)]) return;
             is_on_a_way[at(tensor)] = true;
             const Index maker = wires_.tensors[at(tensor)].maker;
-            if (maker != kNoMaker && !has_run_[at(maker)]) waiting.push_back(maker);
+            if (maker != kNobody && !has_run_[at(maker)]) waiting.push_back(maker);
         };
         for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
             if (wires_.tensors[at(tensor)].to_end) enter(tensor);

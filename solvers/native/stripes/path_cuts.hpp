@@ -4,17 +4,15 @@
 #include <vector>
 
 #include "core/budget.hpp"
-#include "core/instance.hpp"
+#include "stripes/program.hpp"
 
 namespace memstow::stripes {
-
-inline constexpr Index kNoMaker = -1;
 
 // Operators that read tensors and make some; who makes comes before who reads.
 struct Wires {
     struct Tensor {
         Bytes size = 0;
-        Index maker = kNoMaker;  // no operator: there from the start
+        Index maker = kNobody;  // no operator: there from the start
         bool to_end = false;
     };
     std::vector<Tensor> tensors;
