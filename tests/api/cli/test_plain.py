@@ -12,6 +12,7 @@ from benchmarks.limits import document, groups
 from memstow.api.cli.commands import solve, verify
 from memstow.api.cli.terminal import Exit
 from tests.api.cli.conftest import Cli, Ran
+from tests.campaign import gate_first
 from tests.planner.plain.samples import mutated, random_sample
 
 ENGINE = ("memstow.planner.solve.engine", "memstow.planner.verify", "memstow.planner.formats")
@@ -42,7 +43,7 @@ def test_a_problem_that_only_has_to_fit(cli: Cli, monkeypatch: pytest.MonkeyPatc
             assert (result, result.code) == (wanted, 0)
 
 
-@pytest.mark.parametrize("kind", ["symbols", "pools, symbols", "rigid groups, symbols"])
+@pytest.mark.parametrize("kind", gate_first(["rigid groups, symbols", "pools, symbols", "symbols"], 2))
 def test_fixed_offsets_of_many_buffers_with_symbols(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
 ) -> None:

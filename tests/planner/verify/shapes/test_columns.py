@@ -363,7 +363,7 @@ def _of_neighbours(problem: SymbolicProblem) -> SymbolicProblem:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", gate_first([3, 0, 1, 2], 2))
 def test_each_relation_of_many_buffers_counts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     buffers = []
