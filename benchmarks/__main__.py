@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME,...",
         help=f"for `{VERSIONS}` and `{PROOFS}`: only these, and leave the page as it is; "
-        f"some of {', '.join([*rows, *proofs.SETS])}",
+        + f"some of {', '.join([*rows, *proofs.SETS])}".replace("%", "%%"),
     )
     group = parser.add_argument_group(f"for `{VERSIONS}`")
     group.add_argument("--runs", type=int, metavar="N", help="runs of each (default: 1 to 15)")

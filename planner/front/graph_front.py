@@ -487,6 +487,8 @@ class _Run:
 
         in_turn = [None] if not again or (stripes and not given) else []
         for ways in (*in_turn, *([run_again] if again else [])):
+            if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(graph.operators)):
+                return
             known = free_front(
                 graph,
                 self._allowance,

@@ -405,6 +405,9 @@ TEST(a_sweep_in_either_direction_breaks_no_constraint) {
 
 TEST(a_skyline_breaks_no_constraint_and_leaves_nothing_out) {
     Random random(7);
+    const Budget budget;
+    Budget cancelled;
+    cancelled.cancel();
     for (int trial = 0; trial < 200; ++trial) {
         std::vector<sample::Buffer> buffers(1 + random.below(40));
         for (sample::Buffer& buffer : buffers) {
@@ -418,12 +421,13 @@ TEST(a_skyline_breaks_no_constraint_and_leaves_nothing_out) {
         const Instance instance = sample::build(buffers);
         CHECK(can_skyline(instance));
         const Traits traits(instance);
-        const Layout layout = skyline(instance, traits.life, kLimit);
+        const Layout layout = skyline(instance, traits.life, kLimit, budget);
         CHECK(referee::complaint(instance, layout, true) == "");
         for (const Place& place : layout) CHECK(place.offset != kUnplaced);
         const Bytes peak = pool_peaks(instance, layout)[0];
-        CHECK(skyline(instance, traits.life, peak) == layout);
-        CHECK(skyline(instance, traits.life, peak - 1).empty());
+        CHECK(skyline(instance, traits.life, peak, budget) == layout);
+        CHECK(skyline(instance, traits.life, peak - 1, budget).empty());
+        CHECK(skyline(instance, traits.life, kLimit, cancelled).empty());
     }
 }
 

@@ -180,7 +180,7 @@ class Portfolio {
             for (double& value : priority) {
                 if (noisy) value *= 1 + kNoise * (static_cast<double>(random.below(kSteps)) / kSteps - 0.5);
             }
-            const Layout layout = skyline(instance_, priority, useful_height());
+            const Layout layout = skyline(instance_, priority, useful_height(), budget_);
             budget_.count(n);
             if (layout.empty()) continue;
             incumbent_.offer(layout, scorer_(layout),

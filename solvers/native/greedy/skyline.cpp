@@ -26,11 +26,12 @@ class Skyline {
         for (const Index item : left_) refresh(item);
     }
 
-    Layout run(Bytes give_up_above) {
+    Layout run(Bytes give_up_above, const Budget& budget) {
         while (!left_.empty()) {
             rise();
             if (level_ == kLimit) return {};
             while (!at_level_.empty()) {
+                if (budget.out_of_time()) return {};
                 const Index item = next();
                 if (level_ > std::min(give_up_above, kLimit) - size(item)) return {};
                 settle(item);
@@ -147,8 +148,9 @@ bool can_skyline(const Instance& instance) {
     return !shifted && std::ranges::none_of(instance.choices.all(), &Choice::is_bounded);
 }
 
-Layout skyline(const Instance& instance, const std::vector<double>& priority, Bytes give_up_above) {
-    return Skyline(instance, priority).run(give_up_above);
+Layout skyline(const Instance& instance, const std::vector<double>& priority, Bytes give_up_above,
+               const Budget& budget) {
+    return Skyline(instance, priority).run(give_up_above, budget);
 }
 
 }  // namespace memstow::greedy

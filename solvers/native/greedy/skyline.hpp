@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "core/budget.hpp"
 #include "core/instance.hpp"
 #include "core/random.hpp"
 
@@ -15,7 +16,8 @@ namespace memstow::greedy {
 // overlap are not for it.
 bool can_skyline(const Instance& instance);
 
-// Gives up, with an empty layout, as soon as an item would end above `give_up_above`.
-Layout skyline(const Instance& instance, const std::vector<double>& priority, Bytes give_up_above);
+// Gives up, with an empty layout, as soon as an item would end above `give_up_above`, or time is up.
+Layout skyline(const Instance& instance, const std::vector<double>& priority, Bytes give_up_above,
+               const Budget& budget);
 
 }  // namespace memstow::greedy
