@@ -470,15 +470,18 @@ def test_a_proof_shows_what_the_search_knows_from_addresses(
 ) -> None:
     rng, path = Random(seed), tmp_path / "plan.proof"
     work, of_addresses = 40_000_000, 0
-    for _ in range(3):
+    # Of some seeds, addresses say nothing of the first ones.
+    for number in range(12):
+        if number >= 3 and of_addresses:
+            break
         problem = dense_costs(rng, 22)
         document = document_of(problem)
-        answer = plan(problem, Options(deterministic=True, work_limit=work))
+        answer, known = shown_by(problem, work)
         first = answer.objective[0]
         if not isinstance(first.certificate, Model):
             continue
         of_addresses += 1
-        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, work))
+        proof = prove_within(problem, answer, document, str(path), Budget(-1.0, work), known)
         assert proof is not None
         assert proof.bounds[0] == first.bound, document
         verdict = checker.check((document, write_plan(problem, answer), path.read_bytes()))
