@@ -66,7 +66,7 @@ void stop_anywhere(const std::function<Search()>& fresh, const Packing& packing,
     Search first = fresh();
     const Answer truth = run(first, -1, looks);
     CHECK(looks > 0);
-    const std::int64_t stride = std::max<std::int64_t>(1, looks / 20);
+    const std::int64_t stride = std::max<std::int64_t>(1, looks / (4 + check::rounds(16)));
     for (std::int64_t last = 1; last <= looks; last += stride) {
         Search search = fresh();
         std::int64_t asked = 0;

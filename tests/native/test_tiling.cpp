@@ -198,8 +198,9 @@ TEST(a_sweep_over_rows_where_many_end_at_once_looks_at_its_budget) {
 
 TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
     int there = 0, outcome = 0;
-    for (std::uint64_t seed = 0; seed < 300; ++seed) {
-        const Bytes height = 8 + static_cast<Bytes>(seed % 6);
+    const int seeds = 60 + check::rounds(240);
+    for (int seed = 0; seed < seeds; ++seed) {
+        const Bytes height = 8 + seed % 6;
         const Instance in = equally_full(seed, 11, height);
         if (in.item_count() > 15) continue;
         const auto full = full_rows(in);
@@ -213,7 +214,7 @@ TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
         if (offsets) CHECK(possible && referee.valid(*offsets) && tiny::height_of(in, *offsets) == height);
     }
     if (outcome < there) std::printf("%d of %d tilings outcome\n", outcome, there);
-    CHECK(there > 100 && outcome >= there - there / 100);
+    CHECK(there > seeds / 3 && outcome >= there - (there + 99) / 100);
 }
 
 TEST(layouts_of_tiny_nearly_full_instances_are_valid_and_stay_within_their_room) {
