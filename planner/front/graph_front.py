@@ -257,7 +257,7 @@ _MOST_CHOICES: Final = 4
 _WORK_OF_A_WAY: Final = 200
 _WAYS_LEFT: Final = 4
 _WORK_OF_A_PLAN: Final = 200_000
-# What it takes to describe one order to those who look for schedules in it, for each operator.
+# What it takes to describe one order, for each operator.
 _SECONDS_TO_DESCRIBE: Final = 50e-6
 
 
@@ -443,7 +443,7 @@ class _Run:
             share = 1 / (len(orders.orders) - number)
             self._plain.append(self._unchanged(order))
             candidates.append(self._plain[-1])
-            if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators)):
+            if not self._affords_description():
                 self._knows_all = False
                 break
             if self._is_alone:
@@ -470,7 +470,7 @@ class _Run:
         if again and not graph.alternatives and not stripes:
             # The search for what runs again proves it of all orders.
             return
-        if stripes and self._allowance.affords(_SECONDS_TO_DESCRIBE * len(graph.operators)):
+        if stripes and self._affords_description():
             # What is known in the order of the document is possible in this one as well.
             self._listed = front = self._in_listed_order(graph)
             if given and again:
@@ -487,7 +487,7 @@ class _Run:
 
         in_turn = [None] if not again or (stripes and not given) else []
         for ways in (*in_turn, *([run_again] if again else [])):
-            if not self._allowance.affords(_SECONDS_TO_DESCRIBE * len(graph.operators)):
+            if not self._affords_description():
                 return
             known = free_front(
                 graph,
@@ -680,6 +680,10 @@ class _Run:
         self._allowance.spend(plan.work)
         self._beside = self._allowance.seconds - began - plan.seconds
         return plan
+
+    def _affords_description(self) -> bool:
+        """Whether there is time to describe another order to those who look for schedules in it."""
+        return self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators))
 
     def _affords_plan(self) -> bool:
         """Whether there is time for another plan, were its search over at once."""

@@ -214,7 +214,7 @@ TEST(tilings_of_tiny_full_instances_are_found_where_brute_force_finds_one) {
         if (offsets) CHECK(possible && referee.valid(*offsets) && tiny::height_of(in, *offsets) == height);
     }
     if (outcome < there) std::printf("%d of %d tilings outcome\n", outcome, there);
-    CHECK(there > seeds / 3 && outcome >= there - (there + 99) / 100);
+    CHECK(there > seeds / 3 && outcome >= there - there / 100);
 }
 
 TEST(layouts_of_tiny_nearly_full_instances_are_valid_and_stay_within_their_room) {
