@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from memstow.solvers import _native
@@ -155,11 +155,23 @@ class StripeProgram:
     sums: "array[int]" = field(default_factory=_ints)  # bytes in which a reduction adds up
     alone: "array[int]" = field(default_factory=_ints)  # all that is live while it runs by itself
     cost: "array[int]" = field(default_factory=_ints)
-    # none, or of a path: bytes of others while what it hands on is there as a whole, and of which operators
-    # something may be among them: the first, and one more than the last
+
+    # of a path, by operator: 1 if what it hands on may be there as a whole in the middle of a stripe; 1 if it
+    # has the levels of the operator before, one of which is for both; those of operator i are from
+    # level_start[i] on
+    may_stay: "array[int]" = field(default_factory=_ints)
+    continues: "array[int]" = field(default_factory=_ints)
+    level_start: "array[int]" = field(default_factory=_ints)
+
+    # of a path, by level (so is `alone` then): what others that run again add to the cost; what others need
+    # while what the operator hands on is there as a whole; which operators may hand on some of that: the
+    # first, and one more than the last; what others need beside what one of them hands on as well: flat, by
+    # operator from -1 on
+    level_cost: "array[int]" = field(default_factory=_ints)
     beside: "array[int]" = field(default_factory=_ints)
     beside_range: "array[int]" = field(default_factory=_ints)
-    may_stay: "array[int]" = field(default_factory=_ints)  # 1 if that may be so in the middle of a stripe
+    beside_read_start: "array[int]" = field(default_factory=_ints)
+    beside_read: "array[int]" = field(default_factory=_ints)
 
     # its images: flat, those of operator i are uses[use_start[i]:use_start[i + 1]], with eleven numbers each:
     # who makes it (-1: no operator), then extent, step, over, before, after of its rows and of its columns
@@ -183,6 +195,8 @@ class StripeProgram:
     # that waits for it (or their number), what it costs if it is one of the path that runs again, and the
     # bytes of what it makes
     is_path: bool = False
+    # all operators of the graph of the path, and which of them are the path, ascending
+    around: "tuple[StripeProgram, Sequence[int]] | None" = None
     off_path: "array[int]" = field(default_factory=_ints)
 
 
@@ -252,27 +266,47 @@ class Wires:
     maker: "array[int]" = field(default_factory=_ints)  # -1: there from the start
     to_end: "array[int]" = field(default_factory=_ints)
 
-    # by operator: flat, those of operator i are reads[read_start[i]:read_start[i + 1]]
+    # by operator: flat, those of operator i are reads[read_start[i]:read_start[i + 1]]; what another run adds
+    # to the cost, and one of a part (-1: there is none)
     read_start: "array[int]" = field(default_factory=_starts)
     reads: "array[int]" = field(default_factory=_ints)
+    again: "array[int]" = field(default_factory=_ints)
+    part_again: "array[int]" = field(default_factory=_ints)
+
+
+class CutLevel(NamedTuple):
+    """The bytes of others at least, if other runs add less to the cost than at the next level."""
+
+    cost: int
+    """What other runs add."""
+    running: int
+    """Beside what it uses, while it runs by itself."""
+    after: int
+    """Beside what it hands on to the next, while neither runs."""
+    begin: int
+    """From this place on, something may be among those after it."""
+    end: int
+    """Up to this place, which is not."""
+    beside_read: Sequence[int]
+    """By place from -1 on, the same as `after` beside what that one hands on as well, up to the end."""
 
 
 @dataclass(frozen=True, slots=True)
-class PathCuts:
-    """By operator of a path, each of which reads what the one before makes, the bytes of others at least."""
+class PathCut:
+    """Of an operator of a path, what others need beside it."""
 
-    running: Sequence[int]
-    """Beside what it uses, while it runs by itself."""
-    after: Sequence[int]
-    """Beside what it hands on to the next, while neither runs."""
-    begin: Sequence[int]
-    """From this place on, something may be among those after it."""
-    end: Sequence[int]
-    """Up to this place, which is not."""
+    levels: Sequence[CutLevel]
+    """Ascending in cost, the first without other runs."""
+    continues: bool
+    """Whether what runs again may be the same as at the operator before, which has the same levels then."""
 
 
-def cuts_beside(wires: Wires, path: Sequence[int], once: bool, budget: "Budget") -> PathCuts:
-    """The cuts of a path; `once`: whether nothing runs again. Where the budget ends, nothing is known."""
+def cuts_beside(wires: Wires, path: Sequence[int], budget: "Budget") -> list[PathCut]:
+    """By operator of a path, each of which reads what the one before makes, what others need.
+
+    Where the budget ends, nothing is known.
+    """
     from memstow.solvers import _native
 
-    return PathCuts(*_native.cuts_beside(wires, list(path), once, budget))
+    cuts = _native.cuts_beside(wires, list(path), budget)
+    return [PathCut([CutLevel(*level) for level in levels], continues) for continues, levels in cuts]

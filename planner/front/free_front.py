@@ -26,7 +26,7 @@ from memstow.planner.graph.operators import (
     kinds_if_unbound,
     least_of_rows,
     operator_costs,
-    whole_of_decided,
+    shares_of_decided,
 )
 from memstow.planner.graph.order_front import (
     alternatives_alone,
@@ -443,8 +443,8 @@ def _without(graph: Graph, undecided: set[str]) -> Graph:
 
 def _least_cost_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> int:
     """What the other operators cost at least, also where a stripe makes no more of a tensor than is read."""
-    made = whole_of_decided(graph, undecided)
-    return sum(cost for cost, is_whole in zip(operator_costs(graph), made, strict=True) if is_whole)
+    shares = shares_of_decided(graph, undecided)
+    return sum(share.cost(cost) for cost, share in zip(operator_costs(graph), shares, strict=True))
 
 
 def _in_stripes(graph: Graph, *, counts_rows: bool, runs_again: bool = False) -> Graph:

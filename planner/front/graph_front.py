@@ -34,7 +34,13 @@ from memstow.planner.graph.channel_parts import with_sums_last
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
-from memstow.planner.graph.operators import kinds, operator_costs, whole_in_each_run, with_cost_unit
+from memstow.planner.graph.operators import (
+    kinds,
+    operator_costs,
+    reruns_in_stripes,
+    shares_in_stripes,
+    with_cost_unit,
+)
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
@@ -246,6 +252,7 @@ def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
 _ORDERS_SHARE: Final = 0.3
 _LISTED_SHARE: Final = 0.15
 _PATHS_SHARE: Final = 0.75
+_FREE_PATHS_SHARE: Final = 0.6
 _FREE_SHARE: Final = 0.5
 _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
@@ -511,7 +518,8 @@ class _Run:
 
     def _knows_by_paths(self, known: Sequence[Candidate]) -> bool:
         """Learn what paths through the graph say of all orders; whether none is better than what is known."""
-        budget = self._allowance.budget(_PATHS_SHARE)
+        given = self._graph.order == GIVEN
+        budget = self._allowance.budget(_PATHS_SHARE if given else _FREE_PATHS_SHARE)
         with cancelling(budget, self._callbacks.cancel):
             corners = corners_in_any_order(self._graph, known, budget, kinds_of(self._request))
         self._allowance.spend(budget.work)
@@ -524,9 +532,8 @@ class _Run:
     def _know_where_none_runs_again(self, front: OrderFront) -> None:
         """Learn from the front of an order in which each operator runs once, up to what another run costs."""
         corners = front.points if front.complete else front.corners
-        if corners and kinds_of(self._request) == {"recompute"}:
-            least = min(corner.cost for corner in corners)
-            self._know_corners(corners, min(ANY, least + _cheapest_rerun(self._graph) - 1))
+        if corners and kinds_of(self._request) == {"recompute"} and not self._graph.alternatives:
+            self._know_corners(corners, _least_with_reruns(self._graph) - 1)
 
     def _know_corners(self, corners: Sequence[Corner | Candidate], dearest: int = ANY) -> None:
         """Each plan is as bad as one of these in both terms, which are a front, ascending in bytes.
@@ -699,23 +706,21 @@ class _Run:
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 
 
-def _cheapest_rerun(graph: Graph) -> int:
-    """The least that another run of an operator adds to the cost, in any stripes, unless it is of no use.
+def _least_with_reruns(graph: Graph) -> int:
+    """What all operators cost at least, in any stripes, if one of them runs again and that is of some use.
 
-    Of one that makes nothing that is planned it is none. Two that make a part each may cost what one does.
+    Of one that makes nothing that is planned it is none.
     """
-    if graph.alternatives:
-        return 0
     sized = {tensor.id for tensor in graph.tensors if is_planned(tensor) and size_of(tensor)}
-    each = zip(
-        graph.operators, operator_costs(graph), runs_once(graph), whole_in_each_run(graph), strict=True
-    )
-    costs = (
-        cost * whole
-        for operator, cost, once, whole in each
+    costs = operator_costs(graph)
+    each = zip(graph.operators, costs, runs_once(graph), reruns_in_stripes(graph), strict=True)
+    added = (
+        rerun.adds(cost)
+        for operator, cost, once, rerun in each
         if not (once or sized.isdisjoint(operator.outputs))
     )
-    return min(costs, default=ANY)
+    least = sum(share.cost(cost) for cost, share in zip(costs, shares_in_stripes(graph), strict=True))
+    return min(ANY, least + min(added, default=ANY))
 
 
 def _is_only_way(graph: Graph, request: FrontRequest) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstow.planner.graph.changes import InChannels, channel_alternatives
-from memstow.planner.graph.operators import operator_costs, whole_in_stripes
+from memstow.planner.graph.operators import operator_costs, shares_in_stripes
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, size_of
@@ -40,13 +40,15 @@ class InParts:
     """Those that make channels: they stand for several, each of which reads what is before."""
     costs: Mapping[int, int] = field(default_factory=dict)
     """By operator, what its parts cost together at least, unless stripes make some of them again."""
+    again: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """By operator, what all its parts cost at least that run again, and one of them."""
     beside: Sequence[PartsBeside] | None = ()
     """None: a path through one of the parts stands for all of them, and costs what all cost."""
 
     def least_cost(self, graph: Graph, among: Iterable[int]) -> int:
         """What these operators cost at least, in parts or not, in whatever stripes."""
-        costs, whole = operator_costs(graph), whole_in_stripes(graph)
-        return sum(self.costs.get(at, costs[at]) for at in among if whole[at])
+        costs, shares = operator_costs(graph), shares_in_stripes(graph)
+        return sum(shares[at].cost(self.costs.get(at, costs[at])) for at in among)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class ChannelParts:
     """By operator, what its parts cost together."""
     costs: Mapping[str, int]
     """The same if each part cost as much for each channel as the cheapest."""
+    least: Mapping[str, int]
+    """By operator, what its cheapest part costs."""
     own: Mapping[str, int]
     """By operator that makes or keeps parts, the bytes of the smallest."""
     beside: int
@@ -118,7 +122,7 @@ def with_sums_last(graph: Graph) -> Graph | None:
 def _parts_of(entry: InChannels, changed: Graph) -> ChannelParts:
     """What is known of an alternative; `changed`: the graph with it."""
     alternative = entry.alternative
-    totals, costs = dict.fromkeys(alternative.replaces, 0), dict[str, int]()
+    totals, costs, least = dict.fromkeys(alternative.replaces, 0), dict[str, int](), dict[str, int]()
     channels = max(step.end for step in entry.steps.values())
     for operator, cost in zip(changed.operators, operator_costs(changed), strict=True):
         step = entry.steps.get(operator.id)
@@ -128,8 +132,9 @@ def _parts_of(entry: InChannels, changed: Graph) -> ChannelParts:
         if step.work != "ends":
             if_all = cost * channels // (step.end - step.begin)
             costs[step.operator] = min(if_all, costs.get(step.operator, if_all))
+            least[step.operator] = min(cost, least.get(step.operator, cost))
     own, others = _sizes_of_parts(entry)
-    return ChannelParts(tuple(alternative.replaces), totals, costs, own, others)
+    return ChannelParts(tuple(alternative.replaces), totals, costs, least, own, others)
 
 
 def whether_in_parts(
@@ -148,6 +153,7 @@ def whether_in_parts(
     costs = operator_costs(graph)
     own: dict[int, int] = {}
     least: dict[int, int] = {}
+    again: dict[int, tuple[int, int]] = {}
     beside: dict[tuple[str, ...], int] = {}
     for number, parts in enumerate((*chosen, *may_be)):
         known = parts.costs if spread else parts.totals
@@ -156,6 +162,8 @@ def whether_in_parts(
             own[at] = min(own.get(at, MOST), parts.own.get(name, MOST))
             cost = known[name] if number < len(chosen) else min(known[name], costs[at])
             least[at] = min(cost, least.get(at, cost))
+            whole, part = again.get(at, (costs[at], costs[at]))
+            again[at] = min(whole, parts.costs[name]), min(part, parts.least[name])
         beside[parts.group] = min(parts.beside, beside.get(parts.group, parts.beside))
     groups = (
         PartsBeside(place[group[0]], place[group[-2]], place[group[-1]], size - size % unit)
@@ -164,7 +172,7 @@ def whether_in_parts(
     # A part and what is beside it, rounded up each, may be more than both of them as a whole.
     own = {at: size if size == MOST else size - size % unit for at, size in own.items()}
     makes = {place[group[0]] for group in beside}
-    return InParts(own, makes, least, None if spread else tuple(groups))
+    return InParts(own, makes, least, again, None if spread else tuple(groups))
 
 
 def _sizes_of_parts(entry: InChannels) -> tuple[dict[str, int], int]:

@@ -7,10 +7,11 @@ writes.
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
+from operator import and_, or_
 from typing import Final, Literal
 
 from memstow.planner.graph.links import links_of, listed_order
@@ -172,61 +173,168 @@ def kinds_if_unbound(graph: Graph) -> tuple[Kind | None, ...]:
     return kinds(replace(graph, before=()) if graph.before else graph)
 
 
+Ranges = tuple[tuple[int, int], ...]
+"""Columns from each of these on and up to its end, ascending; no two meet."""
+
+_MOST_RANGES: Final = 1 << 12
+
+
+@record
+class Made:
+    """What an operator makes in stripes: the first so many rows, in these columns."""
+
+    rows: int
+    columns: Ranges
+
+    @property
+    def count(self) -> int:
+        return self.rows * sum(end - begin for begin, end in self.columns)
+
+    def __or__(self, other: "Made") -> "Made":
+        ranges: list[tuple[int, int]] = []
+        for begin, end in sorted((*self.columns, *other.columns)):
+            _append(ranges, begin, end)
+        return Made(max(self.rows, other.rows), tuple(ranges))
+
+    def __and__(self, other: "Made") -> "Made":
+        mine, others = list(self.columns), list(other.columns)
+        ranges: list[tuple[int, int]] = []
+        while mine and others:
+            begin, end = max(mine[0][0], others[0][0]), min(mine[0][1], others[0][1])
+            if begin < end:
+                ranges.append((begin, end))
+            (mine if mine[0][1] < others[0][1] else others).pop(0)
+        return Made(min(self.rows, other.rows), tuple(ranges))
+
+
+_NOTHING: Final = Made(0, ())
+
+
+@record
+class Share:
+    """A part of what an operator makes."""
+
+    made: int
+    of: int
+
+    def cost(self, cost: int) -> int:
+        """What it costs, where all costs this."""
+        return -(-cost * self.made // self.of)
+
+
+_ALL: Final = Share(1, 1)
+
+
+@record
+class Rerun:
+    """Of an operator that runs twice or more, each time for some of its readers."""
+
+    each: Share
+    """What each run makes at least."""
+    more: Share
+    """What all of them make at least beside what is made in any case."""
+
+    def adds(self, cost: int) -> int:
+        """What is added to the cost of what is made in any case, where all costs this."""
+        return cost * self.more.made // self.more.of
+
+
 @Remembered
-def whole_in_stripes(graph: Graph) -> list[bool]:
-    """By operator of a valid graph, whether all that it makes is made in any stripes."""
-    return whole_of_decided(graph, frozenset())
+def shares_in_stripes(graph: Graph) -> list[Share]:
+    """By operator of a valid graph, how much is made at least of what it makes, in any stripes."""
+    return shares_of_decided(graph, frozenset())
 
 
-def whole_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[bool]:
+def shares_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[Share]:
     """The same whoever takes the place of the undecided ones, of which nothing is known.
 
-    All is made of what is read all of by somebody of whom all is made, or who is in no stripe. What nobody
-    reads may be read in part by one of those that are not known.
+    What nobody reads may be read in part by one of those that are not known.
     """
-    readers_of = links_of(graph).readers
-    kept = {links_of(graph).tensor_index[name] for name in graph.outputs}
-
-    def is_whole(kind: Kind, by_readers: Iterator[bool]) -> bool:
-        return (
-            kind.output in kept
-            or graph.tensors[kind.output].kind == "external"
-            or not (readers_of[kind.output] or undecided)
-            or any(by_readers)
-        )
-
-    return _whole_by_readers(graph, undecided, is_whole)
+    cut, made = kinds_if_unbound(graph), _made_for_all(graph, undecided)
+    return [
+        Share(0, 1) if operator.id in undecided else _share(kind, None if own is None else own.count)
+        for operator, kind, own in zip(graph.operators, cut, made, strict=True)
+    ]
 
 
-def whole_in_each_run(graph: Graph) -> list[bool]:
-    """By operator, whether all that it makes is made in any stripes by each run of it that somebody reads.
-
-    Some of its readers may read what one run makes, and the others what another one does.
-    """
-    return _whole_by_readers(graph, frozenset(), lambda _kind, by_readers: all(by_readers))
-
-
-def _whole_by_readers(
-    graph: Graph, undecided: AbstractSet[str], is_whole: Callable[[Kind, Iterator[bool]], bool]
-) -> list[bool]:
-    """By operator, whether all that it makes is made: alone it is, else by its kind and by what readers need.
-
-    A reader needs all of it where all is made of what it makes itself, and that needs all of what it reads.
-    """
+@Remembered
+def reruns_in_stripes(graph: Graph) -> list[Rerun]:
+    """By operator of a valid graph, what its runs make in any stripes if there are several."""
     cut, readers_of = kinds_if_unbound(graph), links_of(graph).readers
-    whole = [False] * len(graph.operators)
+    together = _made_for_all(graph, frozenset())
+    each: list[Made | None] = [None] * len(graph.operators)
+    reruns: list[Rerun] = [Rerun(_ALL, _ALL)] * len(graph.operators)
     for operator in reversed(listed_order(graph)):
         kind = cut[operator]
-        if graph.operators[operator].id in undecided:
+        if kind is None or kind.reduces or not readers_of[kind.output]:
             continue
-        if kind is None:
-            whole[operator] = True
+        needs = [_needed(kind, cut[entry], each[entry]) for entry in readers_of[kind.output]]
+        each[operator] = reduce(and_, needs)
+        counts = [need.count for need in needs]
+        known = together[operator]
+        all_ = kind.rows * kind.columns if known is None else known.count
+        # One of two runs is for the reader that needs most.
+        more = max(max(counts) + min(counts) - all_, 0)
+        reruns[operator] = Rerun(_share(kind, min(counts)), _share(kind, more))
+    return reruns
+
+
+def _made_for_all(graph: Graph, undecided: AbstractSet[str]) -> list[Made | None]:
+    """By operator, what its runs make together at least; None: all of it, or it is not decided."""
+    cut, readers_of = kinds_if_unbound(graph), links_of(graph).readers
+    kept = {links_of(graph).tensor_index[name] for name in graph.outputs}
+    made: list[Made | None] = [None] * len(graph.operators)
+    for operator in reversed(listed_order(graph)):
+        kind = cut[operator]
+        if kind is None or kind.reduces or graph.operators[operator].id in undecided:
             continue
-        made = kind.output
-        whole[operator] = is_whole(
-            kind, (whole[entry] and _reads_all(cut[entry], made) for entry in readers_of[made])
-        )
-    return whole
+        readers = readers_of[kind.output]
+        is_whole = kind.output in kept or graph.tensors[kind.output].kind == "external"
+        if is_whole or not (readers or undecided):
+            continue
+        known = [entry for entry in readers if graph.operators[entry].id not in undecided]
+        made[operator] = reduce(or_, (_needed(kind, cut[entry], made[entry]) for entry in known), _NOTHING)
+    return made
+
+
+def _share(kind: Kind | None, count: int | None) -> Share:
+    """Of all that it makes, where count is None."""
+    return _ALL if kind is None or count is None else Share(count, kind.rows * kind.columns)
+
+
+def _needed(kind: Kind, reader: Kind | None, made: Made | None) -> Made:
+    """What a reader that makes this needs of what an operator of a kind makes; None: all of it."""
+    if reader is None:
+        return Made(kind.rows, ((0, kind.columns),))
+    own = Made(reader.rows, ((0, reader.columns),)) if made is None else made
+    uses = (use for use in reader.uses if use.tensor == kind.output)
+    return reduce(
+        or_, (Made(_rows_read(use.rows, own.rows), _read(use.columns, own.columns)) for use in uses)
+    )
+
+
+def _rows_read(axis: Axis, rows: int) -> int:
+    return axis.end(rows - 1) if rows else 0
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(axis: Axis, ranges: Ranges) -> Ranges:
+    """What of an input so many places need; nothing where that is too many ranges."""
+    needed: list[tuple[int, int]] = []
+    for begin, end in ranges:
+        for place in range(begin, end):
+            _append(needed, axis.first(place), axis.end(place))
+    return tuple(needed) if len(needed) <= _MOST_RANGES else ()
+
+
+def _append(ranges: list[tuple[int, int]], begin: int, end: int) -> None:
+    """Add a range to those that begin before."""
+    if begin >= end:
+        return
+    if ranges and begin <= ranges[-1][1]:
+        ranges[-1] = ranges[-1][0], max(end, ranges[-1][1])
+    else:
+        ranges.append((begin, end))
 
 
 def always_reads(graph: Graph) -> bool:
@@ -262,27 +370,6 @@ def _least_read(kind: Kind, tensor: int) -> int:
     """The rows times columns of a tensor that one row and column of an operator needs at least."""
     uses = [use for use in kind.uses if use.tensor == tensor]
     return min(use.rows.least(kind.rows) * use.columns.least(kind.columns) for use in uses)
-
-
-def _reads_all(kind: Kind | None, tensor: int) -> bool:
-    """Whether an operator that makes all of its output needs all of this tensor."""
-    if kind is None:
-        return True
-    return any(
-        use.tensor == tensor and _covers(use.rows, kind.rows) and _covers(use.columns, kind.columns)
-        for use in kind.uses
-    )
-
-
-@lru_cache(maxsize=1 << 12)
-def _covers(axis: Axis, count: int) -> bool:
-    """Whether so many places need all of an input."""
-    end = 0
-    for place in range(count):
-        if axis.first(place) > end:
-            return False
-        end = max(end, axis.end(place))
-    return end >= axis.extent
 
 
 @record

@@ -10,9 +10,14 @@ them made sooner, at least what `solvers/native/stripes/segment.cpp` shows. So e
 bytes and cost as some way to cut the path into stripes, and what is beside it costs what it costs in any
 schedule. Of a graph that is a single path, no bounds are better.
 
-Between two stripes, what somebody still reads is there as a whole, or what it is made of. So beside what the
-path hands on there is at least a cut of all ways to what is still to be read (`cuts_beside`). Where a stripe
-is only as bad as two, nothing is said of the moment between these (`_may_stay`).
+Between two stripes, what somebody still reads is there as a whole, or what it is made of, and then others run
+again. So beside what the path hands on there is at least a cut of all ways to what is still to be read, and
+what is behind the cut and has run before adds to the cost (`cuts_beside`). What each run makes at least is
+what one of its readers needs (`reruns_in_stripes`). Where a stripe is only as bad as two, nothing is said of
+the moment between these (`_may_stay`).
+
+In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
+an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`).
 
 Where operators run in parts of channels, there is such a path through each part, and all parts cost what each
 costs of its path's share. So they cost no less than the cheapest way to cut one of these paths, if one part
@@ -23,7 +28,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Final
 
 from memstow.planner.graph.channel_parts import InParts
@@ -42,9 +47,9 @@ from memstow.planner.graph.operators import (
     image_of,
     kinds_if_unbound,
     operator_costs,
-    whole_in_each_run,
+    reruns_in_stripes,
 )
-from memstow.planner.graph.stripe_front import Corner, axis_numbers
+from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
 from memstow.planner.model.graph import (
     Graph,
     Operator,
@@ -56,7 +61,8 @@ from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import (
     EVERYTHING,
     MOST,
-    PathCuts,
+    CutLevel,
+    PathCut,
     Room,
     StripeProgram,
     Wires,
@@ -92,9 +98,10 @@ def path_corners(
     budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
     unit = unit_of(graph) if unit is None else unit
     always = {step: resident_load(graph, step) for step in (unit, 1)}
-    nothing = [0] * len(path)
-    waits = "spill" in kinds
-    cuts = PathCuts(*[nothing] * 4) if waits else cuts_beside(_wires(graph), path, not kinds, budget)
+    if "spill" in kinds:
+        cuts = [PathCut([CutLevel(0, 0, 0, 0, 0, ())], continues=False) for _ in path]
+    else:
+        cuts = cuts_beside(_wires(graph, set(path), in_parts, bool(kinds)), path, budget)
     if budget.spent:
         return None
     program = _Path(graph, path, bool(kinds), unit, in_parts, always, cuts).program()
@@ -104,18 +111,29 @@ def path_corners(
     return [Corner(point.bytes, point.cost + beside) for point in front.points] if front.complete else None
 
 
-def _wires(graph: Graph) -> Wires:
+def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, runs_again: bool) -> Wires:
     links, outputs = links_of(graph), set(graph.outputs)
     read_start, reads = array("q", [0]), array("q")
     for operator in graph.operators:
         reads.extend(links.tensor_index[name] for name in dict.fromkeys(operator.inputs))
         read_start.append(len(reads))
+    again = array("q", [-1]) * len(graph.operators)
+    part_again = array("q", again)
+    if runs_again:
+        costs = zip(operator_costs(graph), reruns_in_stripes(graph), strict=True)
+        for at, (cost, rerun) in enumerate(costs):
+            whole, part = in_parts.again.get(at, (cost, cost))
+            # Beside the path, what is made in any case is counted already.
+            added = rerun.each.cost if at in path else rerun.adds
+            again[at], part_again[at] = added(whole), added(part)
     return Wires(
         size=array("q", (size_of(tensor) if tensor.kind == "data" else 0 for tensor in graph.tensors)),
         maker=array("q", links.producer),
         to_end=array("q", (tensor.id in outputs for tensor in graph.tensors)),
         read_start=read_start,
         reads=reads,
+        again=again,
+        part_again=part_again,
     )
 
 
@@ -147,18 +165,20 @@ class _Path:
     in_parts: InParts
     always: Mapping[int, Load]
     """What is always live, by unit: this one, and single bytes."""
-    cuts: PathCuts
+    cuts: Sequence[PathCut]
 
     def program(self) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses."""
         graph, path, unit = self.graph, self.path, self.unit
         links, known = links_of(graph), kinds_if_unbound(graph)
         costs, always = operator_costs(graph), self.always[unit]
-        names = ("can", "reduces", "kept", "shared", "rows", "columns", "pixel")
+        names = ("can", "reduces", "kept", "shared", "rows", "columns", "pixel", "extra", "extra_rest")
         columns: dict[str, array[int]] = {
-            name: array("q", [0]) * len(path)
-            for name in (*names, "extra", "extra_rest", "sums", "alone", "cost", "beside", "may_stay")
+            name: array("q", [0]) * len(path) for name in (*names, "sums", "cost", "may_stay")
         }
+        alone: list[list[int]] = []
+        beside: list[list[int]] = []
+        beside_read: list[list[Sequence[int]]] = []
         last_reader = array("q", [*range(1, len(path)), NOBODY])
         use_start, uses, wholes = array("q", [0]), array("q"), array("q")
         for size in self._sizes(graph.operators[path[0]].inputs, maker=NOBODY):
@@ -172,10 +192,13 @@ class _Path:
             for size in handed:
                 wholes.extend((at, at if is_last else at + 1, size, at if kind is not None else NOBODY))
             columns["cost"][at] = self._cost(operator, costs[operator])
-            columns["alone"][at] = self._alone(at)
+            cut = self.cuts[at]
+            alone.append([self._alone(operator, level.running) for level in cut.levels])
             if not is_last:
                 columns["may_stay"][at] = self._may_stay(at)
-                columns["beside"][at] = 0 if columns["may_stay"][at] else self.cuts.after[at]
+            stays = columns["may_stay"][at]
+            beside.append([0 if stays else level.after for level in cut.levels])
+            beside_read.append([() if stays else level.beside_read for level in cut.levels])
             if kind is not None:
                 before = path[at - 1] if at else NOBODY
                 uses_of_path = [use for use in kind.uses if at and links.producer[use.tensor] == before]
@@ -198,13 +221,18 @@ class _Path:
                 # In a stripe with others, nothing else need be there as a whole.
                 read = self._sizes(graph.operators[operator].inputs, before)
                 own = [*handed, *temporaries, self._beside(operator), columns["sums"][at]]
-                at_begin = load_of([*read, *own, columns["beside"][at - 1] if at else 0], unit)
-                is_apart = not self.cuts.begin[at] < at <= self.cuts.end[at]
-                at_end = load_of([*own, *(read if is_apart else ()), columns["beside"][at]], unit)
-                height = max(
-                    always.bytes + there.bytes - max(always.rest, there.rest) for there in (at_begin, at_end)
-                )
-                columns["alone"][at] = min(columns["alone"][at], height)
+                for number, level in enumerate(cut.levels):
+                    earlier = 0 if not at else beside[-2][number if cut.continues else -1]
+                    at_begin = load_of([*read, *own, earlier], unit)
+                    is_apart = not level.begin < at <= level.end
+                    at_end = load_of([*own, *(read if is_apart else ()), beside[-1][number]], unit)
+                    moments = [at_begin, at_end]
+                    if at < len(beside_read[-1][number]):
+                        moments.append(load_of([*own, *read, beside_read[-1][number][at]], unit))
+                    height = max(
+                        always.bytes + there.bytes - max(always.rest, there.rest) for there in moments
+                    )
+                    alone[-1][number] = min(alone[-1][number], height)
                 for use in uses_of_path:
                     uses.extend((at - 1, *axis_numbers(use.rows), *axis_numbers(use.columns)))
             use_start.append(len(uses) // 11)
@@ -212,10 +240,18 @@ class _Path:
         for entry in self.in_parts.beside or ():
             if entry.makes in place and entry.adds in place:
                 wholes.extend((place[entry.makes], place[entry.adds], entry.bytes, place[entry.last]))
+        levels = [level for cut in self.cuts for level in cut.levels]
         return StripeProgram(
             **columns,
             last_reader=last_reader,
-            beside_range=array("q", chain.from_iterable(zip(self.cuts.begin, self.cuts.end, strict=True))),
+            level_start=array("q", accumulate((len(cut.levels) for cut in self.cuts), initial=0)),
+            level_cost=array("q", (level.cost for level in levels)),
+            alone=array("q", chain.from_iterable(alone)),
+            beside=array("q", chain.from_iterable(beside)),
+            beside_range=array("q", chain.from_iterable((level.begin, level.end) for level in levels)),
+            beside_read_start=array("q", accumulate(map(len, chain.from_iterable(beside_read)), initial=0)),
+            beside_read=array("q", chain.from_iterable(chain.from_iterable(beside_read))),
+            continues=array("q", (cut.continues for cut in self.cuts)),
             use_start=use_start,
             uses=uses,
             wholes=wholes,
@@ -224,8 +260,18 @@ class _Path:
             base_rest=always.rest,
             start=start_height(graph, unit),
             is_path=True,
+            around=self._around(),
             off_path=array("q", chain.from_iterable(set(self._off_path()))),
         )
+
+    def _around(self) -> tuple[StripeProgram, Sequence[int]] | None:
+        """All operators; None where parts of them may run, or the path has no branches."""
+        graph, readers = self.graph, links_of(self.graph).readers
+        if self.in_parts.own or all(len(them) <= 1 for them in readers):
+            return None
+        order = listed_order(graph)
+        place = {operator: at for at, operator in enumerate(order)}
+        return stripe_program(graph, order, self.unit), [place[operator] for operator in self.path]
 
     def _off_path(self) -> Iterator[tuple[int, int, int, int, int]]:
         """What else may be in stripes, as `StripeProgram` has it."""
@@ -251,8 +297,8 @@ class _Path:
             for operator, then in reversed([*pairwise(self.path)]):
                 if operator in self.in_parts.own and then in self.in_parts.own:
                     before[operator] = before[then]
-        again = zip(operator_costs(graph), whole_in_each_run(graph), strict=True)
-        for operator, (kind, (cost, is_whole)) in enumerate(zip(known, again, strict=True)):
+        again = zip(operator_costs(graph), reruns_in_stripes(graph), strict=True)
+        for operator, (kind, (cost, rerun)) in enumerate(zip(known, again, strict=True)):
             if kind is None:
                 continue
             made = self._size(kind.output) if graph.tensors[kind.output].kind == "data" else 0
@@ -262,7 +308,7 @@ class _Path:
             elif operator not in place:
                 yield kind.columns, after[operator], before[operator], 0, made
             elif self.runs_again:
-                yield kind.columns, NOBODY, count, cost * is_whole, made
+                yield kind.columns, NOBODY, count, rerun.each.cost(cost), made
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
         """The bytes of the tensors of these that this operator makes."""
@@ -307,9 +353,8 @@ class _Path:
         among = (entry.bytes for entry in self.in_parts.beside or () if operator in (entry.makes, entry.last))
         return max(among, default=0)
 
-    def _alone(self, at: int) -> int:
+    def _alone(self, operator: int, beside: int) -> int:
         """What is live at least while an operator runs by itself, as a whole or for a part."""
-        operator, beside = self.path[at], self.cuts.running[at]
         graph, index = self.graph, links_of(self.graph).tensor_index
         own = graph.operators[operator]
         numbers = {name: index[name] for name in (*own.inputs, *own.outputs)}

@@ -55,7 +55,7 @@ class Maker {
         it.columns = 1 + upto(5);
         it.pixel = 1 + upto(4);
         it.extra = some_load(chance(20) ? 1 + upto(1) : 0);
-        it.alone = 90 + upto(300);
+        it.levels = {{.alone = 90 + upto(300)}};
         it.cost = upto(30);
         it.reduces = at > 0 && chance(8);
         if (it.reduces) {

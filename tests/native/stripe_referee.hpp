@@ -184,7 +184,7 @@ inline std::optional<Value> value_of(const Program& program, const Choice& it) {
     if (it.columns > 0) return Slow(program).stripe(it.begin, it.end, it.columns);
     if (it.end != it.begin + 1) return std::nullopt;
     const Operator& alone = program.operators[static_cast<std::size_t>(it.begin)];
-    return Value{alone.alone, alone.cost};
+    return Value{alone.levels.front().alone, alone.cost};
 }
 
 // The values of all ways that cost at most so much and have stripes of at most so many operators, of which no
@@ -203,7 +203,8 @@ class AllWays {
                 }
             }
             const auto place = static_cast<std::size_t>(begin);
-            add(begin, begin + 1, Value{program_.operators[place].alone, program_.operators[place].cost});
+            add(begin, begin + 1,
+                Value{program_.operators[place].levels.front().alone, program_.operators[place].cost});
         }
         for (const Other& it : program_.others) add(it.begin, it.end, Value{it.needs, it.cost});
         go(0, {program_.start, 0});

@@ -46,7 +46,7 @@ Program chain(Index count, Place rows, Place columns) {
         one.rows = rows;
         one.columns = columns;
         one.pixel = 3;
-        one.alone = 6 * rows * columns;
+        one.levels = {{.alone = 6 * rows * columns}};
         one.cost = rows * columns;
         one.uses.push_back({at - 1, {rows, 1, 1, 1, 2}, {columns, 1, 1, 1, 2}});
         program.operators.push_back(one);

@@ -50,16 +50,22 @@ stripes::Program program_of(ProgramObject from) {
     const Column rows(from, "rows"), columns(from, "columns"), pixel(from, "pixel"), extra(from, "extra");
     const Column rest(from, "extra_rest"), sums(from, "sums"), alone(from, "alone"), cost(from, "cost"),
         start(from, "use_start");
-    const Column beside(from, "beside"), ranges(from, "beside_range"), may_stay(from, "may_stay");
+    const Column may_stay(from, "may_stay"), continues(from, "continues"), level_start(from, "level_start");
+    const Column level_cost(from, "level_cost"), beside(from, "beside"), ranges(from, "beside_range");
+    const Column read_start(from, "beside_read_start"), beside_read(from, "beside_read");
     const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others"),
         off_path(from, "off_path");
     const std::size_t count = can.size();
     for (const Column* column :
-         {&reduces, &kept, &shared, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &alone, &cost}) {
+         {&reduces, &kept, &shared, &reader, &rows, &columns, &pixel, &extra, &rest, &sums, &cost}) {
         if (column->size() != count) throw nb::value_error("columns differ in length");
     }
-    if ((beside.size() != 0 && beside.size() != count) || ranges.size() != 2 * beside.size() ||
-        may_stay.size() != beside.size())
+    const bool is_path = nb::cast<bool>(from.attr("is_path"));
+    const std::size_t levels = alone.size(), on_path = is_path ? count : 0, of_path = is_path ? levels : 0;
+    if (may_stay.size() != on_path || continues.size() != on_path || level_cost.size() != of_path ||
+        beside.size() != of_path || ranges.size() != 2 * of_path ||
+        read_start.size() != (is_path ? levels + 1 : 0) || level_start.size() != (is_path ? count + 1 : 0) ||
+        (!is_path && levels != count))
         throw nb::value_error("columns differ in length");
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
     stripes::Program program;
@@ -81,13 +87,33 @@ stripes::Program program_of(ProgramObject from) {
         column.pixel = pixel[i];
         column.extra = {extra[i], rest[i]};
         column.sums = sums[i];
-        column.alone = alone[i];
         column.cost = cost[i];
-        if (beside.size() != 0) {
-            column.beside = beside[i];
+        if (is_path) {
             column.may_stay = may_stay[i] != 0;
-            column.beside_begin = place(ranges[2 * i], count);
-            column.beside_end = place(ranges[2 * i + 1], count);
+            column.continues = continues[i] != 0;
+            if (level_start[i] < 0 || level_start[i + 1] <= level_start[i] ||
+                std::cmp_greater(level_start[i + 1], levels))
+                throw nb::value_error("an operator has at least one level");
+            for (std::int64_t k = level_start[i]; k < level_start[i + 1]; ++k) {
+                const std::size_t at = static_cast<std::size_t>(k);
+                stripes::Level level{level_cost[at],
+                                     alone[at],
+                                     beside[at],
+                                     place(ranges[2 * at], count),
+                                     place(ranges[2 * at + 1], count),
+                                     {}};
+                for (std::int64_t read = read_start[at]; read < read_start[at + 1]; ++read) {
+                    if (read < 0 || std::cmp_greater_equal(read, beside_read.size()))
+                        throw nb::value_error("no such read");
+                    level.beside_read.push_back(beside_read[static_cast<std::size_t>(read)]);
+                }
+                column.levels.push_back(std::move(level));
+            }
+            if (column.continues &&
+                (i == 0 || column.levels.size() != program.operators[i - 1].levels.size()))
+                throw nb::value_error("operators differ in their levels");
+        } else {
+            column.levels.push_back({0, alone[i], 0, 0, 0, {}});
         }
         if (column.can && (column.rows <= 0 || column.columns <= 0))
             throw nb::value_error("an image has no rows");
@@ -111,7 +137,20 @@ stripes::Program program_of(ProgramObject from) {
         if (begin < 0 || end <= begin) throw nb::value_error("another way runs at least one operator");
         program.others.push_back({begin, end, others[at + 2], others[at + 3]});
     }
-    if (nb::cast<bool>(from.attr("is_path"))) program.reads = stripes::reads_of(program.operators);
+    if (is_path) program.reads = stripes::reads_of(program.operators);
+    const nb::object around = from.attr("around");
+    if (!around.is_none()) {
+        const auto& [all, path] = nb::cast<std::pair<ProgramObject, std::vector<std::int64_t>>>(around);
+        program.around.operators = program_of(all).operators;
+        if (path.size() != count) throw nb::value_error("columns differ in length");
+        for (const std::int64_t operation : path) {
+            const Index known = place(operation, program.around.operators.size());
+            const Index before = program.around.path.empty() ? stripes::kNobody : program.around.path.back();
+            if (known <= before || known == count_of(program.around.operators))
+                throw nb::value_error("a path is in the order of its graph");
+            program.around.path.push_back(known);
+        }
+    }
     for (std::size_t at = 0; at + kFive <= off_path.size(); at += kFive) {
         if (off_path[at] <= 0) throw nb::value_error("a stripe has columns");
         program.off_path.push_back({off_path[at], place(off_path[at + 1], count),
@@ -141,15 +180,19 @@ struct WiresObject : nb::object {
     NB_OBJECT_DEFAULT(WiresObject, nb::object, "memstow.solvers.graph_programs.Wires", is_any)
 };
 
-using Cuts = std::tuple<std::vector<Bytes>, std::vector<Bytes>, std::vector<Index>, std::vector<Index>>;
+// By place of the path: whether it continues, and its levels.
+using CutLevel = std::tuple<stripes::Cost, Bytes, Bytes, Index, Index, std::vector<Bytes>>;
+using Cut = std::pair<bool, std::vector<CutLevel>>;
 
-Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once, Budget& budget) {
+std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& budget) {
     const Column size(from, "size"), maker(from, "maker"), to_end(from, "to_end");
-    const Column start(from, "read_start"), reads(from, "reads");
-    if (maker.size() != size.size() || to_end.size() != size.size() || start.size() == 0)
+    const Column start(from, "read_start"), reads(from, "reads"), again(from, "again");
+    const Column part_again(from, "part_again");
+    if (maker.size() != size.size() || to_end.size() != size.size() || start.size() == 0 ||
+        again.size() + 1 != start.size() || part_again.size() != again.size())
         throw nb::value_error("columns differ in length");
     stripes::Wires wires;
-    wires.reads.resize(start.size() - 1);
+    wires.operations.resize(start.size() - 1);
     // None for -1.
     const auto number = [](std::int64_t value, std::size_t count) {
         const Index known = place(value, count);
@@ -157,30 +200,38 @@ Cuts cuts(WiresObject from, const std::vector<Index>& path, bool once, Budget& b
         return known;
     };
     for (std::size_t i = 0; i < size.size(); ++i) {
-        wires.tensors.push_back({size[i], number(maker[i], wires.reads.size()), to_end[i] != 0});
+        wires.tensors.push_back({size[i], number(maker[i], wires.operations.size()), to_end[i] != 0});
     }
-    for (std::size_t i = 0; i < wires.reads.size(); ++i) {
+    for (std::size_t i = 0; i < wires.operations.size(); ++i) {
         if (start[i] < 0 || std::cmp_greater(start[i + 1], reads.size()))
             throw nb::value_error("no such read");
+        stripes::Wires::Operation& operation = wires.operations[i];
+        if (again[i] >= 0) operation.again = again[i], operation.part_again = part_again[i];
         for (std::int64_t k = start[i]; k < start[i + 1]; ++k) {
             const Index tensor = number(reads[static_cast<std::size_t>(k)], size.size());
             if (tensor == stripes::kNobody) throw nb::value_error("no such tensor");
-            wires.reads[i].push_back(tensor);
+            operation.reads.push_back(tensor);
         }
     }
     for (const Index operation : path) {
-        if (number(operation, wires.reads.size()) == stripes::kNobody)
+        if (number(operation, wires.operations.size()) == stripes::kNobody)
             throw nb::value_error("no such operator");
     }
     nb::gil_scoped_release release;
-    stripes::PathCuts all = stripes::cuts_beside(wires, path, once, budget);
-    return {std::move(all.running), std::move(all.after), std::move(all.begin), std::move(all.end)};
+    std::vector<Cut> all;
+    for (const stripes::PathCut& cut : stripes::cuts_beside(wires, path, budget)) {
+        Cut& own = all.emplace_back(cut.continues, Cut::second_type{});
+        for (const auto& [cost, running, after, begin, end, beside_read] : cut.levels) {
+            own.second.emplace_back(cost, running, after, begin, end, beside_read);
+        }
+    }
+    return all;
 }
 
 }  // namespace
 
 void bind_stripes(nb::module_& m) {
-    m.def("cuts_beside", &cuts, nb::arg("wires"), nb::arg("path"), nb::arg("once"), nb::arg("budget"));
+    m.def("cuts_beside", &cuts, nb::arg("wires"), nb::arg("path"), nb::arg("budget"));
     m.def("stripe_front", &front, nb::arg("program"), nb::arg("most_cost"), nb::arg("longest"),
           nb::arg("least_bytes"), nb::arg("most_bytes").none(), nb::arg("budget"));
 }

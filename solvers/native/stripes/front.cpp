@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "stripes/branches.hpp"
 #include "stripes/segment.hpp"
 
 namespace memstow::stripes {
@@ -57,9 +58,101 @@ struct State {
     Bytes bytes = 0;
     Cost cost = 0;
     Index before = kNobody;  // the place where the last choice began
-    std::size_t from = 0;    // which state there
+    Index level = 0;         // which level there
+    std::size_t from = 0;    // which state of that
     Place columns = 0;
     Index other = kNobody;
+};
+
+// Those at one place with one of its levels.
+struct Here {
+    std::vector<State> states;
+    std::size_t tidied = 0;
+};
+
+// A stripe, and of a path the same with its branches, if there are some.
+class Stripe {
+  public:
+    explicit Stripe(Segment segment) : segment_(std::move(segment)) {}
+
+    const Segment& segment() const { return segment_; }
+
+    // Before `needs`; how many steps that took, if they are not made yet.
+    std::int64_t make_rows(const Program& program, Index begin, Index end) {
+        if (has_rows_) return 0;
+        has_rows_ = true;
+        std::int64_t steps = segment_.make_rows();
+        if (program.around.path.empty()) return steps;
+        steps += at(program.around.path, end - 1) - at(program.around.path, begin);
+        branches_ = branches_of(program.around, begin, end);
+        if (!branches_) return steps;
+        all_ = Segment::of(branches_->program, 0, branches_->program.count());
+        if (!all_) return steps;
+        steps += all_->make_rows();
+        // Where a branch needs more rows, it is not known what is there without it.
+        for (Index place = 0; place < end - begin; ++place) {
+            const Index same = at(branches_->path, place);
+            if (rows(*all_, same) != rows(segment_, place)) all_.reset();
+            if (!all_) break;
+        }
+        unit_ = program.unit;
+        return steps;
+    }
+
+    // Whether strips of one column do.
+    bool fits(Place reference, const Load& whole, Bytes most) const {
+        const auto [first, other] = needs(reference, 1, whole);
+        return first.bytes <= most || (other && other->bytes <= most);
+    }
+
+    // With its branches; or without some of them, which may cost less.
+    std::pair<Need, std::optional<Need>> needs(Place reference, Place columns, const Load& whole) const {
+        if (!all_) return {segment_.need(reference, columns, whole), std::nullopt};
+        Sure own, of_all;
+        const Need alone = segment_.need(reference, columns, whole, &own);
+        Need all = all_->need(reference, columns, whole, &of_all);
+        all.bytes = std::max(alone.bytes, all.bytes);
+        // What branches cost once is counted beside the path.
+        all.cost = std::max(alone.cost, all.cost - branches_->cost);
+        Bytes least_more = kLimit, least_instead = kLimit;
+        for (const Branches::Group& group : branches_->groups) {
+            Bytes kept = 0;
+            for (const Index member : group.members) kept += at(of_all.rings, member);
+            for (const Index begin : group.begins) {
+                kept += at(of_all.rings, begin) - at(own.rings, place_on_path(begin));
+            }
+            least_more = std::min(least_more, group.instead - kept - (unit_ - 1));
+            least_instead = std::min(least_instead, group.instead);
+        }
+        // If something as a whole takes less than the rows that it saves, others may be there as well.
+        if (least_more < 0)
+            return {{std::min(all.bytes, alone.bytes + least_instead), alone.cost}, std::nullopt};
+        return {all, Need{std::max(alone.bytes, of_all.bytes + least_more), alone.cost}};
+    }
+
+  private:
+    template <typename Item>
+    static const Item& at(const std::vector<Item>& items, Index place) {
+        return items[static_cast<std::size_t>(place)];
+    }
+    static Place rows(const Segment& segment, Index place) { return at(segment.rows_made(), place); }
+    Index place_on_path(Index operation) const {
+        const auto found = std::ranges::lower_bound(branches_->path, operation);
+        return static_cast<Index>(found - branches_->path.begin());
+    }
+
+    Segment segment_;
+    std::optional<Branches> branches_;
+    std::optional<Segment> all_;
+    Bytes unit_ = 1;
+    bool has_rows_ = false;
+};
+
+// What runs again adds to the cost, at the begin of a stripe and at its end.
+struct Levels {
+    Index begin = 0, end = 0;
+    Cost entry = 0;  // of that at the end, unless it is the same
+    Cost all = 0;
 };
 
 // Only what nothing else is at most as large as in both; ascending in bytes, so descending in cost.
@@ -79,16 +172,27 @@ void keep_best(std::vector<Item>& items) {
 class Search {
   public:
     Search(const Program& program, const Limits& limits, Budget& budget)
-        : program_(program), limits_(limits), budget_(budget), states_(at(program.count()) + 1) {}
+        : program_(program), limits_(limits), budget_(budget), places_(at(program.count()) + 1) {
+        places_[0].resize(1);
+        for (Index place = 0; place < program.count(); ++place) {
+            const Operator& operation = program.operators[at(place)];
+            places_[at(place) + 1].resize(operation.levels.size());
+            parts_.push_back(operation.continues ? parts_.back() : place);
+        }
+    }
 
     Front run() {
         if (program_.start > limits_.most) return {};
-        states_[0].push_back({std::max(program_.start, limits_.least), 0, kNobody, 0, 0, kNobody});
+        places_[0][0].states.push_back(
+            {std::max(program_.start, limits_.least), 0, kNobody, 0, 0, 0, kNobody});
         for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
-        keep_best(states_.back());
+        std::vector<State> last;
+        for (const Here& here : places_.back())
+            last.insert(last.end(), here.states.begin(), here.states.end());
+        keep_best(last);
         Front front;
         front.complete = complete_;
-        for (const State& state : states_.back()) front.points.push_back(point(state));
+        for (const State& state : last) front.points.push_back(point(state));
         return front;
     }
 
@@ -96,15 +200,20 @@ class Search {
     static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
 
     void from(Index begin) {
-        keep_best(states_[at(begin)]);
-        count_ += states_[at(begin)].size();
+        for (Here& here : places_[at(begin)]) {
+            keep_best(here.states);
+            count_ += here.states.size();
+        }
         if (count_ > kMostStates) complete_ = false;
         const Operator& first = program_.operators[at(begin)];
-        add(begin, begin + 1, {first.alone, first.cost, 0, kNobody});
+        for (const Levels& levels : levels_of(begin, begin + 1)) {
+            const Bytes alone = first.levels[at(levels.end)].alone;
+            add(begin, begin + 1, levels, {alone, first.cost, 0, kNobody});
+        }
         for (std::size_t i = 0; i < program_.others.size(); ++i) {
             const Other& other = program_.others[i];
             if (other.begin == begin) {
-                add(begin, other.end, {other.needs, other.cost, 0, static_cast<Index>(i)});
+                add(begin, other.end, {}, {other.needs, other.cost, 0, static_cast<Index>(i)});
             }
         }
         const Index last = std::min(program_.count(), begin + limits_.longest);
@@ -119,22 +228,53 @@ class Search {
         }
     }
 
+    // Those of a stripe [begin, end).
+    std::vector<Levels> levels_of(Index begin, Index end) const {
+        const bool is_same = begin > 0 && parts_[at(begin) - 1] == parts_[at(end) - 1];
+        const std::vector<Level>& to = program_.operators[at(end) - 1].levels;
+        std::vector<Levels> all;
+        for (Index from = 0; from < count_of(places_[at(begin)]); ++from) {
+            if (places_[at(begin)][at(from)].states.empty()) continue;
+            const Cost before = begin > 0 ? program_.operators[at(begin) - 1].levels[at(from)].cost : 0;
+            if (is_same) {
+                all.push_back({from, from, 0, before});
+                continue;
+            }
+            for (Index level = 0; level < count_of(to); ++level) {
+                all.push_back({from, level, to[at(level)].cost, before + to[at(level)].cost});
+            }
+        }
+        return all;
+    }
+
     // What is there as a whole while [begin, end) runs: with what is beside it at its begin, or at its end,
     // which may be what it reads then.
-    Around around(const Segment& segment, Index begin, Index end) const {
-        const Operator& last = program_.operators[at(end) - 1];
+    Around around(const Segment& segment, Index begin, Index end, const Levels& levels) const {
+        const Level& last = program_.operators[at(end) - 1].levels[at(levels.end)];
         Load at_begin = program_.base, at_end = program_.base;
+        Load read;
         for (const Whole& whole : program_.wholes) {
             if (whole.begin >= end || whole.end < begin) continue;
             const bool inside = whole.maker >= begin && whole.maker < end;
             if (inside && !segment.leaves(whole.maker - begin)) continue;
             at_begin.add(whole.size, program_.unit);
             const bool is_apart = whole.begin < last.beside_begin || whole.begin >= last.beside_end;
-            const bool is_made = whole.begin >= 0 && is_apart;
-            if (whole.end > begin || is_made) at_end.add(whole.size, program_.unit);
+            if (whole.end > begin || is_apart) {
+                at_end.add(whole.size, program_.unit);
+            } else {
+                read.add(whole.size, program_.unit);
+            }
         }
-        if (begin > 0) at_begin.add(program_.operators[at(begin) - 1].beside, program_.unit);
+        if (begin > 0) {
+            const Level& first = program_.operators[at(begin) - 1].levels[at(levels.begin)];
+            at_begin.add(first.beside, program_.unit);
+        }
+        read.add(at_end);
         at_end.add(last.beside, program_.unit);
+        if (at(begin) < last.beside_read.size()) {
+            read.add(last.beside_read[at(begin)], program_.unit);
+            if (read.height() > at_end.height()) at_end = read;
+        }
         return {at_begin, at_end};
     }
 
@@ -147,21 +287,37 @@ class Search {
         }
         std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
-        const Around whole = around(*segment, begin, end);
-        const Load least = whole.with(0, program_.unit);
-        if (least.height() > limits_.most) return;
-        budget_.count(segment->make_rows());
-        // No strips need less than those of one column.
-        const Place columns = program_.operators[at(end) - 1].columns;
-        if (limits_.most < kLimit && segment->need(columns, 1, least).bytes > limits_.most) return;
+        Stripe stripe(std::move(*segment));
+        for (const Levels& levels : levels_of(begin, end)) {
+            const Around whole = around(stripe.segment(), begin, end, levels);
+            const Load least = whole.with(0, program_.unit);
+            if (least.height() > limits_.most) continue;
+            budget_.count(stripe.make_rows(program_, begin, end));
+            // No strips need less than those of one column.
+            const Place columns = program_.operators[at(end) - 1].columns;
+            if (limits_.most < kLimit && !stripe.fits(columns, least, limits_.most)) continue;
+            for (const Way& way : ways_of(stripe, begin, end, whole, levels.all)) {
+                add(begin, end, levels, way);
+            }
+        }
+    }
+
+    // `again`: what runs again elsewhere adds to the cost; what runs again in the stripe may be a part of it.
+    std::vector<Way> ways_of(const Stripe& stripe, Index begin, Index end, const Around& whole, Cost again) {
         std::vector<Way> ways;
-        for (const Strips& strips : strips_of(begin, end)) {
+        const std::vector<Strips>& all = strips_of(begin, end);
+        for (const Strips& strips : all) {
             const auto& [cost, made, reference] = strips.reference;
-            Need need = segment->need(reference, strips.columns, whole.with(made, program_.unit));
-            need.cost += cost;
-            if (need.cost <= limits_.cost) ways.push_back({need.bytes, need.cost, strips.columns, kNobody});
+            const auto [first, other] =
+                stripe.needs(reference, strips.columns, whole.with(made, program_.unit));
+            const Cost more = std::max<Cost>(cost - again, 0);
+            for (const Need& need : {first, other.value_or(first)}) {
+                if (need.cost + more > limits_.cost) continue;
+                ways.push_back({need.bytes, need.cost + more, strips.columns, kNobody});
+            }
             // The first is of one strip.
-            if (ways.size() == 1 && need.bytes <= limits_.least && !segment->skips_columns()) break;
+            if (&strips == &all.front() && first.bytes <= limits_.least && !stripe.segment().skips_columns())
+                break;
             budget_.count((reference + strips.columns - 1) / strips.columns * (end - begin));
             if (budget_.spent()) {
                 complete_ = false;
@@ -169,7 +325,7 @@ class Search {
             }
         }
         keep_best(ways);
-        for (const Way& way : ways) add(begin, end, way);
+        return ways;
     }
 
     // The strips to try of [begin, end).
@@ -237,21 +393,24 @@ class Search {
         return std::min(columns - 1, (reference + strips) / (strips + 1));
     }
 
-    void add(Index begin, Index end, const Way& way) {
-        if (way.bytes > limits_.most) return;
-        const std::vector<State>& here = states_[at(begin)];
-        std::vector<State>& there = states_[at(end)];
+    void add(Index begin, Index end, const Levels& levels, const Way& way) {
+        if (way.bytes > limits_.most || levels.entry > limits_.cost - way.cost) return;
+        const Cost cost = way.cost + levels.entry;
+        const std::vector<State>& here = places_[at(begin)][at(levels.begin)].states;
+        if (here.empty()) return;
+        Here& there = places_[at(end)][at(levels.end)];
         // Of the states that need less than this way, the cheapest is the last.
         std::size_t i = 0;
         while (i + 1 < here.size() && here[i + 1].bytes <= way.bytes) ++i;
         for (; i < here.size(); ++i) {
-            if (way.cost > limits_.cost - here[i].cost) continue;
+            if (cost > limits_.cost - here[i].cost) continue;
             const Bytes bytes = std::max(here[i].bytes, way.bytes);
-            there.push_back({bytes, here[i].cost + way.cost, begin, i, way.columns, way.other});
+            there.states.push_back(
+                {bytes, here[i].cost + cost, begin, levels.begin, i, way.columns, way.other});
         }
-        if (there.size() > kTidy && there.size() > 2 * tidied_[at(end)]) {
-            keep_best(there);
-            tidied_[at(end)] = there.size();
+        if (there.states.size() > kTidy && there.states.size() > 2 * there.tidied) {
+            keep_best(there.states);
+            there.tidied = there.states.size();
         }
     }
 
@@ -261,7 +420,7 @@ class Search {
         for (const State* state = &last; state->before != kNobody;) {
             result.choices.push_back({state->before, end, state->columns, state->other});
             end = state->before;
-            state = &states_[at(end)][state->from];
+            state = &places_[at(end)][at(state->level)].states[state->from];
         }
         std::reverse(result.choices.begin(), result.choices.end());
         return result;
@@ -273,8 +432,8 @@ class Search {
     const Limits& limits_;
     Budget& budget_;
     std::map<std::pair<Place, std::vector<Reference>>, std::vector<Strips>> strips_;
-    std::vector<std::vector<State>> states_;
-    std::vector<std::size_t> tidied_ = std::vector<std::size_t>(states_.size(), 0);
+    std::vector<std::vector<Here>> places_;  // by level
+    std::vector<Index> parts_;               // by operator, the first with its levels
     std::size_t count_ = 0;
     bool complete_ = true;
 };

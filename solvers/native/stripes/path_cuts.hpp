@@ -15,22 +15,40 @@ struct Wires {
         Index maker = kNobody;  // no operator: there from the start
         bool to_end = false;
     };
+    struct Operation {
+        std::vector<Index> reads;
+        // What another run of it costs at least, and of a part of it; kLimit: there is no other.
+        Cost again = kLimit;
+        Cost part_again = kLimit;
+    };
     std::vector<Tensor> tensors;
-    std::vector<std::vector<Index>> reads;  // by operator
+    std::vector<Operation> operations;
 };
 
-// By place of a path, the least that others need beside what it uses.
-struct PathCuts {
-    std::vector<Bytes> running;  // while it runs by itself
-    std::vector<Bytes> after;    // where what it hands on is there as a whole, and neither end of it runs
-    // Those before this one of which something may be among what is needed after it are in [begin, end).
-    std::vector<Index> begin, end;
+// What others need at least beside what an operator of the path uses, if other runs add no more to the cost
+// than the next level does.
+struct CutLevel {
+    Cost cost = 0;      // what other runs add
+    Bytes running = 0;  // while it runs by itself
+    Bytes after = 0;    // where what it hands on is there as a whole, and neither end of it runs
+    // Those before this one of which something may be among what is needed after it are in [begin, end); from
+    // -1 on if what is there from the start may be among it.
+    Index begin = 0, end = 0;
+    // By place from -1 to the end, the same as `after` beside what that one hands on as well, which is there.
+    std::vector<Bytes> beside_read;
 };
 
-// Each operator of the path reads what the one before makes. What those after a moment still read, and what
-// is left in the end, depends on what is there at that moment: a cut of all ways to it from what is there at
-// the start, whatever runs again. With `once`, from all that has run before. Where the budget has ended,
-// nothing is known.
-PathCuts cuts_beside(const Wires& wires, const std::vector<Index>& path, bool once, Budget& budget);
+struct PathCut {
+    std::vector<CutLevel> levels;  // ascending in cost, from none on
+    // Whether what runs again may be the same as at the operator before, which has the same levels then.
+    bool continues = false;
+};
+
+// By place of a path, each operator of which reads what the one before makes. What those after a moment still
+// read, and what is left in the end, depends on what is there at that moment: a cut of all ways to it from
+// what is there at the start. What is behind the cut, and has run before, runs again. The operators that do
+// so for one moment have done so when all that was needed at that moment is read; those for a later moment
+// add to them. Where the budget has ended, nothing is known.
+std::vector<PathCut> cuts_beside(const Wires& wires, const std::vector<Index>& path, Budget& budget);
 
 }  // namespace memstow::stripes

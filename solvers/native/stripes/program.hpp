@@ -57,23 +57,37 @@ struct Reader {
     Index use = 0;
 };
 
+// What is live at least at an operator if other runs add no more to the cost than the next level does.
+struct Level {
+    Cost cost = 0;    // what other runs add
+    Bytes alone = 0;  // while it runs by itself
+    // Of a path: what others need while what it hands on is there as a whole. What those before it in this
+    // range hand on may be a part of it.
+    Bytes beside = 0;
+    Index beside_begin = 0, beside_end = 0;
+    // By place from -1 on, the same beside what that one hands on as well; empty if not known.
+    std::vector<Bytes> beside_read = {};
+};
+
 struct Operator {
     bool can = false;      // be in a stripe
     bool reduces = false;  // makes all of its output of all of an image; rows and columns are those it reads
     bool kept = false;     // what it makes is always there as a whole
     bool shared = false;   // who is not here may read the rows that it makes, and sooner
+    // Of a stripe with branches: it is on one, so that nothing is known of when it runs among the others; or
+    // on the path, and after each of its rows some of what the one before has made are still needed.
+    bool is_branch = false;
+    Index before = kNobody;  // on the path
+    bool overlaps = false;
     Index last_reader = kNobody;
     Place rows = 0;
     Place columns = 0;
-    Bytes pixel = 0;  // of what it makes, kept by rows
-    Load extra;       // temporaries
-    Bytes sums = 0;   // in which a reduction adds up
-    Bytes alone = 0;  // what is live while it runs by itself
-    // Of a path: what others need while what it hands on is there as a whole. What one of these hands on may
-    // be a part of it.
-    Bytes beside = 0;
+    Bytes pixel = 0;        // of what it makes, kept by rows
+    Load extra;             // temporaries
+    Bytes sums = 0;         // in which a reduction adds up
     bool may_stay = false;  // of a path: as a whole in the middle of a stripe, which is as bad as two then
-    Index beside_begin = 0, beside_end = 0;
+    std::vector<Level> levels;  // at least one; of all but paths the only one
+    bool continues = false;     // what runs again may be the same as at the one before, with the same levels
     Cost cost = 0;
     std::vector<Use> uses;
     std::vector<Reader> readers;  // of what it makes, ascending
@@ -112,6 +126,12 @@ struct OffPath {
     Bytes bytes = 0;  // what it makes, which is there as a whole if it is the last of a stripe
 };
 
+// All operators of the graph of a path, in an order, and which of them are the path.
+struct Surroundings {
+    std::vector<Operator> operators;
+    std::vector<Index> path;
+};
+
 struct Program {
     std::vector<Operator> operators;
     std::vector<Whole> wholes;
@@ -122,6 +142,8 @@ struct Program {
     // Not empty: the operators are a path among others that are not here; by operator.
     std::vector<Reads> reads;
     std::vector<OffPath> off_path;  // those others
+    Surroundings around;            // without operators where these are not known
+    bool has_branches = false;      // a path with branches that come back to it
 
     Index count() const { return count_of(operators); }
 };

@@ -118,18 +118,32 @@ void Segment::look(Index place) {
     held_[at(place)] = needed_from(place) < done_[at(place)];
 }
 
-void Segment::step(Index here) {
-    ++steps_;
-    const auto touch = [&](Index place) {
-        first_[at(place)] = std::min(first_[at(place)], here);
-        last_[at(place)] = std::max(last_[at(place)], here);
-    };
-    touch(here);
+// What is there while an operator of a path with branches runs, also without some of the branches: then no
+// reader on the path is further ahead of those after it, nor one before it closer to its end.
+void Segment::touch_of_path(Index here) {
+    sure_[at(here)].touch(here);
     for (const Use& use : op(here).uses) {
-        if (const Index from = source(use); from != kNobody) touch(from);
+        const Index from = source(use);
+        if (from != kNobody && (op(from).is_branch || from == op(here).before)) sure_[at(from)].touch(here);
     }
     for (Index place = 0; place < count_; ++place) {
-        if (held_[at(place)] != 0) touch(place);
+        const bool is_within = done_[at(place)] > 0 && done_[at(place)] < rows_made_[at(place)];
+        if (op(place).overlaps && is_within) sure_[at(op(place).before)].touch(here);
+    }
+}
+
+void Segment::step(Index here) {
+    ++steps_;
+    if (!op(here).is_branch) {
+        const auto touch = [&](Index place) { lives_[at(place)].touch(here); };
+        touch(here);
+        for (const Use& use : op(here).uses) {
+            if (const Index from = source(use); from != kNobody) touch(from);
+        }
+        for (Index place = 0; place < count_; ++place) {
+            if (held_[at(place)] != 0) touch(place);
+        }
+        if (program_->has_branches) touch_of_path(here);
     }
     const Place done = ++done_[at(here)];
     if (!is_sink(here)) {
@@ -163,8 +177,8 @@ void Segment::make(Index place) {
 
 void Segment::replay() {
     rows_.assign(at(count_), 0);
-    first_.assign(at(count_), count_);
-    last_.assign(at(count_), -1);
+    lives_.assign(at(count_), {count_, -1});
+    sure_ = lives_;
     done_.assign(at(count_), 0);
     held_.assign(at(count_), 0);
     const Place reference = last().rows;
@@ -178,7 +192,7 @@ void Segment::replay() {
     }
 }
 
-Need Segment::need(Place reference, Place columns, const Load& whole) const {
+Need Segment::need(Place reference, Place columns, const Load& whole, Sure* sure) const {
     std::vector<Place> widest(at(count_), 0);
     std::vector<Place> total(at(count_), 0);
     std::vector<std::pair<Place, Place>> spans(at(count_));
@@ -216,39 +230,65 @@ Need Segment::need(Place reference, Place columns, const Load& whole) const {
     }
     Load all = whole;
     for (Index place = 0; place < count_; ++place) all.add(op(place).sums, program_->unit);
-    need.bytes = is_shared_ ? fullest_of_path(widest, all) : fullest(widest, all);
+    const bool is_path = is_shared_ && !program_->reads.empty();
+    need.bytes = is_path ? fullest_of_path(widest, all) : fullest(lives_, widest, all);
+    if (sure != nullptr) {
+        sure->bytes = program_->has_branches ? fullest(sure_, widest, all) : need.bytes;
+        sure->rings.clear();
+        for (Index place = 0; place < count_; ++place) sure->rings.push_back(ring(place, widest).bytes);
+    }
     return need;
 }
 
 // The rows of it that are kept; nothing where all of it is there.
 Load Segment::ring(Index place, const std::vector<Place>& widest) const {
     Load kept;
-    if (is_sink(place) || last_[at(place)] < 0) return kept;
+    if (is_sink(place) || lives_[at(place)].last < 0) return kept;
     kept.add(rows_[at(place)] * widest[at(place)] * op(place).pixel, program_->unit);
     return kept;
 }
 
 // The most over the phases: a ring lives in those from its first place to its last.
-Bytes Segment::fullest(const std::vector<Place>& widest, const Load& whole) const {
-    std::vector<Bytes> change(at(count_) + 1, 0);
-    std::vector<Bytes> rest(at(count_), whole.rest);
+Bytes Segment::fullest(const std::vector<Life>& lives, const std::vector<Place>& widest,
+                       const Load& whole) const {
+    Bytes most = 0;
+    Index begin = 0;
     for (Index place = 0; place < count_; ++place) {
-        const Load& extra = op(place).extra;
-        change[at(place)] += extra.bytes;
-        change[at(place) + 1] -= extra.bytes;
-        rest[at(place)] = std::max(rest[at(place)], extra.rest);
-        const Load kept = ring(place, widest);
-        if (kept.bytes == 0) continue;
-        change[at(first_[at(place)])] += kept.bytes;
-        change[at(last_[at(place)]) + 1] -= kept.bytes;
-        for (Index k = first_[at(place)]; kept.rest > 0 && k <= last_[at(place)]; ++k) {
-            rest[at(k)] = std::max(rest[at(k)], kept.rest);
+        if (place + 1 < count_ && !op(place).shared) continue;
+        most = std::max(most, fullest_between(begin, place, lives, widest, whole));
+        begin = place + 1;
+    }
+    return most;
+}
+
+// Of those from after one that others read to the next, or to the last: how long rows of these wait is not
+// known.
+Bytes Segment::fullest_between(Index begin, Index end, const std::vector<Life>& lives,
+                               const std::vector<Place>& widest, const Load& whole) const {
+    std::vector<Bytes> change(at(end - begin) + 2, 0);
+    std::vector<Bytes> rest(at(end - begin) + 1, whole.rest);
+    const auto add = [&](const Load& load, Index first, Index last) {
+        if (load.bytes == 0 || first > last) return;
+        change[at(first - begin)] += load.bytes;
+        change[at(last - begin) + 1] -= load.bytes;
+        for (Index k = first; load.rest > 0 && k <= last; ++k) {
+            rest[at(k - begin)] = std::max(rest[at(k - begin)], load.rest);
         }
+    };
+    for (Index place = begin; place <= end; ++place) {
+        if (!op(place).is_branch) add(op(place).extra, place, place);
+        const auto [first, last] = lives[at(place)];
+        add(ring(place, widest), std::max(first, begin), std::min(last, end));
+    }
+    if (begin > 0) {
+        Index reader = begin;
+        while (op(reader).is_branch) ++reader;
+        add(ring(begin - 1, widest), reader, reader);
     }
     Bytes most = 0, level = whole.bytes;
-    for (Index place = 0; place < count_; ++place) {
-        level += change[at(place)];
-        most = std::max(most, level - rest[at(place)]);
+    for (Index place = begin; place <= end; ++place) {
+        level += change[at(place - begin)];
+        most = std::max(most, level - rest[at(place - begin)]);
     }
     return most;
 }
@@ -314,8 +354,9 @@ Bytes Segment::between_shared(Index begin, Index end, const std::vector<Place>& 
         if (place == begin && begin > 0) here.add(ring(begin - 1, widest));
         for (Index from = begin; from <= end; ++from) {
             // How long rows wait for others is not known.
-            const bool is_there =
-                from == end ? place == end : first_[at(from)] <= place && place <= last_[at(from)];
+            const bool is_there = from == end
+                                      ? place == end
+                                      : lives_[at(from)].first <= place && place <= lives_[at(from)].last;
             if (is_there) here.add(ring(from, widest));
         }
         most = std::max(most, here.height());

@@ -1,6 +1,7 @@
 // One run of operators as a stripe: what its rows need, whatever the columns, and what strips of columns add.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -12,6 +13,12 @@ namespace memstow::stripes {
 struct Need {
     Bytes bytes = 0;  // of all that is live, at the fullest moment
     Cost cost = 0;
+};
+
+// Of a path with branches, also without some of them, if nothing is there in their place.
+struct Sure {
+    Bytes bytes = 0;           // at the fullest moment
+    std::vector<Bytes> rings;  // by operator, in whole units
 };
 
 class Segment {
@@ -26,13 +33,24 @@ class Segment {
     bool leaves(Index place) const { return leaves_[at(place)]; }
     // With strips of so many columns of what is `reference` columns wide; `whole`: what is live all the time
     // besides rings, temporaries and sums.
-    Need need(Place reference, Place columns, const Load& whole) const;
+    Need need(Place reference, Place columns, const Load& whole, Sure* sure = nullptr) const;
+    // Of each operator.
+    const std::vector<Place>& rows_made() const { return rows_made_; }
 
   private:
     Segment(const Program& program, Index begin, Index end)
         : program_(&program), begin_(begin), count_(end - begin) {}
 
     class Left;
+    // The operators while which rows are there, from the first to the last.
+    struct Life {
+        Index first = 0, last = 0;
+
+        void touch(Index place) {
+            first = std::min(first, place);
+            last = std::max(last, place);
+        }
+    };
     static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
     const Operator& op(Index place) const { return program_->operators[at(begin_ + place)]; }
     const Reads& reads(Index place) const { return program_->reads[at(begin_ + place)]; }
@@ -46,10 +64,13 @@ class Segment {
     void replay();
     void make(Index place);
     void step(Index place);
+    void touch_of_path(Index place);
     Place needed_from(Index place) const;
     void look(Index place);
     Load ring(Index place, const std::vector<Place>& widest) const;
-    Bytes fullest(const std::vector<Place>& widest, const Load& whole) const;
+    Bytes fullest(const std::vector<Life>& lives, const std::vector<Place>& widest, const Load& whole) const;
+    Bytes fullest_between(Index begin, Index end, const std::vector<Life>& lives,
+                          const std::vector<Place>& widest, const Load& whole) const;
     Bytes fullest_of_path(const std::vector<Place>& widest, const Load& whole) const;
     Bytes between_shared(Index begin, Index end, const std::vector<Place>& widest, const Load& whole) const;
     Bytes at_first_row(Index place, const std::vector<Place>& widest, const Load& here) const;
@@ -66,9 +87,9 @@ class Segment {
     std::vector<std::uint8_t> leaves_;
     std::vector<Place> rows_made_;
     std::vector<Place> rows_;  // kept at a time
-    std::vector<Index> first_;
-    std::vector<Index> last_;
-    bool is_shared_ = false;  // by operators that are not here; then it is a path
+    std::vector<Life> lives_;  // of these rows
+    std::vector<Life> sure_;   // also without branches
+    bool is_shared_ = false;   // by operators that are not here; then it is a path
     // While rows are made.
     std::vector<Place> done_;
     std::vector<std::uint8_t> held_;

@@ -14,8 +14,10 @@ from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.operators import Rerun, Share, reruns_in_stripes, shares_in_stripes
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.path_bounds import path_corners
+from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen, with_runs
 from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
@@ -249,6 +251,199 @@ def test_blocks_in_parts_are_not_better_in_any_order_nor_again() -> None:
                     ways += _some_ways(whole, random, again=bool(number))
             counts[number] += _assert_bounded(corners_in_any_order(graph, (), _budget(), kinds), ways, seed)
     assert all(counts)
+
+
+@pytest.mark.rounds
+def test_branches_in_a_stripe_keep_rows() -> None:
+    """In any order, and in some in which operators run again."""
+    exact = again = 0
+    for seed in range(rounds(60)):
+        random = Random(seed)
+        graph = parse_graph(_branches(random))
+        ways = list(every_way(graph)) or list(_some_ways(graph, random, again=False))
+        corners = path_corners(graph, _budget(), kinds=ONCE)
+        assert _assert_bounded(corners, ways, seed)
+        best = [(way.bytes, way.cost) for way in Archive(ways).items]
+        exact += [(corner.bytes, corner.cost) for corner in corners or ()] == best
+        corners = path_corners(graph, _budget(), kinds=AGAIN)
+        assert _assert_bounded(corners, ways, seed)
+        for _ in range(3):
+            again += _assert_bounded(corners, _some_ways(graph, random, again=True), seed)
+    assert exact
+    assert again
+
+
+@pytest.mark.rounds
+def test_what_goes_around_may_be_there_as_a_whole() -> None:
+    """What branches off runs again for little, so that the dear branch need not be in narrow strips."""
+    count = 0
+    for seed in range(rounds(60)):
+        random = Random(seed)
+        graph = parse_graph(_dear_branch(random))
+        ways = filter(_runs_none_twice, every_way_again(graph, 1))
+        count += _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, seed)
+    assert count
+
+
+@pytest.mark.rounds
+def test_runs_make_at_least_what_somebody_reads() -> None:
+    """What one operator makes is counted by its costs, where the others cost nothing."""
+    part = again = 0
+    for seed in range(rounds(40)):
+        random = Random(seed)
+        graph = parse_graph(random.choice((network, _dear_branch))(random))
+        number = random.randrange(len(graph.operators))
+        (made,) = graph.operators[number].outputs
+        rows, columns, _ = next(tensor.shape or () for tensor in graph.tensors if tensor.id == made)
+        counted = replace(
+            graph,
+            operators=tuple(
+                replace(operator, cost=(at == number) * rows * columns)
+                for at, operator in enumerate(graph.operators)
+            ),
+        )
+        least = shares_in_stripes(counted)[number].cost(rows * columns)
+        more = reruns_in_stripes(counted)[number].adds(rows * columns)
+        name = counted.operators[number].id
+        for way in filter(_runs_none_twice, every_way_again(counted, 1)):
+            runs = sum(run.partition("#")[0] == name for run in way.schedule.order)
+            assert way.cost >= least + (more if runs > 1 else 0), (seed, way)
+            part += least < rows * columns
+            again += runs > 1 and 0 < more < rows * columns
+    assert part
+    assert again
+
+
+def test_two_runs_make_what_two_readers_need_each() -> None:
+    """One reads columns 0, 2 and 4 of six, the other 0 and 3."""
+    document = chain(1, "free", ["x", "a", "b"])
+    for number, (tensor, columns) in enumerate(zip(document["tensors"], (6, 6, 3), strict=True)):
+        tensor["shape"] = [1, columns, 1]
+        if number:
+            stride = [1, 6 // columns]
+            document["operators"][number - 1]["window"] = {"kernel": [1, 1], "stride": stride}
+    document["tensors"].append({"id": "c", "shape": [1, 2, 1], "type": "int8"})
+    window = {"kernel": [1, 1], "stride": [1, 3]}
+    other = {"id": "to c", "type": "conv2d", "inputs": ["a"], "outputs": ["c"], "window": window}
+    document["operators"].append(other)
+    document["outputs"] = ["b", "c"]
+    graph = parse_graph(document)
+    assert shares_in_stripes(graph)[0] == Share(4, 6)
+    assert reruns_in_stripes(graph)[0] == Rerun(each=Share(2, 6), more=Share(1, 6))
+
+
+def _dear_branch(random: Random) -> Document:
+    rows, columns, alignment = random.randint(3, 8), random.randint(3, 6), random.choice((1, 1, 4))
+    channels = {"x": 1, "fork": random.choice((3, 4, 9)), "around": random.choice((1, 2)), "y": 1}
+    channels |= dict.fromkeys(("middle", "sum"), channels["around"])
+    stride = random.choice((1, 2, 2))
+    operators: list[Document] = [
+        {
+            "id": f"to {made}",
+            "type": "conv2d",
+            "inputs": [source],
+            "outputs": [made],
+            "cost": random.randint(0, 2) if made != "around" else 100,
+            "window": {
+                "kernel": [kernel, kernel],
+                "padding": [kernel // 2] * 4,
+                "stride": [stride if made == "y" else 1] * 2,
+            },
+        }
+        for source, made, kernel in (
+            ("x", "fork", 1),
+            ("fork", "middle", random.choice((1, 3))),
+            ("fork", "around", random.choice((1, 3))),
+            ("sum", "y", 3),
+        )
+    ]
+    sources = random.sample(["middle", "around"], 2)
+    operators.insert(3, {"id": "add", "type": "add", "inputs": sources, "outputs": ["sum"], "cost": 1})
+    return {
+        "version": 1,
+        "order": "free",
+        "tensors": [
+            {
+                "id": name,
+                "shape": [
+                    *(((extent - 1) // stride + 1 if name == "y" else extent) for extent in (rows, columns)),
+                    count,
+                ],
+                "type": "int8",
+                "alignment": alignment,
+            }
+            for name, count in channels.items()
+        ],
+        "operators": operators,
+        "inputs": ["x"],
+        "outputs": ["y"],
+    }
+
+
+def _branches(random: Random) -> Document:
+    """One or two blocks: a path of windows along rows, and what goes around it and is added to it."""
+    shapes = {"x": [random.randint(3, 12), random.choice((1, 1, 2, 3)), random.choice((1, 2, 4))]}
+    operators: list[Document] = []
+
+    def run(kind: str, sources: list[str], made: str, shape: list[int], **more: object) -> str:
+        shapes[made] = shape
+        operators.append(
+            {
+                "id": f"to {made}",
+                "type": kind,
+                "inputs": sources,
+                "outputs": [made],
+                "cost": random.choice((0, 1, random.randint(1, 50))),
+                **more,
+            }
+        )
+        return made
+
+    def slide(source: str, made: str, kernel: int, stride: int, channels: int) -> str:
+        rows, columns, _ = shapes[source]
+        across = random.choice((1, kernel))
+        pads = [kernel // 2, across // 2]
+        shape = [(rows + 2 * pads[0] - kernel) // stride + 1, columns + 2 * pads[1] - across + 1, channels]
+        window = {"kernel": [kernel, across], "stride": [stride, 1], "padding": [*pads, *pads]}
+        more = {"temporaries": [{"id": f"own {made}", "size": random.randint(1, 30)}]}
+        return run("conv2d", [source], made, shape, window=window, **(more if random.random() < 0.1 else {}))
+
+    last = slide("x", "begin", random.choice((1, 3)), 1, random.choice((1, 3, 9)))
+    for block in range(random.randint(1, 2)):
+        fork, channels = last, random.choice((shapes[last][2], shapes[last][2], 2, 6))
+        stride = random.choice((1, 1, 2))
+        last = slide(fork, f"m{block}", random.choice((1, 3, 5)), stride, random.choice((channels, 2, 7)))
+        if random.random() < 0.6 or shapes[last][2] != channels:
+            last = slide(last, f"n{block}", random.choice((1, 3)), 1, channels)
+        around = fork
+        if shapes[around] != shapes[last]:
+            around = slide(around, f"s{block}", 1, stride, channels)
+        elif random.random() < 0.3:
+            around = slide(around, f"s{block}", random.choice((1, 3)), 1, channels)
+        if random.random() < 0.3 and around != fork:
+            around = slide(around, f"r{block}", random.choice((1, 3)), 1, channels)
+        if random.random() < 0.2:
+            slide(random.choice((fork, last, around)), f"out {block}", random.choice((1, 3)), 1, 1)
+        if shapes[around] == shapes[last]:
+            sources = random.sample([around, last], 2)
+            last = run("add", sources, f"a{block}", shapes[last], in_place=[[last, f"a{block}"]])
+    if random.random() < 0.5:
+        run("mean", [last], "y", [1, 1, shapes[last][2]])
+    elif random.random() < 0.7:
+        slide(last, "y", random.choice((1, 3)), random.choice((1, 2)), 1)
+    read = {name for operator in operators for name in operator["inputs"]}
+    alignment = random.choice((1, 1, 1, 4, 16))
+    return {
+        "version": 1,
+        "order": "free",
+        "tensors": [
+            {"id": name, "shape": shape, "type": "int8", "alignment": alignment}
+            for name, shape in shapes.items()
+        ],
+        "operators": operators,
+        "inputs": ["x"],
+        "outputs": [name for name in shapes if name not in read],
+    }
 
 
 def _some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:

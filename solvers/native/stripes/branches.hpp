@@ -1,0 +1,30 @@
+// A stripe of a path, with branches of it that come back to it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "stripes/program.hpp"
+
+namespace memstow::stripes {
+
+struct Branches {
+    // Those that begin at the same operators; instead of the rows that they keep, one of their tensors may be
+    // there as a whole, if somebody reads it from elsewhere.
+    struct Group {
+        std::vector<Index> begins;  // places of the path in the stripe
+        std::vector<Index> members;
+        Bytes instead = kLimit;
+    };
+
+    Program program;          // of the stripe with all branches
+    std::vector<Index> path;  // which of its operators are the path
+    std::vector<Group> groups;
+    Cost cost = 0;  // of the branches, once
+};
+
+// Of the stripe [begin, end) of a path. None where there is no branch, or where one goes around an operator
+// whose rows somebody else reads, who may have them made sooner.
+std::optional<Branches> branches_of(const Surroundings& around, Index begin, Index end);
+
+}  // namespace memstow::stripes
