@@ -1,20 +1,21 @@
 """Fronts of networks of images: what of them is proven in ten seconds, with each of what may be done.
 
 `python -m benchmarks fronts` puts the table on the page. The networks are those of the shared data whose
-operators can run in stripes.
+operators can run in stripes, and residual networks for images of 32 by 32, as MLPerf Tiny has one of eight
+layers, which are made here.
 """
 
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from benchmarks.page import DATA, table
 from memstow.planner.formats import read_graph
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.model.front import FrontOptions, Generator
-from memstow.planner.model.graph import Graph
+from memstow.planner.model.graph import Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.records import replace
 
@@ -24,6 +25,7 @@ NETWORKS: Final = (
     *("tflite/tflm__person_detect.tflite", "tflite/swiftnet_vww.tflite"),
     *("tflite/mww__okay_nabu.tflite", "tflite/mww__v2_alexa.tflite", "graphs/msf_MN2-vww5.json"),
 )
+RESIDUAL: Final = (1, 2)
 WAYS: Final[tuple[tuple[Generator, ...], ...]] = (
     ("stripes",),
     ("stripes", "channels"),
@@ -42,16 +44,68 @@ def measure() -> str:
 
 
 def _rows() -> Iterator[list[str]]:
-    for name in NETWORKS:
-        graph = read_graph((DATA / name).read_bytes())
+    graphs = {Path(name).stem: read_graph((DATA / name).read_bytes()) for name in NETWORKS}
+    graphs |= {f"residual, {2 + 6 * blocks} layers": residual_network(blocks) for blocks in RESIDUAL}
+    for name, graph in graphs.items():
         for order in ("given", "free"):
             ordered = replace(graph, order=order)
             yield [
-                Path(name).stem,
+                name,
                 f"{len(graph.operators)}",
                 order,
                 *(_figures(ordered, way) for way in WAYS),
             ]
+
+
+class _Image(NamedTuple):
+    id: str
+    rows: int
+    channels: int
+
+
+def residual_network(blocks: int) -> Graph:
+    """Three times so many blocks of two convolutions, around each of which goes what comes to it."""
+    images = [_Image("x", 32, 3)]
+    operators: list[Operator] = []
+
+    def run(sources: list[_Image], made: _Image, kind: str, window: Window | None, each: int) -> _Image:
+        """An operator that costs so much for each element."""
+        images.append(made)
+        operators.append(
+            Operator(
+                id=f"to {made.id}",
+                type=kind,
+                inputs=[source.id for source in sources],
+                outputs=[made.id],
+                window=window,
+                in_place=[(source.id, made.id) for source in sources if kind == "add"],
+                cost=made.rows**2 * made.channels * each,
+            )
+        )
+        return made
+
+    def convolve(source: _Image, name: str, channels: int, kernel: int, stride: int = 1) -> _Image:
+        made = _Image(name, source.rows // stride, channels)
+        window = Window(kernel=(kernel,) * 2, stride=(stride,) * 2, padding=(kernel // 2,) * 4)
+        return run([source], made, "conv2d", window, source.channels * kernel**2)
+
+    last = convolve(images[0], "begin", 16, 3)
+    for channels in (16, 32, 64):
+        for number in range(blocks):
+            name, stride = f"{channels}.{number}", channels // last.channels
+            inner = convolve(convolve(last, f"a{name}", channels, 3, stride), f"b{name}", channels, 3)
+            around = last if stride == 1 else convolve(last, f"c{name}", channels, 1, stride)
+            last = run([around, inner], inner._replace(id=name), "add", None, 1)
+    rows = last.rows
+    run([last], _Image("y", 1, last.channels), "average_pool2d", Window(kernel=(rows, rows)), rows**2)
+    return Graph(
+        tensors=[
+            Tensor(id=name, shape=(rows, rows, channels), type="int8") for name, rows, channels in images
+        ],
+        operators=operators,
+        inputs=["x"],
+        outputs=["y"],
+    )
 
 
 def _figures(graph: Graph, way: tuple[Generator, ...]) -> str:
