@@ -86,6 +86,7 @@ class Stripe {
         steps += at(program.around.path, end - 1) - at(program.around.path, begin);
         branches_ = branches_of(program.around, begin, end);
         if (!branches_) return steps;
+        branches_->program.unit = program.unit;
         all_ = Segment::of(branches_->program, 0, branches_->program.count());
         if (!all_) return steps;
         steps += all_->make_rows();
@@ -95,7 +96,6 @@ class Stripe {
             if (rows(*all_, same) != rows(segment_, place)) all_.reset();
             if (!all_) break;
         }
-        unit_ = program.unit;
         return steps;
     }
 
@@ -121,7 +121,7 @@ class Stripe {
             for (const Index begin : group.begins) {
                 kept += at(of_all.rings, begin) - at(own.rings, place_on_path(begin));
             }
-            least_more = std::min(least_more, group.instead - kept - (unit_ - 1));
+            least_more = std::min(least_more, group.instead - kept - (branches_->program.unit - 1));
             least_instead = std::min(least_instead, group.instead);
         }
         // If something as a whole takes less than the rows that it saves, others may be there as well.
@@ -144,7 +144,6 @@ class Stripe {
     Segment segment_;
     std::optional<Branches> branches_;
     std::optional<Segment> all_;
-    Bytes unit_ = 1;
     bool has_rows_ = false;
 };
 

@@ -274,8 +274,8 @@ def test_branches_in_a_stripe_keep_rows() -> None:
 
 
 @pytest.mark.rounds
-def test_what_goes_around_may_be_there_as_a_whole() -> None:
-    """What branches off runs again for little, so that the dear branch need not be in narrow strips."""
+def test_a_dear_branch_may_be_there_as_a_whole() -> None:
+    """Where it begins runs again for little, so that it need not be in narrow strips as well."""
     count = 0
     for seed in range(rounds(60)):
         random = Random(seed)
@@ -335,8 +335,9 @@ def test_two_runs_make_what_two_readers_need_each() -> None:
 def _dear_branch(random: Random) -> Document:
     rows, columns, alignment = random.randint(3, 8), random.randint(3, 6), random.choice((1, 1, 4))
     channels = {"x": 1, "fork": random.choice((3, 4, 9)), "around": random.choice((1, 2)), "y": 1}
-    channels |= dict.fromkeys(("middle", "sum"), channels["around"])
-    stride = random.choice((1, 2, 2))
+    is_sum, stride = random.random() < 0.4, random.choice((1, 2, 2))
+    channels["middle"] = channels["around"] * (1 if is_sum else random.randint(1, 9))
+    channels["both"] = channels["middle"] + (0 if is_sum else channels["around"])
     operators: list[Document] = [
         {
             "id": f"to {made}",
@@ -354,11 +355,16 @@ def _dear_branch(random: Random) -> Document:
             ("x", "fork", 1),
             ("fork", "middle", random.choice((1, 3))),
             ("fork", "around", random.choice((1, 3))),
-            ("sum", "y", 3),
+            ("both", "y", 3),
         )
     ]
-    sources = random.sample(["middle", "around"], 2)
-    operators.insert(3, {"id": "add", "type": "add", "inputs": sources, "outputs": ["sum"], "cost": 1})
+    join: Document = {
+        "id": "join",
+        "type": "add" if is_sum else "concatenation",
+        "outputs": ["both"],
+        "cost": 1,
+    }
+    operators.insert(3, join | {"inputs": random.sample(["middle", "around"], 2)})
     return {
         "version": 1,
         "order": "free",

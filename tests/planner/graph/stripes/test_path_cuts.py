@@ -210,17 +210,24 @@ def _live_after(wires: Wires, runs: Sequence[int], run: int, left_out: set[int])
     return sum(wires.size[tensor] for tensor in _there_after(wires, runs, run) - left_out)
 
 
-def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
-    """Operators 0 to 3 in a row, the last of which also reads what 0 makes, of 10 bytes, and a 4, of 3."""
-    wires = Wires(
-        size=array("q", [3, 10, 2, 2, 1]),
+def _row(size: int, again: tuple[int, int]) -> Wires:
+    """Operators 0 to 3 in a row, of which the last also reads what 0 makes of 3 bytes.
+
+    It has this size, and adds so much as a whole and as a part of it where it runs again.
+    """
+    return Wires(
+        size=array("q", [3, size, 2, 2, 1]),
         maker=array("q", [_NOBODY, 0, 1, 2, 3]),
         to_end=array("q", [0, 0, 0, 0, 1]),
         read_start=array("q", [0, 1, 2, 3, 5]),
         reads=array("q", [0, 1, 2, 1, 3]),
-        again=array("q", [7, 8, 9, 9]),
-        part_again=array("q", [7, 8, 9, 9]),
+        again=array("q", [again[0], 8, 9, 9]),
+        part_again=array("q", [again[1], 8, 9, 9]),
     )
+
+
+def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
+    wires = _row(10, (7, 7))
     path = [0, 1, 2, 3]
     nothing = CutLevel(0, 0, 0, 0, 0, [0])
     # After 1 and 2 it is there, or what it is made of; 1 and 3 use it.
@@ -239,17 +246,7 @@ def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
 
 
 def test_parts_that_run_again_save_and_add_what_they_are_of_all() -> None:
-    """As above, but what 0 makes may come in parts, of which the least adds 1."""
-    wires = Wires(
-        size=array("q", [3, 19, 2, 2, 1]),
-        maker=array("q", [_NOBODY, 0, 1, 2, 3]),
-        to_end=array("q", [0, 0, 0, 0, 1]),
-        read_start=array("q", [0, 1, 2, 3, 5]),
-        reads=array("q", [0, 1, 2, 1, 3]),
-        again=array("q", [16, 8, 9, 9]),
-        part_again=array("q", [1, 8, 9, 9]),
-    )
-    cut = cuts_beside(wires, [0, 1, 2, 3], Budget(-1.0, -1))[2]
+    cut = cuts_beside(_row(19, (16, 1)), [0, 1, 2, 3], Budget(-1.0, -1))[2]
     assert [(level.cost, level.after) for level in cut.levels] == [
         (0, 19),
         *((max(cost, 1), 17 - cost) for cost in range(0, 16, 2)),
