@@ -195,9 +195,9 @@ class StripeProgram:
     # that waits for it (or their number), what it costs if it is one of the path that runs again, and the
     # bytes of what it makes
     is_path: bool = False
+    off_path: "array[int]" = field(default_factory=_ints)
     # all operators of the graph of the path, and which of them are the path, ascending
     around: "tuple[StripeProgram, Sequence[int]] | None" = None
-    off_path: "array[int]" = field(default_factory=_ints)
 
 
 @dataclass(frozen=True, slots=True)

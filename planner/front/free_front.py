@@ -12,7 +12,6 @@ be few.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Final
@@ -24,9 +23,9 @@ from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import (
     always_reads,
     kinds_if_unbound,
+    least_cost_in_stripes,
     least_of_rows,
     operator_costs,
-    shares_of_decided,
 )
 from memstow.planner.graph.order_front import (
     alternatives_alone,
@@ -203,7 +202,7 @@ class _Search:
             if self._stripes and has_stripes(graph):
                 bounds = again(self._in_stripes(graph, runs_again=True), order, share).bounds
                 size = max((size for cost, size in bounds if cost >= ANY), default=0)
-                corners.append(Corner(size, _least_cost_in_stripes(graph)))
+                corners.append(Corner(size, least_cost_in_stripes(graph)))
                 continue
             reruns = again(graph, order, share)
             self._take(reruns.candidates, chosen)
@@ -224,7 +223,7 @@ class _Search:
             budget = self._allowance.budget(_SHARE)
             least = least_cost_of_choices(self._graph, budget)
             self._spend(budget, graph)
-            return [Corner(size, _least_cost_in_stripes(graph, undecided) if least is None else least)]
+            return [Corner(size, least_cost_in_stripes(graph, undecided) if least is None else least)]
         more = self._least_cost(root) - sum(operator_costs(kept))
         return _corners_of(self._least_cost(root), [(min(cost + more, ANY), size) for cost, size in bounds])
 
@@ -317,14 +316,14 @@ class _Search:
         undecided = self._undecided(node)
         cuts = self._stripes and has_stripes(graph)
         if undecided:
-            least = _least_cost_in_stripes(graph, undecided) if self._stripes else self._least_cost(node)
+            least = least_cost_in_stripes(graph, undecided) if self._stripes else self._least_cost(node)
             best = self._outlook(_without(self._in_stripes(graph) if cuts else graph, undecided), node.work)
             return _Look([Corner(_bound(best, node), least)], is_final=False)
         if cuts:
             exact = self._striped(graph, node.chosen)
             if exact is None:
                 best = self._outlook(self._in_stripes(graph), _WORK * _TIMES)
-                exact = [Corner(_bound(best, node), _least_cost_in_stripes(graph))]
+                exact = [Corner(_bound(best, node), least_cost_in_stripes(graph))]
             return _Look(exact, is_final=True)
         order, best = self._best_order(graph, node.work)
         self._take([_candidate(graph, order)], node.chosen)
@@ -439,12 +438,6 @@ def _without(graph: Graph, undecided: set[str]) -> Graph:
         before=tuple(pair for pair in graph.before if undecided.isdisjoint(pair)),
         views=(),
     )
-
-
-def _least_cost_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> int:
-    """What the other operators cost at least, also where a stripe makes no more of a tensor than is read."""
-    shares = shares_of_decided(graph, undecided)
-    return sum(share.cost(cost) for cost, share in zip(operator_costs(graph), shares, strict=True))
 
 
 def _in_stripes(graph: Graph, *, counts_rows: bool, runs_again: bool = False) -> Graph:

@@ -36,9 +36,9 @@ from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import (
     kinds,
+    least_cost_in_stripes,
     operator_costs,
     reruns_in_stripes,
-    shares_in_stripes,
     with_cost_unit,
 )
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
@@ -247,8 +247,9 @@ def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
         yield "other orders (--order free)"
 
 
-# Of what is left: to look for orders, in the order of the document, for what paths say of any order, for
-# choices in any order, for schedules in them, for other orders, for what runs again.
+# Of what is left: to look for orders, in the order of the document, for what paths say of any order, and
+# where the order is free, for choices in any order, for schedules in them, for other orders, for what runs
+# again.
 _ORDERS_SHARE: Final = 0.3
 _LISTED_SHARE: Final = 0.15
 _PATHS_SHARE: Final = 0.75
@@ -712,15 +713,15 @@ def _least_with_reruns(graph: Graph) -> int:
     Of one that makes nothing that is planned it is none.
     """
     sized = {tensor.id for tensor in graph.tensors if is_planned(tensor) and size_of(tensor)}
-    costs = operator_costs(graph)
-    each = zip(graph.operators, costs, runs_once(graph), reruns_in_stripes(graph), strict=True)
+    each = zip(
+        graph.operators, operator_costs(graph), runs_once(graph), reruns_in_stripes(graph), strict=True
+    )
     added = (
         rerun.adds(cost)
         for operator, cost, once, rerun in each
         if not (once or sized.isdisjoint(operator.outputs))
     )
-    least = sum(share.cost(cost) for cost, share in zip(costs, shares_in_stripes(graph), strict=True))
-    return min(ANY, least + min(added, default=ANY))
+    return min(ANY, least_cost_in_stripes(graph) + min(added, default=ANY))
 
 
 def _is_only_way(graph: Graph, request: FrontRequest) -> bool:

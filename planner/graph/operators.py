@@ -257,6 +257,12 @@ def shares_of_decided(graph: Graph, undecided: AbstractSet[str]) -> list[Share]:
     ]
 
 
+def least_cost_in_stripes(graph: Graph, undecided: AbstractSet[str] = frozenset()) -> int:
+    """What the other operators cost at least, also where a stripe makes no more of a tensor than is read."""
+    shares = shares_of_decided(graph, undecided)
+    return sum(share.cost(cost) for cost, share in zip(operator_costs(graph), shares, strict=True))
+
+
 @Remembered
 def reruns_in_stripes(graph: Graph) -> list[Rerun]:
     """By operator of a valid graph, what its runs make in any stripes if there are several."""

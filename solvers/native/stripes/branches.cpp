@@ -8,8 +8,6 @@
 namespace memstow::stripes {
 namespace {
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 // Those of a stripe and of its branches, among all operators from its first to its last.
 class Members {
   public:
@@ -125,7 +123,9 @@ class Members {
             }
         }
         std::vector<Index> number(own.size(), kNobody);
+        Index place = kNobody;  // on the path
         for (Index i = 0; i < count_of(own); ++i) {
+            if (!own[at(i)].is_branch) ++place;
             if (!branches_off[at(i)]) continue;
             Index& known = number[at(leader(i))];
             if (known == kNobody) {
@@ -133,7 +133,10 @@ class Members {
                 branches.groups.emplace_back();
             }
             Branches::Group& to = branches.groups[at(known)];
-            (own[at(i)].is_branch ? to.members : to.begins).push_back(i);
+            if (own[at(i)].is_branch)
+                to.members.push_back(i);
+            else
+                to.begins.push_back(place);
             to.instead = std::min(to.instead, bytes(own[at(i)]));
         }
     }

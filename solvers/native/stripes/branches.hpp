@@ -12,8 +12,8 @@ struct Branches {
     // Those that begin at the same operators; instead of the rows that they keep, one of their tensors may be
     // there as a whole, if somebody reads it from elsewhere.
     struct Group {
-        std::vector<Index> begins;  // places of the path in the stripe
-        std::vector<Index> members;
+        std::vector<Index> begins;   // places of the path
+        std::vector<Index> members;  // operators of the program
         Bytes instead = kLimit;
     };
 

@@ -83,7 +83,7 @@ class Stripe {
         has_rows_ = true;
         std::int64_t steps = segment_.make_rows();
         if (program.around.path.empty()) return steps;
-        steps += at(program.around.path, end - 1) - at(program.around.path, begin);
+        steps += program.around.path[at(end) - 1] - program.around.path[at(begin)];
         branches_ = branches_of(program.around, begin, end);
         if (!branches_) return steps;
         branches_->program.unit = program.unit;
@@ -92,9 +92,10 @@ class Stripe {
         steps += all_->make_rows();
         // Where a branch needs more rows, it is not known what is there without it.
         for (Index place = 0; place < end - begin; ++place) {
-            const Index same = at(branches_->path, place);
-            if (rows(*all_, same) != rows(segment_, place)) all_.reset();
-            if (!all_) break;
+            const Place of_all = all_->rows_made()[at(branches_->path[at(place)])];
+            if (of_all == segment_.rows_made()[at(place)]) continue;
+            all_.reset();
+            break;
         }
         return steps;
     }
@@ -117,9 +118,9 @@ class Stripe {
         Bytes least_more = kLimit, least_instead = kLimit;
         for (const Branches::Group& group : branches_->groups) {
             Bytes kept = 0;
-            for (const Index member : group.members) kept += at(of_all.rings, member);
+            for (const Index member : group.members) kept += of_all.rings[at(member)];
             for (const Index begin : group.begins) {
-                kept += at(of_all.rings, begin) - at(own.rings, place_on_path(begin));
+                kept += of_all.rings[at(branches_->path[at(begin)])] - own.rings[at(begin)];
             }
             least_more = std::min(least_more, group.instead - kept - (branches_->program.unit - 1));
             least_instead = std::min(least_instead, group.instead);
@@ -131,16 +132,6 @@ class Stripe {
     }
 
   private:
-    template <typename Item>
-    static const Item& at(const std::vector<Item>& items, Index place) {
-        return items[static_cast<std::size_t>(place)];
-    }
-    static Place rows(const Segment& segment, Index place) { return at(segment.rows_made(), place); }
-    Index place_on_path(Index operation) const {
-        const auto found = std::ranges::lower_bound(branches_->path, operation);
-        return static_cast<Index>(found - branches_->path.begin());
-    }
-
     Segment segment_;
     std::optional<Branches> branches_;
     std::optional<Segment> all_;
@@ -196,8 +187,6 @@ class Search {
     }
 
   private:
-    static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
-
     void from(Index begin) {
         for (Here& here : places_[at(begin)]) {
             keep_best(here.states);

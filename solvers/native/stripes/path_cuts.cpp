@@ -83,8 +83,6 @@ class Cuts {
         Moment running, after;
     };
 
-    static std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
     // It, and all that it needs.
     void mark_run(Index last) {
         std::vector<Index> waiting{last};

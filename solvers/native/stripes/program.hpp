@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,8 @@ using Cost = std::int64_t;
 using Place = std::int64_t;
 
 inline constexpr Index kNobody = -1;
+
+inline std::size_t at(Place place) { return static_cast<std::size_t>(place); }
 
 // What is live at one moment, where everything begins at a multiple of a unit: whole units, as nothing else
 // can use the rest of the last one, but for what is on top.

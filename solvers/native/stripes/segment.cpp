@@ -261,8 +261,8 @@ Bytes Segment::fullest(const std::vector<Life>& lives, const std::vector<Place>&
     return most;
 }
 
-// Of those from after one that others read to the next, or to the last: how long rows of these wait is not
-// known.
+// Of those from after one that others read to the next, or to the last. While these run, its rows wait for
+// the next of the path at least as long as where nobody else reads them.
 Bytes Segment::fullest_between(Index begin, Index end, const std::vector<Life>& lives,
                                const std::vector<Place>& widest, const Load& whole) const {
     std::vector<Bytes> change(at(end - begin) + 2, 0);
@@ -344,24 +344,12 @@ Bytes Segment::fullest_of_path(const std::vector<Place>& widest, const Load& who
     return most;
 }
 
-// From after one that others read to the next, or to the last.
+// From after one that others read to the next, or to the last: how long rows of that one wait is not known.
 Bytes Segment::between_shared(Index begin, Index end, const std::vector<Place>& widest,
                               const Load& whole) const {
-    Bytes most = 0;
-    for (Index place = begin; place <= end; ++place) {
-        Load here = whole;
-        here.add(op(place).extra);
-        if (place == begin && begin > 0) here.add(ring(begin - 1, widest));
-        for (Index from = begin; from <= end; ++from) {
-            // How long rows wait for others is not known.
-            const bool is_there = from == end
-                                      ? place == end
-                                      : lives_[at(from)].first <= place && place <= lives_[at(from)].last;
-            if (is_there) here.add(ring(from, widest));
-        }
-        most = std::max(most, here.height());
-    }
-    return most;
+    std::vector<Life> lives = lives_;
+    lives[at(end)] = {end, end};
+    return fullest_between(begin, end, lives, widest, whole);
 }
 
 // `here`: without the rings before this operator.

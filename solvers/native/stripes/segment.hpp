@@ -51,7 +51,6 @@ class Segment {
             last = std::max(last, place);
         }
     };
-    static std::size_t at(Index place) { return static_cast<std::size_t>(place); }
     const Operator& op(Index place) const { return program_->operators[at(begin_ + place)]; }
     const Reads& reads(Index place) const { return program_->reads[at(begin_ + place)]; }
     const Operator& last() const { return op(count_ - 1); }
