@@ -33,7 +33,11 @@ WARNINGS: Final = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion
 SANITIZERS: Final = ("-g1", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # Compiled in half of the time. Most of what the others find is found without them as well: only the
 # campaigns have all.
-MOST_SANITIZERS: Final = (*SANITIZERS, "-fno-sanitize=null,alignment,object-size,vptr")
+MOST_SANITIZERS: Final = (
+    *SANITIZERS,
+    "-fno-sanitize=null,alignment,object-size,vptr,pointer-overflow",
+    "-fno-sanitize-address-use-after-scope",
+)
 OF_ORDERS: Final = ("-DORDERS", "-O1")
 """For the checker of orders, which is given large graphs."""
 VERIFIED: Final = 0
