@@ -163,15 +163,18 @@ class StripeProgram:
     continues: "array[int]" = field(default_factory=_ints)
     level_start: "array[int]" = field(default_factory=_ints)
 
-    # of a path, by level (so is `alone` then): what others that run again add to the cost; what others need
+    # of a path, by level (so is `alone` then): what other runs and copies add to the cost; what others need
     # while what the operator hands on is there as a whole; which operators may hand on some of that: the
     # first, and one more than the last; what others need beside what one of them hands on as well: flat, by
-    # operator from -1 on
+    # operator from -1 on; what they need where a stripe begins then: flat, by its last operator from the next
+    # one on
     level_cost: "array[int]" = field(default_factory=_ints)
     beside: "array[int]" = field(default_factory=_ints)
     beside_range: "array[int]" = field(default_factory=_ints)
     beside_read_start: "array[int]" = field(default_factory=_ints)
     beside_read: "array[int]" = field(default_factory=_ints)
+    beside_next_start: "array[int]" = field(default_factory=_ints)
+    beside_next: "array[int]" = field(default_factory=_ints)
 
     # its images: flat, those of operator i are uses[use_start[i]:use_start[i + 1]], with eleven numbers each:
     # who makes it (-1: no operator), then extent, step, over, before, after of its rows and of its columns
@@ -265,6 +268,8 @@ class Wires:
     size: "array[int]" = field(default_factory=_ints)
     maker: "array[int]" = field(default_factory=_ints)  # -1: there from the start
     to_end: "array[int]" = field(default_factory=_ints)
+    # the least of it that may wait elsewhere, where each byte costs to be copied out and back (0: nothing)
+    piece: "array[int]" = field(default_factory=_ints)
 
     # by operator: flat, those of operator i are reads[read_start[i]:read_start[i + 1]]; what another run adds
     # to the cost, and one of a part (-1: there is none)
@@ -275,10 +280,10 @@ class Wires:
 
 
 class CutLevel(NamedTuple):
-    """The bytes of others at least, if other runs add less to the cost than at the next level."""
+    """The bytes of others at least, if other runs and copies add less to the cost than at the next level."""
 
     cost: int
-    """What other runs add."""
+    """What other runs and copies add."""
     running: int
     """Beside what it uses, while it runs by itself."""
     after: int
@@ -289,6 +294,8 @@ class CutLevel(NamedTuple):
     """Up to this place, which is not."""
     beside_read: Sequence[int]
     """By place from -1 on, the same as `after` beside what that one hands on as well, up to the end."""
+    beside_next: Sequence[int]
+    """By place from the next on, the same as `after` where a stripe begins that ends there, if it is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +303,9 @@ class PathCut:
     """Of an operator of a path, what others need beside it."""
 
     levels: Sequence[CutLevel]
-    """Ascending in cost, the first without other runs."""
+    """Ascending in cost, the first without other runs and copies."""
     continues: bool
-    """Whether what runs again may be the same as at the operator before, which has the same levels then."""
+    """Whether these may be the same as at the operator before, which has the same levels then."""
 
 
 def cuts_beside(wires: Wires, path: Sequence[int], budget: "Budget") -> list[PathCut]:

@@ -11,8 +11,9 @@ bytes and cost as some way to cut the path into stripes, and what is beside it c
 schedule. Of a graph that is a single path, no bounds are better.
 
 Between two stripes, what somebody still reads is there as a whole, or what it is made of, and then others run
-again. So beside what the path hands on there is at least a cut of all ways to what is still to be read, and
-what is behind the cut and has run before adds to the cost (`cuts_beside`). What each run makes at least is
+again; or it waits elsewhere, and is copied twice. So beside what the path hands on there is at least a cut of
+all ways to what is still to be read, less what waits, and that and what is behind the cut and has run before
+add to the cost (`cuts_beside`). What each run makes at least is
 what one of its readers needs (`reruns_in_stripes`). Where a stripe is only as bad as two, nothing is said of
 the moment between these (`_may_stay`).
 
@@ -27,7 +28,7 @@ cost as much as all: then nothing is known of what is beside it (`InParts.beside
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Final
 
@@ -49,6 +50,7 @@ from memstow.planner.graph.operators import (
     operator_costs,
     reruns_in_stripes,
 )
+from memstow.planner.graph.schedules import can_spill
 from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
 from memstow.planner.model.graph import (
     Graph,
@@ -61,7 +63,6 @@ from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import (
     EVERYTHING,
     MOST,
-    CutLevel,
     PathCut,
     Room,
     StripeProgram,
@@ -98,10 +99,9 @@ def path_corners(
     budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
     unit = unit_of(graph) if unit is None else unit
     always = {step: resident_load(graph, step) for step in (unit, 1)}
-    if "spill" in kinds:
-        cuts = [PathCut([CutLevel(0, 0, 0, 0, 0, ())], continues=False) for _ in path]
-    else:
-        cuts = cuts_beside(_wires(graph, set(path), in_parts, bool(kinds)), path, budget)
+    if "spill" in kinds and in_parts.beside:
+        in_parts = replace(in_parts, beside=())  # Other parts may wait elsewhere.
+    cuts = cuts_beside(_wires(graph, set(path), in_parts, kinds), path, budget)
     if budget.spent:
         return None
     program = _Path(graph, path, bool(kinds), unit, in_parts, always, cuts).program()
@@ -111,7 +111,7 @@ def path_corners(
     return [Corner(point.bytes, point.cost + beside) for point in front.points] if front.complete else None
 
 
-def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, runs_again: bool) -> Wires:
+def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: AbstractSet[str]) -> Wires:
     links, outputs = links_of(graph), set(graph.outputs)
     read_start, reads = array("q", [0]), array("q")
     for operator in graph.operators:
@@ -119,17 +119,25 @@ def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, runs_again: 
         read_start.append(len(reads))
     again = array("q", [-1]) * len(graph.operators)
     part_again = array("q", again)
-    if runs_again:
+    if "recompute" in kinds:
         costs = zip(operator_costs(graph), reruns_in_stripes(graph), strict=True)
         for at, (cost, rerun) in enumerate(costs):
             whole, part = in_parts.again.get(at, (cost, cost))
             # Beside the path, what is made in any case is counted already.
             added = rerun.each.cost if at in path else rerun.adds
             again[at], part_again[at] = added(whole), added(part)
+    makers = zip(graph.tensors, links.producer, strict=True)
+    pieces = (
+        min(size_of(tensor), in_parts.own.get(maker, MOST))
+        if "spill" in kinds and can_spill(graph, tensor)
+        else 0
+        for tensor, maker in makers
+    )
     return Wires(
         size=array("q", (size_of(tensor) if tensor.kind == "data" else 0 for tensor in graph.tensors)),
         maker=array("q", links.producer),
         to_end=array("q", (tensor.id in outputs for tensor in graph.tensors)),
+        piece=array("q", pieces),
         read_start=read_start,
         reads=reads,
         again=again,
@@ -179,6 +187,7 @@ class _Path:
         alone: list[list[int]] = []
         beside: list[list[int]] = []
         beside_read: list[list[Sequence[int]]] = []
+        beside_next: list[list[Sequence[int]]] = []
         last_reader = array("q", [*range(1, len(path)), NOBODY])
         use_start, uses, wholes = array("q", [0]), array("q"), array("q")
         for size in self._sizes(graph.operators[path[0]].inputs, maker=NOBODY):
@@ -199,6 +208,7 @@ class _Path:
             stays = columns["may_stay"][at]
             beside.append([0 if stays else level.after for level in cut.levels])
             beside_read.append([() if stays else level.beside_read for level in cut.levels])
+            beside_next.append([() if stays else level.beside_next for level in cut.levels])
             if kind is not None:
                 before = path[at - 1] if at else NOBODY
                 uses_of_path = [use for use in kind.uses if at and links.producer[use.tensor] == before]
@@ -222,7 +232,9 @@ class _Path:
                 read = self._sizes(graph.operators[operator].inputs, before)
                 own = [*handed, *temporaries, self._beside(operator), columns["sums"][at]]
                 for number, level in enumerate(cut.levels):
-                    earlier = 0 if not at else beside[-2][number if cut.continues else -1]
+                    same = number if cut.continues else -1
+                    # If it is a stripe of its own.
+                    earlier = next(iter(beside_next[-2][same]), beside[-2][same]) if at else 0
                     at_begin = load_of([*read, *own, earlier], unit)
                     is_apart = not level.begin < at <= level.end
                     at_end = load_of([*own, *(read if is_apart else ()), beside[-1][number]], unit)
@@ -251,6 +263,8 @@ class _Path:
             beside_range=array("q", chain.from_iterable((level.begin, level.end) for level in levels)),
             beside_read_start=array("q", accumulate(map(len, chain.from_iterable(beside_read)), initial=0)),
             beside_read=array("q", chain.from_iterable(chain.from_iterable(beside_read))),
+            beside_next_start=array("q", accumulate(map(len, chain.from_iterable(beside_next)), initial=0)),
+            beside_next=array("q", chain.from_iterable(chain.from_iterable(beside_next))),
             continues=array("q", (cut.continues for cut in self.cuts)),
             use_start=use_start,
             uses=uses,

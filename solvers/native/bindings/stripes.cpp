@@ -40,6 +40,14 @@ Index place(std::int64_t value, std::size_t count) {
     return value < 0 ? stripes::kNobody : to_index(value);
 }
 
+// [begin, end) of it.
+std::vector<Bytes> part(const Column& from, std::int64_t begin, std::int64_t end) {
+    if (begin < 0 || std::cmp_greater(end, from.size())) throw nb::value_error("no such part of a column");
+    std::vector<Bytes> values;
+    for (std::int64_t at = begin; at < end; ++at) values.push_back(from[static_cast<std::size_t>(at)]);
+    return values;
+}
+
 struct ProgramObject : nb::object {
     NB_OBJECT_DEFAULT(ProgramObject, nb::object, "memstow.solvers.graph_programs.StripeProgram", is_any)
 };
@@ -53,6 +61,7 @@ stripes::Program program_of(ProgramObject from) {
     const Column may_stay(from, "may_stay"), continues(from, "continues"), level_start(from, "level_start");
     const Column level_cost(from, "level_cost"), beside(from, "beside"), ranges(from, "beside_range");
     const Column read_start(from, "beside_read_start"), beside_read(from, "beside_read");
+    const Column next_start(from, "beside_next_start"), beside_next(from, "beside_next");
     const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others"),
         off_path(from, "off_path");
     const std::size_t count = can.size();
@@ -64,8 +73,8 @@ stripes::Program program_of(ProgramObject from) {
     const std::size_t levels = alone.size(), on_path = is_path ? count : 0, of_path = is_path ? levels : 0;
     if (may_stay.size() != on_path || continues.size() != on_path || level_cost.size() != of_path ||
         beside.size() != of_path || ranges.size() != 2 * of_path ||
-        read_start.size() != (is_path ? levels + 1 : 0) || level_start.size() != (is_path ? count + 1 : 0) ||
-        (!is_path && levels != count))
+        read_start.size() != (is_path ? levels + 1 : 0) || next_start.size() != read_start.size() ||
+        level_start.size() != (is_path ? count + 1 : 0) || (!is_path && levels != count))
         throw nb::value_error("columns differ in length");
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
     stripes::Program program;
@@ -101,19 +110,15 @@ stripes::Program program_of(ProgramObject from) {
                                      beside[at],
                                      place(ranges[2 * at], count),
                                      place(ranges[2 * at + 1], count),
-                                     {}};
-                for (std::int64_t read = read_start[at]; read < read_start[at + 1]; ++read) {
-                    if (read < 0 || std::cmp_greater_equal(read, beside_read.size()))
-                        throw nb::value_error("no such read");
-                    level.beside_read.push_back(beside_read[static_cast<std::size_t>(read)]);
-                }
+                                     part(beside_read, read_start[at], read_start[at + 1]),
+                                     part(beside_next, next_start[at], next_start[at + 1])};
                 column.levels.push_back(std::move(level));
             }
             if (column.continues &&
                 (i == 0 || column.levels.size() != program.operators[i - 1].levels.size()))
                 throw nb::value_error("operators differ in their levels");
         } else {
-            column.levels.push_back({0, alone[i], 0, 0, 0, {}});
+            column.levels.push_back({0, alone[i]});
         }
         if (column.can && (column.rows <= 0 || column.columns <= 0))
             throw nb::value_error("an image has no rows");
@@ -181,15 +186,16 @@ struct WiresObject : nb::object {
 };
 
 // By place of the path: whether it continues, and its levels.
-using CutLevel = std::tuple<stripes::Cost, Bytes, Bytes, Index, Index, std::vector<Bytes>>;
+using CutLevel =
+    std::tuple<stripes::Cost, Bytes, Bytes, Index, Index, std::vector<Bytes>, std::vector<Bytes>>;
 using Cut = std::pair<bool, std::vector<CutLevel>>;
 
 std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& budget) {
     const Column size(from, "size"), maker(from, "maker"), to_end(from, "to_end");
     const Column start(from, "read_start"), reads(from, "reads"), again(from, "again");
-    const Column part_again(from, "part_again");
+    const Column part_again(from, "part_again"), piece(from, "piece");
     if (maker.size() != size.size() || to_end.size() != size.size() || start.size() == 0 ||
-        again.size() + 1 != start.size() || part_again.size() != again.size())
+        piece.size() != size.size() || again.size() + 1 != start.size() || part_again.size() != again.size())
         throw nb::value_error("columns differ in length");
     stripes::Wires wires;
     wires.operations.resize(start.size() - 1);
@@ -200,7 +206,8 @@ std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& 
         return known;
     };
     for (std::size_t i = 0; i < size.size(); ++i) {
-        wires.tensors.push_back({size[i], number(maker[i], wires.operations.size()), to_end[i] != 0});
+        const Index known_maker = number(maker[i], wires.operations.size());
+        wires.tensors.push_back({size[i], known_maker, to_end[i] != 0, piece[i]});
     }
     for (std::size_t i = 0; i < wires.operations.size(); ++i) {
         if (start[i] < 0 || std::cmp_greater(start[i + 1], reads.size()))
@@ -221,8 +228,8 @@ std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& 
     std::vector<Cut> all;
     for (const stripes::PathCut& cut : stripes::cuts_beside(wires, path, budget)) {
         Cut& own = all.emplace_back(cut.continues, Cut::second_type{});
-        for (const auto& [cost, running, after, begin, end, beside_read] : cut.levels) {
-            own.second.emplace_back(cost, running, after, begin, end, beside_read);
+        for (const auto& [cost, running, after, begin, end, beside_read, beside_next] : cut.levels) {
+            own.second.emplace_back(cost, running, after, begin, end, beside_read, beside_next);
         }
     }
     return all;

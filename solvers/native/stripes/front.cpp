@@ -255,7 +255,9 @@ class Search {
         }
         if (begin > 0) {
             const Level& first = program_.operators[at(begin) - 1].levels[at(levels.begin)];
-            at_begin.add(first.beside, program_.unit);
+            const std::size_t last_place = at(end - begin) - 1;
+            const bool is_known = last_place < first.beside_next.size();
+            at_begin.add(is_known ? first.beside_next[last_place] : first.beside, program_.unit);
         }
         read.add(at_end);
         at_end.add(last.beside, program_.unit);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <queue>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -19,6 +21,9 @@ using order::MaxFlow;
 // Where parts run again, there are all ways between two cuts: so many of them are told apart.
 constexpr Cost kBetween = 8;
 constexpr std::size_t kMostLevels = 24;
+// Bytes copied out and back, for each that waits.
+constexpr Cost kCopies = 2;
+constexpr std::size_t kMostSavings = 16;
 // Of longer paths, nothing is known beside what is read.
 constexpr Index kMostPlaces = 256;
 
@@ -27,7 +32,7 @@ struct Step {
     Cost cost = 0;
     Bytes bytes = 0;
     std::pair<Index, Index> on_ways;
-    std::vector<Bytes> beside_read;
+    std::vector<Bytes> beside_read, beside_next;
 };
 using Steps = std::vector<Step>;  // ascending in cost, from none on; descending in bytes
 
@@ -38,8 +43,98 @@ const Step& step_at(const Steps& steps, Cost cost) {
 // What a moment needs beside the path.
 struct Moment {
     Steps steps = {Step{}};
-    Index until = kNobody;  // the last place that needs something of what has run
+    Index until = kNobody;  // the last place that needs something of what has run, or may wait
 };
+
+std::int64_t share_of(std::int64_t all, std::int64_t share, std::int64_t shares) {
+    return static_cast<std::int64_t>(WideBytes{all} * share / shares);
+}
+
+// Each stands for all below the next one. Of many, some become one; the first is alone.
+std::vector<Cost> few_of(std::vector<Cost> costs) {
+    std::ranges::sort(costs);
+    costs.erase(std::ranges::unique(costs).begin(), costs.end());
+    const std::size_t each = 1 + costs.size() / kMostLevels;
+    std::vector<Cost> few;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        if (i == 0 || (i - 1) % each == 0) few.push_back(costs[i]);
+    }
+    return few;
+}
+
+// The greatest cost that this one stands for.
+Cost most_of(const std::vector<Cost>& few, std::size_t i) {
+    return i + 1 < few.size() ? few[i + 1] - 1 : kLimit - 1;
+}
+
+// So many bytes may wait, from this cost on.
+struct Saving {
+    Cost cost;
+    Bytes bytes;
+};
+using Savings = std::vector<Saving>;  // ascending in cost; the first is nothing
+
+Bytes saved_for(const Savings& savings, Cost cost) {
+    return std::prev(std::ranges::upper_bound(savings, cost, {}, &Saving::cost))->bytes;
+}
+
+// What may wait: no operator uses it meanwhile.
+struct Waiting {
+    Bytes size, piece;
+    // Places of the path: the last that it is made of, the last that uses it before a moment, and after it
+    // the first that uses it, or the last that needs it.
+    Index made_of, last_use, next_use;
+};
+
+// Up to so many bytes of these.
+Savings savings_of(const std::vector<const Waiting*>& waiting, Bytes most) {
+    std::vector<Bytes> sums{0};
+    Bytes piece = kLimit;
+    bool is_split = false;
+    for (const Waiting* one : waiting) {
+        piece = std::min(piece, one->piece);
+        is_split = is_split || one->piece < one->size || sums.size() > kMostSavings;
+        for (std::size_t i = is_split ? 0 : sums.size(); i-- > 0;) {
+            sums.push_back(std::min(most, sums[i] + one->size));
+        }
+        std::ranges::sort(sums);
+        sums.erase(std::ranges::unique(sums).begin(), sums.end());
+    }
+    Savings savings{{0, 0}};
+    if (is_split) {
+        // Any share of it, but for less than a piece.
+        for (std::int64_t share = 0; share < kBetween; ++share) {
+            const Cost cost = kCopies * std::max(piece, share_of(most, share, kBetween));
+            savings.push_back({cost, share_of(most, share + 1, kBetween)});
+        }
+    } else {
+        for (const Bytes sum : sums | std::views::drop(1)) savings.push_back({kCopies * sum, sum});
+    }
+    return savings;
+}
+
+// The same where it adds so much to the cost that one of them is there to wait; kLimit: it is not.
+template <typename Adds>
+Savings savings_of(const std::vector<Waiting>& waiting, Bytes most, const Adds& adds) {
+    std::vector<std::pair<Cost, const Waiting*>> all;
+    for (const Waiting& one : waiting) {
+        if (const Cost cost = adds(one); cost < kLimit) all.emplace_back(cost, &one);
+    }
+    std::ranges::sort(all);
+    Savings savings{{0, 0}};
+    std::vector<const Waiting*> there;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        there.push_back(all[i].second);
+        if (i + 1 < all.size() && all[i + 1].first == all[i].first) continue;
+        for (const Saving& one : savings_of(there, most)) {
+            if (one.cost < kLimit - all[i].first) savings.push_back({all[i].first + one.cost, one.bytes});
+        }
+    }
+    std::ranges::sort(savings, {}, &Saving::cost);
+    Bytes bytes = 0;
+    for (Saving& one : savings) bytes = one.bytes = std::max(bytes, one.bytes);
+    return savings;
+}
 
 // Each tensor is an arc from who makes it to its readers, each operator a node.
 class Cuts {
@@ -50,11 +145,19 @@ class Cuts {
           budget_(budget),
           made_(wires.operations.size()),
           arc_(wires.tensors.size()),
+          used_at_(wires.tensors.size()),
           has_run_(wires.operations.size()) {
         for (Index tensor = 0; tensor < count_of(wires.tensors); ++tensor) {
             const Index maker = wires.tensors[at(tensor)].maker;
             if (maker != kNobody) made_[at(maker)].push_back(tensor);
         }
+        for (Index place = 0; place < count_of(path_); ++place) {
+            const Index operation = path_[at(place)];
+            for (const Index tensor : made_[at(operation)]) used_at_[at(tensor)].push_back(place);
+            for (const Index tensor : wires_.operations[at(operation)].reads)
+                used_at_[at(tensor)].push_back(place);
+        }
+        find_what_is_made_of();
     }
 
     std::vector<PathCut> run() {
@@ -64,11 +167,13 @@ class Cuts {
             const Index operation = path_[at(place)];
             Pair pair;
             pair.running = moment(place, wires_.operations[at(operation)].reads);
+            pair.running.steps = with_waiting(pair.running.steps);
             mark_run(operation);
             pair.after.steps.front().on_ways = {place, place};
             if (place + 1 < count_of(path_) && !budget_.spent()) {
                 pair.after = moment(place + 1, handed(place));
                 set_ways(place, pair.after.steps);
+                pair.after.steps = with_waiting(pair.after.steps, place);
             }
             if (until <= place) close(waiting);
             until = std::max({until, pair.running.until, pair.after.until});
@@ -114,6 +219,7 @@ class Cuts {
         if (budget_.spent()) return moment;
         budget_.count((count_of(wires_.operations) + count_of(wires_.tensors)) / order::kCutSteps);
         leave_out(from, counted);
+        find_what_may_be_there();
         const std::vector<Index> makers = needed_makers(from, moment.until);
         find_distances(makers);
         costs_.assign(1, 0);
@@ -138,7 +244,7 @@ class Cuts {
     void add_between(std::span<const Cost> costs, Bytes first, Bytes last, Steps& steps) {
         if (first <= last) return;
         if (costs.size() == 2) {
-            steps.push_back({costs.back(), last, {}, {}});
+            steps.push_back({costs.back(), last, {}, {}, {}});
             return;
         }
         const std::size_t middle = costs.size() / 2;
@@ -164,13 +270,13 @@ class Cuts {
             const Bytes saved = hull[i].bytes - hull[i + 1].bytes;
             for (Cost share = 0; share < kBetween; ++share) {
                 // Until the next one begins.
-                const Cost begin = hull[i].cost + of(cost, share, kBetween);
-                const Cost end = hull[i].cost + of(cost, share + 1, kBetween);
-                const Bytes bytes = hull[i].bytes - of(saved, share + 1, kBetween);
-                if (end > first) add(all, {std::max(begin, first), bytes, {}, {}});
+                const Cost begin = hull[i].cost + share_of(cost, share, kBetween);
+                const Cost end = hull[i].cost + share_of(cost, share + 1, kBetween);
+                const Bytes bytes = hull[i].bytes - share_of(saved, share + 1, kBetween);
+                if (end > first) add(all, {std::max(begin, first), bytes, {}, {}, {}});
             }
         }
-        add(all, {std::max(first, hull.back().cost), hull.back().bytes, {}, {}});
+        add(all, {std::max(first, hull.back().cost), hull.back().bytes, {}, {}, {}});
         return all;
     }
 
@@ -180,10 +286,6 @@ class Cuts {
             steps.push_back(step);
         else
             steps.back().bytes = step.bytes;
-    }
-
-    static std::int64_t of(std::int64_t all, std::int64_t share, std::int64_t shares) {
-        return static_cast<std::int64_t>(WideBytes{all} * share / shares);
     }
 
     // Whether the step in the middle is below the line from the one before to the one after.
@@ -202,20 +304,89 @@ class Cuts {
         }
     }
 
+    // By tensor, the last place of the path that it is made of.
+    void find_what_is_made_of() {
+        made_of_.assign(wires_.tensors.size(), kNobody);
+        std::vector<Index> own(wires_.operations.size(), kNobody);
+        for (Index place = 0; place < count_of(path_); ++place) own[at(path_[at(place)])] = place;
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
+                Index& last = own[at(operation)];
+                for (const Index tensor : wires_.operations[at(operation)].reads)
+                    last = std::max(last, made_of_[at(tensor)]);
+                for (const Index tensor : made_[at(operation)]) {
+                    changed = changed || made_of_[at(tensor)] != last;
+                    made_of_[at(tensor)] = last;
+                }
+            }
+        }
+    }
+
+    // What it adds that these of the path run again, if it is some; kLimit: one of them cannot.
+    Cost run_again(Index first, Index last) const {
+        Cost cost = 0;
+        for (Index place = first; place <= last; ++place) {
+            const Cost again = wires_.operations[at(path_[at(place)])].again;
+            cost = again < kLimit - cost ? cost + again : kLimit;
+        }
+        return cost;
+    }
+
+    // By tensor, the last place that needs it, also where others run again for that.
+    std::vector<Index> needed_by_ways() const {
+        std::vector<Index> until = needed_until_;
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
+                if (distance_[at(operation)] >= kLimit) continue;
+                Index last = kNobody;
+                for (const Index tensor : made_[at(operation)]) last = std::max(last, until[at(tensor)]);
+                for (const Index tensor : wires_.operations[at(operation)].reads) {
+                    if (until[at(tensor)] >= last) continue;
+                    until[at(tensor)] = last;
+                    changed = true;
+                }
+            }
+        }
+        return until;
+    }
+
+    // What is there from the start, or made of what is, by others than those left out.
+    void find_what_may_be_there() {
+        std::vector<bool> may_have_run = has_run_;
+        may_be_there_.assign(wires_.tensors.size(), false);
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
+                const Index maker = wires_.tensors[at(tensor)].maker;
+                const bool is_new = !is_left_out_[at(tensor)] && !may_be_there_[at(tensor)];
+                if (is_new && (maker == kNobody || may_have_run[at(maker)]))
+                    may_be_there_[at(tensor)] = changed = true;
+            }
+            for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
+                if (may_have_run[at(operation)]) continue;
+                const auto is_there = [&](Index tensor) { return may_be_there_[at(tensor)]; };
+                may_have_run[at(operation)] =
+                    std::ranges::any_of(wires_.operations[at(operation)].reads, is_there);
+            }
+        }
+    }
+
     // Who has run and makes what those from this place on need, or is left in the end; what that is; and the
     // last place that needs some of it.
     std::vector<Index> needed_makers(Index from, Index& until) {
         std::vector<Index> makers;
-        is_needed_.assign(wires_.tensors.size(), false);
+        needed_until_.assign(wires_.tensors.size(), kNobody);
         std::vector<bool> is_known(wires_.operations.size());
         std::vector<Index> waiting;
         const auto enter = [&](Index tensor, Index reader) {
-            const Index maker = wires_.tensors[at(tensor)].maker;
+            const auto& [size, maker, to_end, piece] = wires_.tensors[at(tensor)];
             if (is_left_out_[at(tensor)]) return;
-            is_needed_[at(tensor)] = true;
-            if (maker == kNobody) return;
-            if (has_run_[at(maker)]) until = std::max(until, reader);
-            if (is_known[at(maker)]) return;
+            needed_until_[at(tensor)] = std::max(needed_until_[at(tensor)], reader);
+            const bool has_run = maker != kNobody && has_run_[at(maker)];
+            if (has_run || (piece > 0 && may_be_there_[at(tensor)])) until = std::max(until, reader);
+            if (maker == kNobody || is_known[at(maker)]) return;
             is_known[at(maker)] = true;
             (has_run_[at(maker)] ? makers : waiting).push_back(maker);
         };
@@ -242,7 +413,8 @@ class Cuts {
     bool needs_some() const {
         for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
             const Index maker = wires_.tensors[at(tensor)].maker;
-            if (is_needed_[at(tensor)] && (maker == kNobody || has_run_[at(maker)])) return true;
+            if (needed_until_[at(tensor)] != kNobody && (maker == kNobody || has_run_[at(maker)]))
+                return true;
         }
         return false;
     }
@@ -300,7 +472,7 @@ class Cuts {
 
     // Those before this place that make what is on a way, by steps: in a range each.
     void set_ways(Index place, Steps& known) {
-        const std::vector<Cost> from = costs_on_ways(place);
+        const std::vector<Cost> from = costs_before(place);
         if (has_parts_) {
             for (Step& step : known) step.on_ways = range(from, kLimit - 1);
             return;
@@ -309,7 +481,7 @@ class Cuts {
         for (const Cost cost : costs_) {
             const Bytes bytes = step_at(known, cost).bytes;
             const auto ways = range(from, cost);
-            if (steps.size() < 2 || bytes < steps.back().bytes) steps.push_back({cost, bytes, ways, {}});
+            if (steps.size() < 2 || bytes < steps.back().bytes) steps.push_back({cost, bytes, ways, {}, {}});
             steps.back().on_ways = ways;
         }
         for (std::size_t i = 0; count_of(path_) <= kMostPlaces && i < steps.size(); ++i) {
@@ -346,12 +518,84 @@ class Cuts {
         return least;
     }
 
-    // By place from -1 on, what runs again adds to the cost at least if what is made there is on a way to
-    // what is needed after this place.
-    std::vector<Cost> costs_on_ways(Index place) const {
+    // The same steps if some of what is needed may wait elsewhere; of the moment after this place, if it is
+    // one.
+    Steps with_waiting(const Steps& steps, Index place = kNobody) const {
+        const std::vector<Waiting> waiting =
+            steps.front().bytes > 0 ? may_wait(place) : std::vector<Waiting>();
+        if (waiting.empty()) return steps;
+        const auto savings_if = [&](const auto& adds) {
+            return savings_of(waiting, steps.front().bytes, adds);
+        };
+        const Savings savings = savings_if([](const Waiting&) { return Cost{0}; });
+        std::vector<Cost> costs;
+        for (const Step& step : steps) {
+            for (const Saving& saving : savings) {
+                if (saving.cost < kLimit - step.cost) costs.push_back(step.cost + saving.cost);
+            }
+        }
+        costs = few_of(std::move(costs));
+        Steps all;
+        for (std::size_t i = 0; i < costs.size(); ++i) {
+            const auto on_ways = step_at(steps, most_of(costs, i)).on_ways;
+            const Bytes bytes = least_of(steps, savings, most_of(costs, i), {});
+            all.push_back({costs[i], bytes, on_ways, {}, {}});
+        }
+        if (place == kNobody || count_of(path_) > kMostPlaces) return all;
+        for (Index first = 0; first <= place; ++first) {
+            const Savings beside_read = savings_if([&](const Waiting& one) {
+                return one.last_use < first ? run_again(first, one.made_of) : kLimit;
+            });
+            for (std::size_t i = 0; i < costs.size(); ++i) {
+                all[i].beside_read.push_back(least_of(steps, beside_read, most_of(costs, i), at(first)));
+            }
+        }
+        for (Index last = place + 1; last < count_of(path_); ++last) {
+            const Savings beside_next =
+                savings_if([&](const Waiting& one) { return one.next_use > last ? Cost{0} : kLimit; });
+            for (std::size_t i = 0; i < costs.size(); ++i) {
+                all[i].beside_next.push_back(least_of(steps, beside_next, most_of(costs, i), {}));
+            }
+        }
+        return all;
+    }
+
+    // For no more than this cost; beside one of what may be read as well.
+    static Bytes least_of(const Steps& steps, const Savings& savings, Cost cost,
+                          std::optional<std::size_t> read) {
+        Bytes least = kLimit;
+        for (const Step& step : steps) {
+            if (step.cost > cost) break;
+            const bool is_known = read && *read < step.beside_read.size();
+            const Bytes bytes = is_known ? step.beside_read[*read] : step.bytes;
+            least = std::min(least, bytes - saved_for(savings, cost - step.cost));
+        }
+        return std::max<Bytes>(least, 0);
+    }
+
+    // Of what the last moment needs, which is the one after this place, if it is one.
+    std::vector<Waiting> may_wait(Index place) const {
+        std::vector<Waiting> waiting;
+        const std::vector<Cost> on_ways = costs_on_ways();
+        const std::vector<Index> until = needed_by_ways();
+        for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
+            const Wires::Tensor& own = wires_.tensors[at(tensor)];
+            if (own.piece == 0 || !may_be_there_[at(tensor)] || on_ways[at(tensor)] >= kLimit) continue;
+            const std::vector<Index>& uses = used_at_[at(tensor)];
+            const auto next = std::ranges::upper_bound(uses, place);
+            Waiting one{own.size, own.piece, made_of_[at(tensor)], kNobody, until[at(tensor)]};
+            if (next != uses.begin()) one.last_use = *std::prev(next);
+            if (next != uses.end()) one.next_use = std::min(one.next_use, *next);
+            waiting.push_back(one);
+        }
+        return waiting;
+    }
+
+    // By tensor, what runs again adds to the cost at least if it is on a way to what the last moment needs.
+    std::vector<Cost> costs_on_ways() const {
         std::vector<Cost> of_tensor(wires_.tensors.size(), kLimit);
         for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
-            if (is_needed_[at(tensor)]) of_tensor[at(tensor)] = 0;
+            if (needed_until_[at(tensor)] != kNobody) of_tensor[at(tensor)] = 0;
         }
         for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
             if (!has_run_[at(operation)]) continue;
@@ -360,6 +604,12 @@ class Cuts {
                 of_tensor[at(tensor)] = std::min(of_tensor[at(tensor)], distance_[at(operation)]);
             }
         }
+        return of_tensor;
+    }
+
+    // The same by place from -1 on, of what is made there.
+    std::vector<Cost> costs_before(Index place) const {
+        const std::vector<Cost> of_tensor = costs_on_ways();
         std::vector<Cost> costs(at(place) + 1, kLimit);
         for (Index before = 0; before < place; ++before) {
             for (const Index tensor : made_[at(path_[at(before)])]) {
@@ -391,22 +641,16 @@ class Cuts {
                 for (const Step& step : moment->steps) costs.push_back(step.cost);
             }
         }
-        std::ranges::sort(costs);
-        costs.erase(std::ranges::unique(costs).begin(), costs.end());
-        // Of more, some become one; none runs again in the first.
-        const std::size_t each = 1 + costs.size() / kMostLevels;
-        std::vector<Cost> levels;
-        for (std::size_t i = 0; i < costs.size(); ++i) {
-            if (i == 0 || (i - 1) % each == 0) levels.push_back(costs[i]);
-        }
+        const std::vector<Cost> levels = few_of(std::move(costs));
         for (const Pair& pair : places) {
             PathCut cut;
             cut.continues = &pair != &places.front();
             for (std::size_t i = 0; i < levels.size(); ++i) {
-                const Cost most = i + 1 < levels.size() ? levels[i + 1] - 1 : kLimit;
+                const Cost most = most_of(levels, i);
                 const Step& after = step_at(pair.after.steps, most);
                 cut.levels.push_back({levels[i], step_at(pair.running.steps, most).bytes, after.bytes,
-                                      after.on_ways.first, after.on_ways.second, after.beside_read});
+                                      after.on_ways.first, after.on_ways.second, after.beside_read,
+                                      after.beside_next});
             }
             cuts_.push_back(std::move(cut));
         }
@@ -418,10 +662,14 @@ class Cuts {
     Budget& budget_;
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<std::size_t> arc_;          // of the last cut, by tensor that is not left out
+    std::vector<std::vector<Index>>
+        used_at_;                 // by tensor, places of the path that make or read it, ascending
+    std::vector<Index> made_of_;  // by tensor
     std::vector<bool> has_run_;
     // Of the last moment, by tensor and by operator.
     std::vector<bool> is_left_out_;
-    std::vector<bool> is_needed_;
+    std::vector<bool> may_be_there_;
+    std::vector<Index> needed_until_;  // the last place that needs it; kNobody: none
     std::vector<bool> is_to_run_;
     std::vector<Cost> distance_;
     std::vector<Cost> costs_;  // these, ascending, from none on

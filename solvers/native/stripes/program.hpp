@@ -60,9 +60,10 @@ struct Reader {
     Index use = 0;
 };
 
-// What is live at least at an operator if other runs add no more to the cost than the next level does.
+// What is live at least at an operator if other runs and copies add less to the cost than the next level
+// does.
 struct Level {
-    Cost cost = 0;    // what other runs add
+    Cost cost = 0;    // what they add
     Bytes alone = 0;  // while it runs by itself
     // Of a path: what others need while what it hands on is there as a whole. What those before it in this
     // range hand on may be a part of it.
@@ -70,6 +71,8 @@ struct Level {
     Index beside_begin = 0, beside_end = 0;
     // By place from -1 on, the same beside what that one hands on as well; empty if not known.
     std::vector<Bytes> beside_read = {};
+    // By the last place of the stripe that begins then, from the next one on; empty: no more is known.
+    std::vector<Bytes> beside_next = {};
 };
 
 struct Operator {

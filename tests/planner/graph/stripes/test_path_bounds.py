@@ -1,6 +1,7 @@
 """What paths say of all orders, stripes and runs, against schedules gone through one by one."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
@@ -9,12 +10,20 @@ from typing import Final
 
 import pytest
 
+from benchmarks.fronts import beside_slow_memory
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.front.graph_candidates import striped
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
-from memstow.planner.graph.operators import Rerun, Share, reruns_in_stripes, shares_in_stripes
+from memstow.planner.graph.operators import (
+    Rerun,
+    Share,
+    reruns_in_stripes,
+    shares_in_stripes,
+    with_cost_unit,
+)
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.path_bounds import path_corners
 from memstow.planner.graph.recompute_search import Archive
@@ -24,7 +33,8 @@ from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.graph import GIVEN, Graph, Tensor, View
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Schedule
+from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first, rounds
 from tests.graphs import Document
@@ -33,6 +43,7 @@ from tests.planner.graph.stripes.nets import random_net
 
 ONCE: Final[frozenset[str]] = frozenset()
 AGAIN: Final = frozenset({"recompute"})
+COPIES: Final = frozenset({"spill"})
 _STEADY = Options(deterministic=True, work_limit=20_000_000)
 
 
@@ -274,6 +285,54 @@ def test_branches_in_a_stripe_keep_rows() -> None:
 
 
 @pytest.mark.rounds
+@pytest.mark.parametrize("again", [False, True])
+def test_no_copies_are_better(again: bool) -> None:
+    """Tensors that wait in another pool, in some orders, with parts of channels and without."""
+    kinds = COPIES | AGAIN if again else COPIES
+    counts: Counter[bool] = Counter()
+    for seed in range(rounds(80)):
+        random = Random(seed)
+        document = random.choice((_branches, _dear_branch, network, _blocks))(random)
+        graph = replace(with_cost_unit(beside_slow_memory(parse_graph(document)), "bytes"), order="free")
+        wide = with_channels(graph) if seed % 2 else graph
+        names = [alternative.id for alternative in wide.alternatives]
+        corners = corners_in_any_order(wide, (), _budget(), kinds)
+        for chosen in ((), *random.sample([(name,) for name in names], min(2, len(names)))):
+            whole = with_chosen(wide, chosen)
+            ways = [way for _ in range(3) for way in _some_ways_copied(whole, random, again=again)]
+            _assert_bounded(corners, ways, seed)
+            counts.update(bool(way.schedule.spills and way.schedule.stripes) for way in ways)
+    assert min(counts.values()) > 20
+
+
+def _some_ways_copied(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
+    """Stripes in a random order, in which some tensors wait for a while."""
+    names = [graph.operators[at].id for at in _some_order(graph, random)]
+    for _ in range(random.randint(0, 2) if again else 0):
+        at = random.randint(1, len(names))
+        names.insert(at, random.choice(names[:at]))
+    spills: list[Spill] = []
+    for tensor in random.sample([*graph.tensors], len(graph.tensors)):
+        uses = [
+            at
+            for at, name in enumerate(names)
+            for operator in graph.operators
+            if operator.id == name and tensor.id in (*operator.inputs, *operator.outputs)
+        ]
+        apart = [(out, back) for out, back in pairwise(uses) if back > out + 1]
+        if apart and len(spills) < 3:
+            out, back = random.choice(apart)
+            spills.append(Spill(tensor=tensor.id, pool="slow", out=out, back=back))
+    schedule = Schedule(order=tuple(names), spills=tuple(sorted(spills, key=lambda one: (one.out, one.back))))
+    try:
+        with_runs(graph, schedule)
+    except InputError:
+        return
+    entry, allowance = Candidate(0, 0, schedule), Allowance(_STEADY)
+    yield from striped(graph, [entry], "fast", allowance, 1.0, FrontCallbacks())
+
+
+@pytest.mark.rounds
 def test_a_dear_branch_may_be_there_as_a_whole() -> None:
     """Where it begins runs again for little, so that it need not be in narrow strips as well."""
     count = 0
@@ -452,7 +511,7 @@ def _branches(random: Random) -> Document:
     }
 
 
-def _some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
+def _some_order(graph: Graph, random: Random) -> list[int]:
     order: list[int] = []
     waiting = set(range(len(graph.operators)))
     before = [
@@ -461,6 +520,11 @@ def _some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candida
     while waiting:
         order.append(random.choice([at for at in sorted(waiting) if waiting.isdisjoint(before[at])]))
         waiting.remove(order[-1])
+    return order
+
+
+def _some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
+    order = _some_order(graph, random)
     listed = replace(graph, order=GIVEN, operators=tuple(graph.operators[at] for at in order))
     names = [operator.id for operator in listed.operators]
     runs = [names]

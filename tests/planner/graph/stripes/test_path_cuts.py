@@ -1,9 +1,11 @@
 """What others need beside a path, against all moments of all orders, and of some with other runs."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import permutations
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise, permutations
 from random import Random
 
 import pytest
@@ -34,6 +36,7 @@ def _wires(random: Random, count: int) -> Wires:
         size=size,
         maker=maker,
         to_end=to_end,
+        piece=array("q", [0]) * len(size),
         read_start=read_start,
         reads=reads,
         again=again,
@@ -44,6 +47,12 @@ def _wires(random: Random, count: int) -> Wires:
 def _once(wires: Wires) -> Wires:
     nothing = array("q", [-1]) * len(wires.again)
     return replace(wires, again=nothing, part_again=nothing)
+
+
+def _with_pieces(wires: Wires, random: Random) -> Wires:
+    """Some tensors may wait elsewhere, as a whole or in parts."""
+    pieces = (random.choice((0, 0, size, size, random.randint(1, size))) for size in wires.size)
+    return replace(wires, piece=array("q", pieces))
 
 
 def _read(wires: Wires, operator: int) -> list[int]:
@@ -115,25 +124,42 @@ def test_no_order_needs_less_beside_a_path() -> None:
     assert met
 
 
+@dataclass(frozen=True)
+class Copied:
+    """Bytes of a tensor, copied out after one run and back before another."""
+
+    tensor: int
+    bytes: int
+    out: int
+    back: int
+
+
 @pytest.mark.rounds
-def test_what_runs_again_for_less_adds_to_the_cost() -> None:
+@pytest.mark.parametrize("kinds", ["again", "waits", "both"])
+def test_what_runs_again_or_waits_for_less_adds_to_the_cost(kinds: str) -> None:
     """Each part of the path has a level of which all its moments are, and their costs add up."""
-    saved = 0
+    saved = stripes = 0
     for seed in range(rounds(400)):
         random = Random(seed)
         wires = _wires(random, random.randint(3, 7))
         path = _path(wires, random)
+        if kinds != "again":
+            wires = _with_pieces(_once(wires) if kinds == "waits" else wires, random)
         cuts = cuts_beside(wires, path, Budget(-1.0, -1))
         for cut in cuts:
             costs = [level.cost for level in cut.levels]
             assert costs == sorted({0, *costs})
         for _ in range(10):
             runs = _runs(wires, random)
+            copies = _copies(wires, runs, random)
             more = sum(wires.again[operator] for operator in runs) - sum(wires.again)
-            least = _least_added(wires, path, cuts, runs)
-            assert least <= more, (seed, runs)
-            saved += least > 0
+            more += 2 * sum(copy.bytes for copy in copies)
+            added = _Added(wires, path, cuts, runs, copies)
+            assert added.least() <= more, (seed, runs, copies)
+            saved += added.least() > 0
+            stripes += added.stripes
     assert saved
+    assert stripes or kinds == "again"
 
 
 def _runs(wires: Wires, random: Random) -> list[int]:
@@ -146,44 +172,101 @@ def _runs(wires: Wires, random: Random) -> list[int]:
     return runs
 
 
-def _least_added(wires: Wires, path: Sequence[int], cuts: Sequence[PathCut], runs: Sequence[int]) -> int:
-    """What the levels add that these moments are of."""
-    # From the last run of the last one, each time the run that makes what is read.
-    at_run: list[int] = []
-    end = len(runs)
-    for operator in reversed(path):
-        end = max(at for at in range(end) if runs[at] == operator)
-        at_run.insert(0, end)
-    handed = [_handed(wires, path, at) for at in range(-1, len(path))]
-    added = least = 0
-    for at, (operator, cut) in enumerate(zip(path, cuts, strict=True)):
-        if not cut.continues:
-            added, least = added + least, 0
-        used = {
-            *_read(wires, operator),
-            *(tensor for tensor, maker in enumerate(wires.maker) if maker == operator),
-        }
-        running = _live_after(wires, runs, at_run[at] - 1, used)
-        until = at_run[at + 1] if at + 1 < len(path) else at_run[at]
-        moments = range(at_run[at], until)
-        after = [_live_after(wires, runs, run, handed[at + 1]) for run in moments]
-        beside_read = [
-            [_live_after(wires, runs, run, handed[at + 1] | handed[read]) for run in moments]
-            for read in range(at + 1)
+def _copies(wires: Wires, runs: Sequence[int], random: Random) -> list[Copied]:
+    """Some tensors, or parts of them, that wait while nobody uses them."""
+    copies: list[Copied] = []
+    for tensor, (size, piece) in enumerate(zip(wires.size, wires.piece, strict=True)):
+        if piece == 0 or random.random() < 0.5:
+            continue
+        uses = [
+            at
+            for at, operator in enumerate(runs)
+            if wires.maker[tensor] == operator or tensor in _read(wires, operator)
         ]
-        levels = (
-            level
-            for level in cut.levels
-            if level.running <= running
-            and all(level.after <= size for size in after)
+        begin = -1 if wires.maker[tensor] == _NOBODY else min(uses)
+        for out, back in pairwise([*sorted({begin, *uses}), len(runs)]):
+            if back > out + 1 and random.random() < 0.7:
+                out, back = sorted(random.sample(range(out, back + 1), 2))
+                copies.append(Copied(tensor, random.choice((size, random.randint(piece, size))), out, back))
+    return copies
+
+
+@dataclass(frozen=True)
+class _Added:
+    """What the levels add that the moments of these runs are of."""
+
+    wires: Wires
+    path: Sequence[int]
+    cuts: Sequence[PathCut]
+    runs: Sequence[int]
+    copies: Sequence[Copied]
+
+    @cached_property
+    def at_run(self) -> Sequence[int]:
+        """From the last run of the last one, each time the run that makes what is read."""
+        at_run: list[int] = []
+        end = len(self.runs)
+        for operator in reversed(self.path):
+            end = max(at for at in range(end) if self.runs[at] == operator)
+            at_run.insert(0, end)
+        return at_run
+
+    @property
+    def stripes(self) -> int:
+        """Of how many the bounds are more than of moments that are in none."""
+        return sum(
+            any(level.after < bound for level in cut.levels for bound in level.beside_next)
+            for cut in self.cuts
+        )
+
+    def least(self) -> int:
+        """By parts of the path, in each of which the level is the same."""
+        added = least = 0
+        for at, cut in enumerate(self.cuts):
+            if not cut.continues:
+                added, least = added + least, 0
+            least = max(least, next(level for level in cut.levels if self._is_of(level, at)).cost)
+        return added + least
+
+    def _is_of(self, level: CutLevel, at: int) -> bool:
+        """Whether all is as this level says at a place."""
+        path, at_run, wires = self.path, self.at_run, self.wires
+        handed = [_handed(wires, path, before) for before in range(-1, len(path))]
+        run, last = at_run[at], at + 1 == len(path)
+        until = run if last else at_run[at + 1]
+        made = {tensor for tensor, maker in enumerate(wires.maker) if maker == path[at]}
+        used = {*_read(wires, path[at]), *made}
+        return (
+            level.running <= self._live(run - 1, used, run - 1, run + 1)
             and all(
-                bound <= size
-                for bound, sizes in zip(level.beside_read, beside_read, strict=False)
-                for size in sizes
+                level.after <= self._live(moment, handed[at + 1], moment, moment + 1)
+                for moment in range(run, until)
+            )
+            and all(
+                bound <= self._live(run, handed[at + 1] | handed[first], at_run[first] - 1, run + 1)
+                for first, bound in enumerate(level.beside_read)
+                if not last and self._is_stripe(first, at)
+            )
+            and all(
+                bound <= self._live(until - 1, handed[at + 1], until - 1, at_run[at + 1 + more] + 1)
+                for more, bound in enumerate(level.beside_next)
+                if self._is_stripe(at + 1, at + 1 + more)
             )
         )
-        least = max(least, next(levels).cost)
-    return added + least
+
+    def _is_stripe(self, first: int, last: int) -> bool:
+        """Whether nothing is copied while these run."""
+        begin, end = self.at_run[first], self.at_run[last]
+        return not any(begin <= copy.out < end or begin < copy.back <= end for copy in self.copies)
+
+    def _live(self, run: int, left_out: set[int], out: int, back: int) -> int:
+        """What is there after a run, but for what is copied out by then and not back before another."""
+        there = _there_after(self.wires, self.runs, run) - left_out
+        away = Counter[int]()
+        for copy in self.copies:
+            if copy.out <= out and copy.back >= back:
+                away[copy.tensor] += copy.bytes
+        return sum(self.wires.size[tensor] - away[tensor] for tensor in there)
 
 
 def _handed(wires: Wires, path: Sequence[int], at: int) -> set[int]:
@@ -206,10 +289,6 @@ def _there_after(wires: Wires, runs: Sequence[int], run: int) -> set[int]:
     return needed
 
 
-def _live_after(wires: Wires, runs: Sequence[int], run: int, left_out: set[int]) -> int:
-    return sum(wires.size[tensor] for tensor in _there_after(wires, runs, run) - left_out)
-
-
 def _row(size: int, again: tuple[int, int]) -> Wires:
     """Operators 0 to 3 in a row, of which the last also reads what 0 makes of 3 bytes.
 
@@ -219,6 +298,7 @@ def _row(size: int, again: tuple[int, int]) -> Wires:
         size=array("q", [3, size, 2, 2, 1]),
         maker=array("q", [_NOBODY, 0, 1, 2, 3]),
         to_end=array("q", [0, 0, 0, 0, 1]),
+        piece=array("q", [0, 0, 0, 0, 0]),
         read_start=array("q", [0, 1, 2, 3, 5]),
         reads=array("q", [0, 1, 2, 1, 3]),
         again=array("q", [again[0], 8, 9, 9]),
@@ -229,19 +309,23 @@ def _row(size: int, again: tuple[int, int]) -> Wires:
 def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
     wires = _row(10, (7, 7))
     path = [0, 1, 2, 3]
-    nothing = CutLevel(0, 0, 0, 0, 0, [0])
+    nothing = CutLevel(0, 0, 0, 0, 0, [0], [])
     # After 1 and 2 it is there, or what it is made of; 1 and 3 use it.
     assert cuts_beside(_once(wires), path, Budget(-1.0, -1)) == [
         PathCut([nothing], continues=False),
-        PathCut([CutLevel(0, 0, 10, 0, 1, [10, 0])], continues=False),
-        PathCut([CutLevel(0, 10, 10, 0, 1, [10, 0])], continues=True),
-        PathCut([CutLevel(0, 0, 0, 3, 3, [])], continues=False),
+        PathCut([CutLevel(0, 0, 10, 0, 1, [10, 0], [])], continues=False),
+        PathCut([CutLevel(0, 10, 10, 0, 1, [10, 0], [])], continues=True),
+        PathCut([CutLevel(0, 0, 0, 3, 3, [], [])], continues=False),
     ]
     assert cuts_beside(wires, path, Budget(-1.0, -1)) == [
         PathCut([nothing], continues=False),
-        PathCut([CutLevel(0, 0, 10, 0, 1, [10, 0]), CutLevel(7, 0, 3, -1, 1, [0, 0])], continues=False),
-        PathCut([CutLevel(0, 10, 10, 0, 1, [10, 0]), CutLevel(7, 3, 3, -1, 1, [0, 0])], continues=True),
-        PathCut([CutLevel(0, 0, 0, 3, 3, [])], continues=False),
+        PathCut(
+            [CutLevel(0, 0, 10, 0, 1, [10, 0], []), CutLevel(7, 0, 3, -1, 1, [0, 0], [])], continues=False
+        ),
+        PathCut(
+            [CutLevel(0, 10, 10, 0, 1, [10, 0], []), CutLevel(7, 3, 3, -1, 1, [0, 0], [])], continues=True
+        ),
+        PathCut([CutLevel(0, 0, 0, 3, 3, [], [])], continues=False),
     ]
 
 
@@ -258,6 +342,7 @@ def test_without_work_nothing_is_known() -> None:
         size=array("q", [3, 10, 2]),
         maker=array("q", [_NOBODY, 0, 1]),
         to_end=array("q", [0, 1, 1]),
+        piece=array("q", [0, 0, 0]),
         read_start=array("q", [0, 1, 2]),
         reads=array("q", [0, 1]),
         again=array("q", [-1, -1]),
