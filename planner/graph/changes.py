@@ -256,7 +256,7 @@ class _Making:
                 work: Literal["makes", "keeps"] = "keeps" if source else "makes"
                 steps[run[-1].id] = ChannelStep(operator.id, begin, end, work)
                 source[operator.outputs[0]] = slice_.id
-            added = self._sums(last.outputs[0], part)
+            added = self._sums(last.outputs[0], operators[0].outputs[0], part)
             tensors.append(added)
             step = self._part(last, part, source, added.id, costs[-1])
             if sums is not None:
@@ -287,13 +287,17 @@ class _Making:
         shape = (*(tensor.shape or ())[:-1], channels)
         return replace(tensor, id=self._names.free(f"{_short(name)}.{part}"), shape=shape, size=None)
 
-    def _sums(self, name: str, part: str) -> Tensor:
+    def _sums(self, name: str, slices: str, part: str) -> Tensor:
+        """Where the target lies; if that is elsewhere, where the slices do."""
         target = self._tensors[name]
+        pools = self._tensors[slices].pools if target.kind == "external" else target.pools
         kind, alignment = self._sums_in(target.type), target.alignment
         if kind is not None and "int" in kind:
             alignment = lcm(alignment, element_bits(kind) // 8)
         free = self._names.free(f"{_short(name)}.sums.{part}")
-        return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data")
+        return replace(
+            target, id=free, type=kind, size=None, alignment=alignment, kind="data", pools=pools
+        )
 
     def _part(
         self, operator: Operator, part: str, source: dict[str, str], output: str, cost: int

@@ -1,11 +1,12 @@
 """Parts of channels: what the alternatives compute is what the operators did, in less memory."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 import memstow
-from memstow import Graph, InputError, Operator, Options, Tensor, Window
+from memstow import Graph, InputError, Operator, Options, Pool, Tensor, Window
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.check import find_issues
 from memstow.planner.verify import verify
@@ -69,6 +70,17 @@ def test_every_channel_is_made_and_added_once(parts: int) -> None:
     )
     assert all(operator.cost for operator in alternative.operators[:-1])
     assert alternative.operators[-1].outputs == ("y",)
+
+
+def test_sums_of_what_lies_elsewhere_are_where_its_parts_are() -> None:
+    pools = (Pool(id="fast"), Pool(id="slow"))
+    graph = block()
+    tensors = (
+        replace(tensor, kind="external") if tensor.id == "y" else replace(tensor, pools=("fast",))
+        for tensor in graph.tensors
+    )
+    made = with_channels(replace(graph, pools=pools, tensors=tuple(tensors))).alternatives
+    assert {tensor.pools for other in made for tensor in other.tensors} == {("fast",)}
 
 
 def test_sums_are_as_wide_as_they_must_be() -> None:

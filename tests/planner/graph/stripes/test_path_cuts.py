@@ -186,7 +186,8 @@ def _copies(wires: Wires, runs: Sequence[int], random: Random) -> list[Copied]:
         begin = -1 if wires.maker[tensor] == _NOBODY else min(uses)
         for out, back in pairwise([*sorted({begin, *uses}), len(runs)]):
             if back > out + 1 and random.random() < 0.7:
-                out, back = sorted(random.sample(range(out, back + 1), 2))
+                if random.random() < 0.4:
+                    out, back = sorted(random.sample(range(out, back + 1), 2))
                 copies.append(Copied(tensor, random.choice((size, random.randint(piece, size))), out, back))
     return copies
 
@@ -327,6 +328,27 @@ def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
         ),
         PathCut([CutLevel(0, 0, 0, 3, 3, [], [])], continues=False),
     ]
+
+
+def test_what_a_stripe_makes_waits_only_if_it_was_there_before() -> None:
+    """Operator 2 makes 4 bytes, of what 1 makes, for the last, which reads what 3 makes as well."""
+    wires = Wires(
+        size=array("q", [6, 10, 4, 8, 1]),
+        maker=array("q", [0, 1, 2, 3, 4]),
+        to_end=array("q", [0, 0, 0, 0, 1]),
+        piece=array("q", [6, 10, 4, 8, 1]),
+        read_start=array("q", [0, 0, 1, 2, 3, 5]),
+        reads=array("q", [0, 1, 1, 2, 3]),
+        again=array("q", [-1, 3, -1, -1, -1]),
+        part_again=array("q", [-1, 3, -1, -1, -1]),
+    )
+    _, cut, _ = cuts_beside(_once(wires), [1, 3, 4], Budget(-1.0, -1))
+    known = [(level.cost, level.after, level.beside_read[0], level.beside_next) for level in cut.levels]
+    assert known == [(0, 4, 4, [4]), (8, 0, 4, [4])]
+    _, cut, _ = cuts_beside(wires, [1, 3, 4], Budget(-1.0, -1))
+    # In a stripe with 1, that one would have run before.
+    known = [(level.cost, level.after, level.beside_read[0], level.beside_next) for level in cut.levels]
+    assert known == [(0, 4, 4, [4]), (3, 4, 4, [4]), (8, 0, 4, [4]), (11, 0, 0, [4])]
 
 
 def test_parts_that_run_again_save_and_add_what_they_are_of_all() -> None:
