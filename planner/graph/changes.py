@@ -295,9 +295,7 @@ class _Making:
         if kind is not None and "int" in kind:
             alignment = lcm(alignment, element_bits(kind) // 8)
         free = self._names.free(f"{_short(name)}.sums.{part}")
-        return replace(
-            target, id=free, type=kind, size=None, alignment=alignment, kind="data", pools=pools
-        )
+        return replace(target, id=free, type=kind, size=None, alignment=alignment, kind="data", pools=pools)
 
     def _part(
         self, operator: Operator, part: str, source: dict[str, str], output: str, cost: int

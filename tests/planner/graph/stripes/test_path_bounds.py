@@ -284,6 +284,25 @@ def test_branches_in_a_stripe_keep_rows() -> None:
     assert again
 
 
+def test_what_waits_beside_a_stripe_is_proven() -> None:
+    """What the first makes waits while two of the others are in a stripe."""
+    channels = {"x": 1, "first": 10, "a": 4, "b": 40, "c": 4, "y": 1}
+    document = chain(1, "given", [*channels])
+    for tensor in document["tensors"]:
+        tensor["shape"] = [8, 1, channels[tensor["id"]]]
+    for operator in document["operators"]:
+        operator["window"] = {"kernel": [1, 1]}
+    document["operators"][-1] = {"id": "last", "type": "join", "inputs": ["first", "c"], "outputs": ["y"]}
+    graph = beside_slow_memory(parse_graph(document))
+    request = FrontOptions(generators=("stripes", "spill"), cost="bytes", terms=("peak:fast", "cost"))
+    front = find_front(graph, request, _STEADY, FrontCallbacks())
+    corners = path_corners(with_cost_unit(graph, "bytes"), _budget(), kinds=COPIES)
+    assert [(corner.bytes, corner.cost) for corner in corners or ()] == [(120, 1184), (156, 1024)]
+    assert [tuple(point.values.values()) for point in front.points] == [(120, 1184), (156, 1024)]
+    assert [len(point.plan.schedule.spills) for point in front.points if point.plan.schedule] == [1, 0]
+    assert front.complete
+
+
 @pytest.mark.rounds
 @pytest.mark.parametrize("again", [False, True])
 def test_no_copies_are_better(again: bool) -> None:
