@@ -20,10 +20,10 @@ using order::MaxFlow;
 
 // Where parts run again, there are all ways between two cuts: so many of them are told apart.
 constexpr Cost kBetween = 8;
-constexpr std::size_t kMostLevels = 24;
+constexpr std::size_t kMostLevels = 12;
 // Bytes copied out and back, for each that waits.
 constexpr Cost kCopies = 2;
-constexpr std::size_t kMostSavings = 16;
+constexpr std::size_t kMostSavings = 6;
 // Of longer paths, nothing is known beside what is read.
 constexpr Index kMostPlaces = 256;
 
@@ -113,12 +113,11 @@ Savings savings_of(const std::vector<const Waiting*>& waiting, Bytes most) {
     return savings;
 }
 
-// The same where it adds so much to the cost that one of them is there to wait; kLimit: it is not.
-template <typename Adds>
-Savings savings_of(const std::vector<Waiting>& waiting, Bytes most, const Adds& adds) {
+// The same where each adds so much to the cost to be there to wait; kLimit: it is not.
+Savings savings_of(const std::vector<Waiting>& waiting, const std::vector<Cost>& adds, Bytes most) {
     std::vector<std::pair<Cost, const Waiting*>> all;
-    for (const Waiting& one : waiting) {
-        if (const Cost cost = adds(one); cost < kLimit) all.emplace_back(cost, &one);
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (adds[i] < kLimit) all.emplace_back(adds[i], &waiting[i]);
     }
     std::ranges::sort(all);
     Savings savings{{0, 0}};
@@ -524,10 +523,17 @@ class Cuts {
         const std::vector<Waiting> waiting =
             steps.front().bytes > 0 ? may_wait(place) : std::vector<Waiting>();
         if (waiting.empty()) return steps;
-        const auto savings_if = [&](const auto& adds) {
-            return savings_of(waiting, steps.front().bytes, adds);
+        std::vector<Cost> adds;
+        Savings savings;
+        const auto let_wait = [&](const auto& adds_of) {
+            std::vector<Cost> now;
+            for (const Waiting& one : waiting) now.push_back(adds_of(one));
+            if (now == adds) return false;
+            adds = std::move(now);
+            savings = savings_of(waiting, adds, steps.front().bytes);
+            return true;
         };
-        const Savings savings = savings_if([](const Waiting&) { return Cost{0}; });
+        let_wait([](const Waiting&) { return Cost{0}; });
         std::vector<Cost> costs;
         for (const Step& step : steps) {
             for (const Saving& saving : savings) {
@@ -542,20 +548,29 @@ class Cuts {
             all.push_back({costs[i], bytes, on_ways, {}, {}});
         }
         if (place == kNobody || count_of(path_) > kMostPlaces) return all;
+        for (Index last = place + 1; last < count_of(path_); ++last) {
+            const bool is_new =
+                let_wait([&](const Waiting& one) { return one.next_use > last ? Cost{0} : kLimit; });
+            for (std::size_t i = 0; i < costs.size(); ++i) {
+                std::vector<Bytes>& known = all[i].beside_next;
+                known.push_back(is_new || known.empty() ? least_of(steps, savings, most_of(costs, i), {})
+                                                        : known.back());
+            }
+        }
         for (Index first = 0; first <= place; ++first) {
-            const Savings beside_read = savings_if([&](const Waiting& one) {
+            let_wait([&](const Waiting& one) {
                 return one.last_use < first ? run_again(first, one.made_of) : kLimit;
             });
             for (std::size_t i = 0; i < costs.size(); ++i) {
-                all[i].beside_read.push_back(least_of(steps, beside_read, most_of(costs, i), at(first)));
+                all[i].beside_read.push_back(least_of(steps, savings, most_of(costs, i), at(first)));
             }
         }
-        for (Index last = place + 1; last < count_of(path_); ++last) {
-            const Savings beside_next =
-                savings_if([&](const Waiting& one) { return one.next_use > last ? Cost{0} : kLimit; });
-            for (std::size_t i = 0; i < costs.size(); ++i) {
-                all[i].beside_next.push_back(least_of(steps, beside_next, most_of(costs, i), {}));
-            }
+        for (Step& step : all) {
+            const auto is_same = [&](Bytes bytes) { return bytes == step.bytes; };
+            if (std::ranges::all_of(step.beside_next, is_same)) step.beside_next.clear();
+            const std::size_t on_ways = at(step.on_ways.second) + 1;
+            while (step.beside_read.size() > on_ways && is_same(step.beside_read.back()))
+                step.beside_read.pop_back();
         }
         return all;
     }
