@@ -24,6 +24,7 @@ constexpr std::size_t kMostLevels = 12;
 // Bytes copied out and back, for each that waits.
 constexpr Cost kCopies = 2;
 constexpr std::size_t kMostSavings = 6;
+constexpr std::size_t kMostSteps = 64;
 // Of longer paths, nothing is known beside what is read.
 constexpr Index kMostPlaces = 256;
 
@@ -33,6 +34,11 @@ struct Step {
     Bytes bytes = 0;
     std::pair<Index, Index> on_ways;
     std::vector<Bytes> beside_read, beside_next;
+
+    bool is_as(const Step& other) const {
+        return bytes == other.bytes && on_ways == other.on_ways && beside_read == other.beside_read &&
+               beside_next == other.beside_next;
+    }
 };
 using Steps = std::vector<Step>;  // ascending in cost, from none on; descending in bytes
 
@@ -51,10 +57,10 @@ std::int64_t share_of(std::int64_t all, std::int64_t share, std::int64_t shares)
 }
 
 // Each stands for all below the next one. Of many, some become one; the first is alone.
-std::vector<Cost> few_of(std::vector<Cost> costs) {
+std::vector<Cost> few_of(std::vector<Cost> costs, std::size_t most) {
     std::ranges::sort(costs);
     costs.erase(std::ranges::unique(costs).begin(), costs.end());
-    const std::size_t each = 1 + costs.size() / kMostLevels;
+    const std::size_t each = 1 + costs.size() / most;
     std::vector<Cost> few;
     for (std::size_t i = 0; i < costs.size(); ++i) {
         if (i == 0 || (i - 1) % each == 0) few.push_back(costs[i]);
@@ -81,6 +87,7 @@ Bytes saved_for(const Savings& savings, Cost cost) {
 // What may wait: no operator uses it meanwhile.
 struct Waiting {
     Bytes size, piece;
+    Cost on_way;  // what runs again adds at least if it is on a way
     // Places of the path: the last that it is made of, the last that uses it before a moment, and after it
     // the first that uses it, or the last that needs it.
     Index made_of, last_use, next_use;
@@ -524,31 +531,39 @@ class Cuts {
             steps.front().bytes > 0 ? may_wait(place) : std::vector<Waiting>();
         if (waiting.empty()) return steps;
         std::vector<Cost> adds;
-        Savings savings;
+        std::vector<Savings> savings;  // by step
         const auto let_wait = [&](const auto& adds_of) {
             std::vector<Cost> now;
             for (const Waiting& one : waiting) now.push_back(adds_of(one));
             if (now == adds) return false;
             adds = std::move(now);
-            savings = savings_of(waiting, adds, steps.front().bytes);
+            savings.clear();
+            for (const Step& step : steps) {
+                now.clear();
+                for (std::size_t i = 0; i < waiting.size(); ++i) {
+                    const Cost more = std::max<Cost>(waiting[i].on_way - step.cost, 0);
+                    now.push_back(more < kLimit - adds[i] ? adds[i] + more : kLimit);
+                }
+                savings.push_back(savings_of(waiting, now, step.bytes));
+            }
             return true;
         };
         let_wait([](const Waiting&) { return Cost{0}; });
         std::vector<Cost> costs;
-        for (const Step& step : steps) {
-            for (const Saving& saving : savings) {
-                if (saving.cost < kLimit - step.cost) costs.push_back(step.cost + saving.cost);
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            for (const Saving& saving : savings[i]) {
+                if (saving.cost < kLimit - steps[i].cost) costs.push_back(steps[i].cost + saving.cost);
             }
         }
-        costs = few_of(std::move(costs));
+        costs = few_of(std::move(costs), kMostSteps);
         Steps all;
         for (std::size_t i = 0; i < costs.size(); ++i) {
             const auto on_ways = step_at(steps, most_of(costs, i)).on_ways;
             const Bytes bytes = least_of(steps, savings, most_of(costs, i), {});
             all.push_back({costs[i], bytes, on_ways, {}, {}});
         }
-        if (place == kNobody || count_of(path_) > kMostPlaces) return all;
-        for (Index last = place + 1; last < count_of(path_); ++last) {
+        const bool is_short = place != kNobody && count_of(path_) <= kMostPlaces;
+        for (Index last = place + 1; is_short && last < count_of(path_); ++last) {
             const bool is_new =
                 let_wait([&](const Waiting& one) { return one.next_use > last ? Cost{0} : kLimit; });
             for (std::size_t i = 0; i < costs.size(); ++i) {
@@ -557,7 +572,7 @@ class Cuts {
                                                         : known.back());
             }
         }
-        for (Index first = 0; first <= place; ++first) {
+        for (Index first = 0; is_short && first <= place; ++first) {
             let_wait([&](const Waiting& one) {
                 return one.last_use < first ? run_again(first, one.made_of) : kLimit;
             });
@@ -572,18 +587,21 @@ class Cuts {
             while (step.beside_read.size() > on_ways && is_same(step.beside_read.back()))
                 step.beside_read.pop_back();
         }
+        all.erase(
+            std::unique(all.begin(), all.end(), [](const Step& a, const Step& b) { return a.is_as(b); }),
+            all.end());
         return all;
     }
 
     // For no more than this cost; beside one of what may be read as well.
-    static Bytes least_of(const Steps& steps, const Savings& savings, Cost cost,
+    static Bytes least_of(const Steps& steps, const std::vector<Savings>& savings, Cost cost,
                           std::optional<std::size_t> read) {
         Bytes least = kLimit;
-        for (const Step& step : steps) {
-            if (step.cost > cost) break;
-            const bool is_known = read && *read < step.beside_read.size();
-            const Bytes bytes = is_known ? step.beside_read[*read] : step.bytes;
-            least = std::min(least, bytes - saved_for(savings, cost - step.cost));
+        for (std::size_t i = 0; i < steps.size() && steps[i].cost <= cost; ++i) {
+            const std::vector<Bytes>& beside_read = steps[i].beside_read;
+            const bool is_known = read && *read < beside_read.size();
+            const Bytes bytes = is_known ? beside_read[*read] : steps[i].bytes;
+            least = std::min(least, bytes - saved_for(savings[i], cost - steps[i].cost));
         }
         return std::max<Bytes>(least, 0);
     }
@@ -598,7 +616,8 @@ class Cuts {
             if (own.piece == 0 || !may_be_there_[at(tensor)] || on_ways[at(tensor)] >= kLimit) continue;
             const std::vector<Index>& uses = used_at_[at(tensor)];
             const auto next = std::ranges::upper_bound(uses, place);
-            Waiting one{own.size, own.piece, made_of_[at(tensor)], kNobody, until[at(tensor)]};
+            Waiting one{own.size, own.piece,        on_ways[at(tensor)], made_of_[at(tensor)],
+                        kNobody,  until[at(tensor)]};
             if (next != uses.begin()) one.last_use = *std::prev(next);
             if (next != uses.end()) one.next_use = std::min(one.next_use, *next);
             waiting.push_back(one);
@@ -656,7 +675,7 @@ class Cuts {
                 for (const Step& step : moment->steps) costs.push_back(step.cost);
             }
         }
-        const std::vector<Cost> levels = few_of(std::move(costs));
+        const std::vector<Cost> levels = few_of(std::move(costs), kMostLevels);
         for (const Pair& pair : places) {
             PathCut cut;
             cut.continues = &pair != &places.front();
