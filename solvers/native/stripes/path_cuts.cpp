@@ -7,140 +7,34 @@
 #include <queue>
 #include <ranges>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "core/bounds.hpp"
 #include "order/cut.hpp"
 #include "order/max_flow.hpp"
+#include "stripes/cut_steps.hpp"
 
 namespace memstow::stripes {
 namespace {
 
 using order::MaxFlow;
 
-// Where parts run again, there are all ways between two cuts: so many of them are told apart.
-constexpr Cost kBetween = 8;
-constexpr std::size_t kMostLevels = 12;
-// Bytes copied out and back, for each that waits.
-constexpr Cost kCopies = 2;
-constexpr std::size_t kMostSavings = 6;
-constexpr std::size_t kMostSteps = 64;
+constexpr std::size_t kMostLevels = 16;
+// Of longer paths, fewer steps are looked at: where they are parts of channels, there are hundreds of them.
+constexpr Index kShortPath = 40;
+constexpr std::size_t kMostRead = 8, kFewRead = 2;  // steps, where each has cuts beside what is read
+constexpr Bytes kMostScale = Bytes{1} << 20;
+constexpr int kLinesBetween = 2;  // how often there is a line between two others
 // Of longer paths, nothing is known beside what is read.
 constexpr Index kMostPlaces = 256;
-
-// The least bytes if other runs add less to the cost than in the next step.
-struct Step {
-    Cost cost = 0;
-    Bytes bytes = 0;
-    std::pair<Index, Index> on_ways;
-    std::vector<Bytes> beside_read, beside_next;
-
-    bool is_as(const Step& other) const {
-        return bytes == other.bytes && on_ways == other.on_ways && beside_read == other.beside_read &&
-               beside_next == other.beside_next;
-    }
-};
-using Steps = std::vector<Step>;  // ascending in cost, from none on; descending in bytes
-
-const Step& step_at(const Steps& steps, Cost cost) {
-    return *std::prev(std::ranges::upper_bound(steps, cost, {}, &Step::cost));
-}
 
 // What a moment needs beside the path.
 struct Moment {
     Steps steps = {Step{}};
+    std::vector<Line> lines;
     Index until = kNobody;  // the last place that needs something of what has run, or may wait
 };
-
-std::int64_t share_of(std::int64_t all, std::int64_t share, std::int64_t shares) {
-    return static_cast<std::int64_t>(WideBytes{all} * share / shares);
-}
-
-// Each stands for all below the next one. Of many, some become one; the first is alone.
-std::vector<Cost> few_of(std::vector<Cost> costs, std::size_t most) {
-    std::ranges::sort(costs);
-    costs.erase(std::ranges::unique(costs).begin(), costs.end());
-    const std::size_t each = 1 + costs.size() / most;
-    std::vector<Cost> few;
-    for (std::size_t i = 0; i < costs.size(); ++i) {
-        if (i == 0 || (i - 1) % each == 0) few.push_back(costs[i]);
-    }
-    return few;
-}
-
-// The greatest cost that this one stands for.
-Cost most_of(const std::vector<Cost>& few, std::size_t i) {
-    return i + 1 < few.size() ? few[i + 1] - 1 : kLimit - 1;
-}
-
-// So many bytes may wait, from this cost on.
-struct Saving {
-    Cost cost;
-    Bytes bytes;
-};
-using Savings = std::vector<Saving>;  // ascending in cost; the first is nothing
-
-Bytes saved_for(const Savings& savings, Cost cost) {
-    return std::prev(std::ranges::upper_bound(savings, cost, {}, &Saving::cost))->bytes;
-}
-
-// What may wait: no operator uses it meanwhile.
-struct Waiting {
-    Bytes size, piece;
-    Cost on_way;  // what runs again adds at least if it is on a way
-    // Places of the path: the last that it is made of, the last that uses it before a moment, and after it
-    // the first that uses it, or the last that needs it.
-    Index made_of, last_use, next_use;
-};
-
-// Up to so many bytes of these.
-Savings savings_of(const std::vector<const Waiting*>& waiting, Bytes most) {
-    std::vector<Bytes> sums{0};
-    Bytes piece = kLimit;
-    bool is_split = false;
-    for (const Waiting* one : waiting) {
-        piece = std::min(piece, one->piece);
-        is_split = is_split || one->piece < one->size || sums.size() > kMostSavings;
-        for (std::size_t i = is_split ? 0 : sums.size(); i-- > 0;) {
-            sums.push_back(std::min(most, sums[i] + one->size));
-        }
-        std::ranges::sort(sums);
-        sums.erase(std::ranges::unique(sums).begin(), sums.end());
-    }
-    Savings savings{{0, 0}};
-    if (is_split) {
-        // Any share of it, but for less than a piece.
-        for (std::int64_t share = 0; share < kBetween; ++share) {
-            const Cost cost = kCopies * std::max(piece, share_of(most, share, kBetween));
-            savings.push_back({cost, share_of(most, share + 1, kBetween)});
-        }
-    } else {
-        for (const Bytes sum : sums | std::views::drop(1)) savings.push_back({kCopies * sum, sum});
-    }
-    return savings;
-}
-
-// The same where each adds so much to the cost to be there to wait; kLimit: it is not.
-Savings savings_of(const std::vector<Waiting>& waiting, const std::vector<Cost>& adds, Bytes most) {
-    std::vector<std::pair<Cost, const Waiting*>> all;
-    for (std::size_t i = 0; i < waiting.size(); ++i) {
-        if (adds[i] < kLimit) all.emplace_back(adds[i], &waiting[i]);
-    }
-    std::ranges::sort(all);
-    Savings savings{{0, 0}};
-    std::vector<const Waiting*> there;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        there.push_back(all[i].second);
-        if (i + 1 < all.size() && all[i + 1].first == all[i].first) continue;
-        for (const Saving& one : savings_of(there, most)) {
-            if (one.cost < kLimit - all[i].first) savings.push_back({all[i].first + one.cost, one.bytes});
-        }
-    }
-    std::ranges::sort(savings, {}, &Saving::cost);
-    Bytes bytes = 0;
-    for (Saving& one : savings) bytes = one.bytes = std::max(bytes, one.bytes);
-    return savings;
-}
 
 // Each tensor is an arc from who makes it to its readers, each operator a node.
 class Cuts {
@@ -162,6 +56,9 @@ class Cuts {
             for (const Index tensor : made_[at(operation)]) used_at_[at(tensor)].push_back(place);
             for (const Index tensor : wires_.operations[at(operation)].reads)
                 used_at_[at(tensor)].push_back(place);
+            const Cost again = wires_.operations[at(operation)].again;
+            last_once_.push_back(again >= kLimit ? place : place > 0 ? last_once_.back() : kNobody);
+            again_before_.push_back(again_before_.back() + (again >= kLimit ? 0 : again));
         }
         find_what_is_made_of();
     }
@@ -173,13 +70,13 @@ class Cuts {
             const Index operation = path_[at(place)];
             Pair pair;
             pair.running = moment(place, wires_.operations[at(operation)].reads);
-            pair.running.steps = with_waiting(pair.running.steps);
+            pair.running.steps = above(pair.running.lines, with_waiting(pair.running.steps));
             mark_run(operation);
             pair.after.steps.front().on_ways = {place, place};
             if (place + 1 < count_of(path_) && !budget_.spent()) {
                 pair.after = moment(place + 1, handed(place));
                 set_ways(place, pair.after.steps);
-                pair.after.steps = with_waiting(pair.after.steps, place);
+                pair.after.steps = above(pair.after.lines, with_waiting(pair.after.steps, place));
             }
             if (until <= place) close(waiting);
             until = std::max({until, pair.running.until, pair.after.until});
@@ -193,6 +90,8 @@ class Cuts {
     struct Pair {
         Moment running, after;
     };
+
+    bool is_short() const { return count_of(path_) <= kShortPath; }
 
     // It, and all that it needs.
     void mark_run(Index last) {
@@ -241,63 +140,97 @@ class Cuts {
         costs_.erase(std::ranges::unique(costs_).begin(), costs_.end());
         const Bytes first = least_bytes(0);
         moment.steps.front().bytes = first;
-        if (costs_.size() > 1) add_between(costs_, first, least_bytes(costs_.back()), moment.steps);
-        if (has_parts_) moment.steps = in_parts(moment.steps, makers);
+        if (costs_.size() > 1) {
+            const Bytes last = least_bytes(costs_.back());
+            add_between(costs_, first, last, moment.steps);
+            if (last < first && is_short()) moment.lines = lines_below(first);
+        }
+        if (has_parts_) {
+            Cost first_part = kLimit;
+            for (const Index maker : makers)
+                first_part = std::min(first_part, wires_.operations[at(maker)].part_again);
+            moment.steps = in_parts(moment.steps, first_part);
+        }
         return moment;
+    }
+
+    static Cost add_costs(Cost a, Cost b) { return b < kLimit - a ? a + b : kLimit; }
+
+    // What is held at a moment, and what others add to the cost that run again or are copied.
+    struct Corner {
+        Cost cost;
+        Bytes bytes;
+    };
+
+    // Lines that all is above: each ends of the front of held bytes and cost, and some between.
+    std::vector<Line> lines_below(Bytes first) {
+        Bytes all = 1;
+        for (const Wires::Tensor& tensor : wires_.tensors) all += tensor.size;
+        Bytes scale = 1;
+        while (scale < kMostScale && all < kLimit / 4 / scale) scale *= 2;
+        std::vector<Line> lines;
+        const Corner last = priced(1, scale, lines);
+        std::vector<std::tuple<Corner, Corner, int>> waiting{{{0, first}, last, kLinesBetween}};
+        while (!waiting.empty() && !budget_.spent()) {
+            const auto [left, right, depth] = waiting.back();
+            waiting.pop_back();
+            if (depth == 0 || right.cost <= left.cost || right.bytes >= left.bytes) continue;
+            const auto price =
+                static_cast<Cost>(WideBytes{left.bytes - right.bytes} * scale / (right.cost - left.cost));
+            if (price <= 1) continue;
+            const Corner middle = priced(price, scale, lines);
+            if (middle.cost <= left.cost || middle.cost >= right.cost) continue;
+            waiting.emplace_back(left, middle, depth - 1);
+            waiting.emplace_back(middle, right, depth - 1);
+        }
+        return lines;
+    }
+
+    // The one with the least bytes, times the scale, and cost, times the price; adds its line.
+    Corner priced(Cost price, Bytes scale, std::vector<Line>& lines) {
+        const auto cost_of = [&](Cost cost) { return cost < kLimit / 4 / price ? cost * price : kLimit / 4; };
+        const auto held = [&](Index tensor) {
+            const Bytes size = wires_.tensors[at(tensor)].size;
+            return wires_.tensors[at(tensor)].piece > 0 ? std::min(size * scale, cost_of(kCopies * size))
+                                                        : size * scale;
+        };
+        const Bytes least = least_cut(
+            [&](Index operation) {
+                const bool may = distance_[at(operation)] < kLimit;
+                return may ? cost_of(wires_.operations[at(operation)].again) : MaxFlow::kEndless;
+            },
+            held);
+        lines.push_back({least, price, scale});
+        Corner corner{0, 0};
+        const auto is_before = [&](Index node) { return flow_.near_source(node + 2); };
+        for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
+            const bool may = has_run_[at(operation)] && distance_[at(operation)] < kLimit;
+            if (may && !is_before(operation))
+                corner.cost = add_costs(corner.cost, wires_.operations[at(operation)].again);
+        }
+        for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
+            const Wires::Tensor& own = wires_.tensors[at(tensor)];
+            if (is_left_out_[at(tensor)] || is_before(count_of(wires_.operations) + tensor)) continue;
+            if (own.maker != kNobody && !is_before(own.maker)) continue;
+            if (held(tensor) < own.size * scale)
+                corner.cost = add_costs(corner.cost, kCopies * own.size);
+            else
+                corner.bytes += own.size;
+        }
+        return corner;
     }
 
     // The steps after the first of these costs, where it needs so much, up to the last.
     void add_between(std::span<const Cost> costs, Bytes first, Bytes last, Steps& steps) {
         if (first <= last) return;
         if (costs.size() == 2) {
-            steps.push_back({costs.back(), last, {}, {}, {}});
+            steps.push_back({costs.back(), last});
             return;
         }
         const std::size_t middle = costs.size() / 2;
         const Bytes bytes = least_bytes(costs[middle]);
         add_between(costs.first(middle + 1), first, bytes, steps);
         add_between(costs.subspan(middle), bytes, last, steps);
-    }
-
-    // Each part may be cut off elsewhere, so that all of them need and add what is between some steps. The
-    // first part adds something.
-    Steps in_parts(const Steps& steps, const std::vector<Index>& makers) const {
-        if (steps.size() < 2) return steps;
-        Cost first = kLimit;
-        for (const Index maker : makers) first = std::min(first, wires_.operations[at(maker)].part_again);
-        Steps hull;
-        for (const Step& step : steps) {
-            while (hull.size() > 1 && !is_below(hull[hull.size() - 2], hull.back(), step)) hull.pop_back();
-            hull.push_back(step);
-        }
-        Steps all{steps.front()};
-        for (std::size_t i = 0; i + 1 < hull.size(); ++i) {
-            const Cost cost = hull[i + 1].cost - hull[i].cost;
-            const Bytes saved = hull[i].bytes - hull[i + 1].bytes;
-            for (Cost share = 0; share < kBetween; ++share) {
-                // Until the next one begins.
-                const Cost begin = hull[i].cost + share_of(cost, share, kBetween);
-                const Cost end = hull[i].cost + share_of(cost, share + 1, kBetween);
-                const Bytes bytes = hull[i].bytes - share_of(saved, share + 1, kBetween);
-                if (end > first) add(all, {std::max(begin, first), bytes, {}, {}, {}});
-            }
-        }
-        add(all, {std::max(first, hull.back().cost), hull.back().bytes, {}, {}, {}});
-        return all;
-    }
-
-    static void add(Steps& steps, const Step& step) {
-        if (step.bytes >= steps.back().bytes) return;
-        if (step.cost > steps.back().cost)
-            steps.push_back(step);
-        else
-            steps.back().bytes = step.bytes;
-    }
-
-    // Whether the step in the middle is below the line from the one before to the one after.
-    static bool is_below(const Step& before, const Step& middle, const Step& after) {
-        return WideBytes{before.bytes - middle.bytes} * (after.cost - before.cost) >
-               WideBytes{before.bytes - after.bytes} * (middle.cost - before.cost);
     }
 
     void leave_out(Index from, const std::vector<Index>& counted) {
@@ -331,12 +264,9 @@ class Cuts {
 
     // What it adds that these of the path run again, if it is some; kLimit: one of them cannot.
     Cost run_again(Index first, Index last) const {
-        Cost cost = 0;
-        for (Index place = first; place <= last; ++place) {
-            const Cost again = wires_.operations[at(path_[at(place)])].again;
-            cost = again < kLimit - cost ? cost + again : kLimit;
-        }
-        return cost;
+        if (last < first) return 0;
+        return last_once_[at(last)] >= first ? kLimit
+                                             : again_before_[at(last) + 1] - again_before_[at(first)];
     }
 
     // By tensor, the last place that needs it, also where others run again for that.
@@ -450,12 +380,20 @@ class Cuts {
 
     // If no operator runs again that adds more than this.
     Bytes least_bytes(Cost cost) {
+        return least_cut(
+            [&](Index operation) { return distance_[at(operation)] > cost ? MaxFlow::kEndless : Bytes{0}; },
+            [&](Index tensor) { return wires_.tensors[at(tensor)].size; });
+    }
+
+    // By operator that has run, what takes it away; by tensor, what it is to be there.
+    template <typename Again, typename Held>
+    Bytes least_cut(const Again& again, const Held& held) {
         const Index operations = count_of(wires_.operations);
         const auto node = [](Index index) { return index + 2; };
         flow_.reset(operations + count_of(wires_.tensors));
         for (Index operation = 0; operation < operations; ++operation) {
-            if (has_run_[at(operation)] && distance_[at(operation)] > cost)
-                flow_.add_arc(MaxFlow::kSource, node(operation), MaxFlow::kEndless);
+            if (const Bytes price = has_run_[at(operation)] ? again(operation) : 0; price > 0)
+                flow_.add_arc(MaxFlow::kSource, node(operation), price);
             if (is_to_run_[at(operation)]) flow_.add_arc(node(operation), MaxFlow::kSink, MaxFlow::kEndless);
             for (const Index tensor : wires_.operations[at(operation)].reads) {
                 if (is_left_out_[at(tensor)]) continue;
@@ -467,7 +405,7 @@ class Cuts {
             if (is_left_out_[at(tensor)]) continue;
             const Index maker = own.maker == kNobody ? MaxFlow::kSource : node(own.maker);
             arc_[at(tensor)] = flow_.arcs().size();
-            flow_.add_arc(maker, node(operations + tensor), own.size);
+            flow_.add_arc(maker, node(operations + tensor), held(tensor));
             if (own.to_end) flow_.add_arc(node(operations + tensor), MaxFlow::kSink, MaxFlow::kEndless);
         }
         const std::int64_t before = flow_.steps();
@@ -483,17 +421,32 @@ class Cuts {
             for (Step& step : known) step.on_ways = range(from, kLimit - 1);
             return;
         }
-        Steps steps;
-        for (const Cost cost : costs_) {
-            const Bytes bytes = step_at(known, cost).bytes;
-            const auto ways = range(from, cost);
-            if (steps.size() < 2 || bytes < steps.back().bytes) steps.push_back({cost, bytes, ways, {}, {}});
-            steps.back().on_ways = ways;
-        }
-        for (std::size_t i = 0; count_of(path_) <= kMostPlaces && i < steps.size(); ++i) {
-            set_beside_read(steps[i], i + 1 < steps.size() ? steps[i + 1].cost - 1 : kLimit - 1);
-        }
+        const std::vector<Cost> few = few_of(costs_, is_short() ? kMostRead : kFewRead);
+        const auto step_of = [&](std::size_t i) {
+            const Cost most = most_of(few, i);
+            Step step{few[i], step_at(known, most).bytes, range(from, most)};
+            if (count_of(path_) <= kMostPlaces) set_beside_read(step, most);
+            return step;
+        };
+        Steps steps{step_of(0)};
+        if (few.size() > 1)
+            add_different(step_of, 0, few.size() - 1, Step(steps.front()), step_of(few.size() - 1), steps);
         known = std::move(steps);
+    }
+
+    // Those after the first, up to the last, that are not as the one before.
+    template <typename StepOf>
+    static void add_different(const StepOf& step_of, std::size_t first, std::size_t last,
+                              const Step& at_first, const Step& at_last, Steps& steps) {
+        if (at_last.bytes == at_first.bytes && at_last.beside_read == at_first.beside_read) {
+            steps.back().on_ways = at_last.on_ways;
+            return;
+        }
+        if (last == first + 1) return steps.push_back(at_last);
+        const std::size_t middle = (first + last) / 2;
+        const Step at_middle = step_of(middle);
+        add_different(step_of, first, middle, at_first, at_middle, steps);
+        add_different(step_of, middle, last, at_middle, at_last, steps);
     }
 
     void set_beside_read(Step& step, Cost most) {
@@ -530,54 +483,34 @@ class Cuts {
         const std::vector<Waiting> waiting =
             steps.front().bytes > 0 ? may_wait(place) : std::vector<Waiting>();
         if (waiting.empty()) return steps;
-        std::vector<Cost> adds;
-        std::vector<Savings> savings;  // by step
+        Savings savings(steps, waiting);
         const auto let_wait = [&](const auto& adds_of) {
-            std::vector<Cost> now;
-            for (const Waiting& one : waiting) now.push_back(adds_of(one));
-            if (now == adds) return false;
-            adds = std::move(now);
-            savings.clear();
-            for (const Step& step : steps) {
-                now.clear();
-                for (std::size_t i = 0; i < waiting.size(); ++i) {
-                    const Cost more = std::max<Cost>(waiting[i].on_way - step.cost, 0);
-                    now.push_back(more < kLimit - adds[i] ? adds[i] + more : kLimit);
-                }
-                savings.push_back(savings_of(waiting, now, step.bytes));
-            }
-            return true;
+            std::vector<Cost> adds;
+            for (const Waiting& one : waiting) adds.push_back(adds_of(one));
+            return savings.let_wait(std::move(adds));
         };
         let_wait([](const Waiting&) { return Cost{0}; });
-        std::vector<Cost> costs;
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            for (const Saving& saving : savings[i]) {
-                if (saving.cost < kLimit - steps[i].cost) costs.push_back(steps[i].cost + saving.cost);
-            }
-        }
-        costs = few_of(std::move(costs), kMostSteps);
+        const std::vector<Cost> costs = savings.costs();
         Steps all;
         for (std::size_t i = 0; i < costs.size(); ++i) {
-            const auto on_ways = step_at(steps, most_of(costs, i)).on_ways;
-            const Bytes bytes = least_of(steps, savings, most_of(costs, i), {});
-            all.push_back({costs[i], bytes, on_ways, {}, {}});
+            const Cost most = most_of(costs, i);
+            all.push_back({costs[i], savings.least(most), step_at(steps, most).on_ways});
         }
-        const bool is_short = place != kNobody && count_of(path_) <= kMostPlaces;
-        for (Index last = place + 1; is_short && last < count_of(path_); ++last) {
+        const bool knows_stripes = place != kNobody && count_of(path_) <= kMostPlaces;
+        for (Index last = place + 1; knows_stripes && last < count_of(path_); ++last) {
             const bool is_new =
                 let_wait([&](const Waiting& one) { return one.next_use > last ? Cost{0} : kLimit; });
             for (std::size_t i = 0; i < costs.size(); ++i) {
                 std::vector<Bytes>& known = all[i].beside_next;
-                known.push_back(is_new || known.empty() ? least_of(steps, savings, most_of(costs, i), {})
-                                                        : known.back());
+                known.push_back(is_new || known.empty() ? savings.least(most_of(costs, i)) : known.back());
             }
         }
-        for (Index first = 0; is_short && first <= place; ++first) {
+        for (Index first = 0; knows_stripes && first <= place; ++first) {
             let_wait([&](const Waiting& one) {
                 return one.last_use < first ? run_again(first, one.made_of) : kLimit;
             });
             for (std::size_t i = 0; i < costs.size(); ++i) {
-                all[i].beside_read.push_back(least_of(steps, savings, most_of(costs, i), at(first)));
+                all[i].beside_read.push_back(savings.least(most_of(costs, i), at(first)));
             }
         }
         for (Step& step : all) {
@@ -587,23 +520,8 @@ class Cuts {
             while (step.beside_read.size() > on_ways && is_same(step.beside_read.back()))
                 step.beside_read.pop_back();
         }
-        all.erase(
-            std::unique(all.begin(), all.end(), [](const Step& a, const Step& b) { return a.is_as(b); }),
-            all.end());
+        all.erase(std::ranges::unique(all, &Step::is_as).begin(), all.end());
         return all;
-    }
-
-    // For no more than this cost; beside one of what may be read as well.
-    static Bytes least_of(const Steps& steps, const std::vector<Savings>& savings, Cost cost,
-                          std::optional<std::size_t> read) {
-        Bytes least = kLimit;
-        for (std::size_t i = 0; i < steps.size() && steps[i].cost <= cost; ++i) {
-            const std::vector<Bytes>& beside_read = steps[i].beside_read;
-            const bool is_known = read && *read < beside_read.size();
-            const Bytes bytes = is_known ? beside_read[*read] : steps[i].bytes;
-            least = std::min(least, bytes - saved_for(savings[i], cost - steps[i].cost));
-        }
-        return std::max<Bytes>(least, 0);
     }
 
     // Of what the last moment needs, which is the one after this place, if it is one.
@@ -697,8 +615,10 @@ class Cuts {
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<std::size_t> arc_;          // of the last cut, by tensor that is not left out
     std::vector<std::vector<Index>>
-        used_at_;                 // by tensor, places of the path that make or read it, ascending
-    std::vector<Index> made_of_;  // by tensor
+        used_at_;                           // by tensor, places of the path that make or read it, ascending
+    std::vector<Cost> again_before_ = {0};  // by place, what those before it add that may run again
+    std::vector<Index> last_once_;          // by place, the last up to it that may not
+    std::vector<Index> made_of_;            // by tensor
     std::vector<bool> has_run_;
     // Of the last moment, by tensor and by operator.
     std::vector<bool> is_left_out_;
