@@ -20,9 +20,9 @@ namespace {
 
 using order::MaxFlow;
 
-constexpr std::size_t kMostLevels = 16;
-// Of longer paths, fewer steps are looked at: where they are parts of channels, there are hundreds of them.
+// Of longer paths, there are fewer levels: where they are parts of channels, there are hundreds of them.
 constexpr Index kShortPath = 40;
+constexpr std::size_t kMostLevels = 16, kFewLevels = 6;
 constexpr std::size_t kMostRead = 8, kFewRead = 2;  // steps, where each has cuts beside what is read
 constexpr Bytes kMostScale = Bytes{1} << 20;
 constexpr int kLinesBetween = 2;  // how often there is a line between two others
@@ -593,7 +593,7 @@ class Cuts {
                 for (const Step& step : moment->steps) costs.push_back(step.cost);
             }
         }
-        const std::vector<Cost> levels = few_of(std::move(costs), kMostLevels);
+        const std::vector<Cost> levels = few_of(std::move(costs), is_short() ? kMostLevels : kFewLevels);
         for (const Pair& pair : places) {
             PathCut cut;
             cut.continues = &pair != &places.front();
