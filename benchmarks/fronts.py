@@ -131,10 +131,8 @@ def beside_slow_memory(graph: Graph) -> Graph:
 def _figures(graph: Graph, way: tuple[Generator, ...]) -> str:
     options = FrontOptions(generators=way)
     if "spill" in way:
-        graph, options = (
-            beside_slow_memory(graph),
-            replace(options, cost="bytes", terms=("peak:fast", "cost")),
-        )
+        graph = beside_slow_memory(graph)
+        options = replace(options, cost="bytes", terms=("peak:fast", "cost"))
     began = time.perf_counter()
     front = find_front(graph, options, Options(time_limit=SECONDS), FrontCallbacks())
     seconds = time.perf_counter() - began

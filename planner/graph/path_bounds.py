@@ -13,9 +13,9 @@ schedule. Of a graph that is a single path, no bounds are better.
 Between two stripes, what somebody still reads is there as a whole, or what it is made of, and then others run
 again; or it waits elsewhere, and is copied twice. So beside what the path hands on there is at least a cut of
 all ways to what is still to be read, less what waits, and that and what is behind the cut and has run before
-add to the cost (`cuts_beside`). What each run makes at least is
-what one of its readers needs (`reruns_in_stripes`). Where a stripe is only as bad as two, nothing is said of
-the moment between these (`_may_stay`).
+add to the cost (`cuts_beside`). What each run makes at least is what one of its readers needs
+(`reruns_in_stripes`). Where a stripe is only as bad as two, nothing is said of the moment between these
+(`_may_stay`).
 
 In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
 an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`).

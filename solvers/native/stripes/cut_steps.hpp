@@ -73,7 +73,7 @@ class Savings {
     Bytes least(Cost cost, std::optional<std::size_t> read = std::nullopt) const;
 
   private:
-    // So many bytes wait, from this cost on.
+    // From this cost on, these bytes wait.
     struct Saving {
         Cost cost;
         Bytes bytes;

@@ -50,6 +50,7 @@ class Cuts {
         for (Index tensor = 0; tensor < count_of(wires.tensors); ++tensor) {
             const Index maker = wires.tensors[at(tensor)].maker;
             if (maker != kNobody) made_[at(maker)].push_back(tensor);
+            some_wait_ = some_wait_ || wires.tensors[at(tensor)].piece > 0;
         }
         for (Index place = 0; place < count_of(path_); ++place) {
             const Index operation = path_[at(place)];
@@ -124,7 +125,7 @@ class Cuts {
         if (budget_.spent()) return moment;
         budget_.count((count_of(wires_.operations) + count_of(wires_.tensors)) / order::kCutSteps);
         leave_out(from, counted);
-        find_what_may_be_there();
+        if (some_wait_) find_what_may_be_there();
         const std::vector<Index> makers = needed_makers(from, moment.until);
         find_distances(makers);
         costs_.assign(1, 0);
@@ -481,7 +482,7 @@ class Cuts {
     // one.
     Steps with_waiting(const Steps& steps, Index place = kNobody) const {
         const std::vector<Waiting> waiting =
-            steps.front().bytes > 0 ? may_wait(place) : std::vector<Waiting>();
+            some_wait_ && steps.front().bytes > 0 ? may_wait(place) : std::vector<Waiting>();
         if (waiting.empty()) return steps;
         Savings savings(steps, waiting);
         const auto let_wait = [&](const auto& adds_of) {
@@ -612,6 +613,7 @@ class Cuts {
     const Wires& wires_;
     const std::vector<Index>& path_;
     Budget& budget_;
+    bool some_wait_ = false;                // whether any tensor may
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<std::size_t> arc_;          // of the last cut, by tensor that is not left out
     std::vector<std::vector<Index>>
