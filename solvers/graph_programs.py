@@ -162,17 +162,22 @@ class StripeProgram:
     may_stay: "array[int]" = field(default_factory=_ints)
     continues: "array[int]" = field(default_factory=_ints)
     level_start: "array[int]" = field(default_factory=_ints)
+    # what is live while it runs by itself if what another hands on is as well: flat, by that one from -1 on
+    alone_beside_start: "array[int]" = field(default_factory=_ints)
+    alone_beside: "array[int]" = field(default_factory=_ints)
 
     # of a path, by level (so is `alone` then): what other runs and copies add to the cost; what others need
     # while what the operator hands on is there as a whole; which operators may hand on some of that: the
     # first, and one more than the last; what others need beside what one of them hands on as well: flat, by
-    # operator from -1 on; what they need where a stripe begins then: flat, by its last operator from the next
+    # operator from -1 on; what they need when that is there for the last time, if it is not any more when the
+    # next operator runs; what they need where a stripe begins then: flat, by its last operator from the next
     # one on
     level_cost: "array[int]" = field(default_factory=_ints)
     beside: "array[int]" = field(default_factory=_ints)
     beside_range: "array[int]" = field(default_factory=_ints)
     beside_read_start: "array[int]" = field(default_factory=_ints)
     beside_read: "array[int]" = field(default_factory=_ints)
+    beside_gone: "array[int]" = field(default_factory=_ints)
     beside_next_start: "array[int]" = field(default_factory=_ints)
     beside_next: "array[int]" = field(default_factory=_ints)
 
@@ -296,6 +301,8 @@ class CutLevel(NamedTuple):
     """By place from -1 on, the same as `after` beside what that one hands on as well, up to the end."""
     beside_next: Sequence[int]
     """By place from the next on, the same as `after` where a stripe begins that ends there, if it is more."""
+    beside_gone: Sequence[int]
+    """By place from -1 on, beside what that one hands on when that is there last, if not until the next."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ Between two stripes, what somebody still reads is there as a whole, or what it i
 again; or it waits elsewhere, and is copied twice. So beside what the path hands on there is at least a cut of
 all ways to what is still to be read, less what waits, and that and what is behind the cut and has run before
 add to the cost (`cuts_beside`). What each run makes at least is what one of its readers needs
-(`reruns_in_stripes`). Where a stripe is only as bad as two, nothing is said of the moment between these
+(`reruns_in_stripes`). What a stripe has read is there until the next one of the path runs; or it is there for
+the last time before, when all that is still to be read is there beside it, and nothing of that is made of it
+any more (`beside_gone`). Where a stripe is only as bad as two, nothing is said of the moment between these
 (`_may_stay`).
 
 In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
@@ -63,6 +65,7 @@ from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import (
     EVERYTHING,
     MOST,
+    CutLevel,
     PathCut,
     Room,
     StripeProgram,
@@ -104,7 +107,7 @@ def path_corners(
     cuts = cuts_beside(_wires(graph, set(path), in_parts, kinds), path, budget)
     if budget.spent:
         return None
-    program = _Path(graph, path, bool(kinds), unit, in_parts, always, cuts).program()
+    program = _Path(graph, path, kinds, unit, in_parts, always, cuts).program()
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
     beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)
     front = stripe_front(program, MOST - beside, len(path), budget, room)
@@ -168,7 +171,7 @@ def _widest_path(graph: Graph) -> list[int]:
 class _Path:
     graph: Graph
     path: Sequence[int]
-    runs_again: bool
+    kinds: AbstractSet[str]
     unit: int
     in_parts: InParts
     always: Mapping[int, Load]
@@ -188,6 +191,8 @@ class _Path:
         beside: list[list[int]] = []
         beside_read: list[list[Sequence[int]]] = []
         beside_next: list[list[Sequence[int]]] = []
+        beside_gone: list[Sequence[int]] = []
+        alone_beside: list[list[int]] = []
         last_reader = array("q", [*range(1, len(path)), NOBODY])
         use_start, uses, wholes = array("q", [0]), array("q"), array("q")
         for size in self._sizes(graph.operators[path[0]].inputs, maker=NOBODY):
@@ -208,6 +213,8 @@ class _Path:
             stays = columns["may_stay"][at]
             beside.append([0 if stays else level.after for level in cut.levels])
             beside_read.append([() if stays else level.beside_read for level in cut.levels])
+            beside_gone += ([] if stays else self._gone(at, level) for level in cut.levels)
+            alone_beside.append(self._alone_beside(at))
             beside_next.append([() if stays else level.beside_next for level in cut.levels])
             if kind is not None:
                 before = path[at - 1] if at else NOBODY
@@ -220,7 +227,7 @@ class _Path:
                 columns["shared"][at] = not is_last and (
                     len(links.readers[kind.output]) > 1 or path[at + 1] in self.in_parts.makes
                 )
-                is_kept = is_last or external or (not self.runs_again and output.id in graph.outputs)
+                is_kept = is_last or external or (not self.kinds and output.id in graph.outputs)
                 columns["kept"][at] = is_kept
                 columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
                 columns["pixel"][at] = 0 if kind.reduces or image is None else image.pixel
@@ -263,6 +270,9 @@ class _Path:
             beside_range=array("q", chain.from_iterable((level.begin, level.end) for level in levels)),
             beside_read_start=array("q", accumulate(map(len, chain.from_iterable(beside_read)), initial=0)),
             beside_read=array("q", chain.from_iterable(chain.from_iterable(beside_read))),
+            beside_gone=array("q", chain.from_iterable(beside_gone)),
+            alone_beside_start=array("q", accumulate(map(len, alone_beside), initial=0)),
+            alone_beside=array("q", chain.from_iterable(alone_beside)),
             beside_next_start=array("q", accumulate(map(len, chain.from_iterable(beside_next)), initial=0)),
             beside_next=array("q", chain.from_iterable(chain.from_iterable(beside_next))),
             continues=array("q", (cut.continues for cut in self.cuts)),
@@ -277,6 +287,58 @@ class _Path:
             around=self._around(),
             off_path=array("q", chain.from_iterable(set(self._off_path()))),
         )
+
+    def _gone(self, at: int, level: CutLevel) -> list[int]:
+        """What others need beside what each of the path hands on where that is there for the last time.
+
+        That is before the one after this place runs, whose input is there. No more is known where it may be
+        in place of that input, or is not one tensor.
+        """
+        if self.in_parts.own or not level.beside_gone:
+            return [*level.beside_read]
+        gone = [*level.beside_read]
+        for number, least in enumerate(level.beside_gone):
+            handed = self._handed(number - 1)
+            if len(handed) == 1:
+                gone[number] = max(gone[number], self._at_last_read(handed[0], at, max(least, level.after)))
+        return gone
+
+    def _at_last_read(self, tensor: int, at: int, after: int) -> int:
+        """What is beside a tensor and what is handed on, where that much is there once it has gone."""
+        graph, links = self.graph, links_of(self.graph)
+        handed_on, own = graph.operators[self.path[at]].outputs, graph.tensors[tensor].id
+        least = after
+        for operator in (graph.operators[reader] for reader in links.readers[tensor]):
+            # Who reads it last may make something in its place, and has what else it reads.
+            others = {*operator.inputs}.difference(handed_on, (own,))
+            there = sum(self._size(links.tensor_index[name]) for name in others)
+            for source, target in operator.in_place:
+                if source == own:
+                    rest = 0 if target in handed_on else after - self._size(links.tensor_index[target])
+                    least = min(least, max(rest, there))
+        return least
+
+    def _alone_beside(self, at: int) -> list[int]:
+        """What is live while one runs by itself and what another hands on is there, by that one from -1 on.
+
+        As far as that may be: those before the one before. 0: nothing is known.
+        """
+        levels = self.cuts[at - 1].levels if at and not self.in_parts.own else ()
+        own, index = self.graph.operators[self.path[at]], links_of(self.graph).tensor_index
+        used = {name: self._size(index[name]) for name in (*own.inputs, *own.outputs)}
+        live: list[int] = []
+        for first in range(-1, max((len(level.beside_gone) for level in levels), default=0) - 1):
+            handed = self._handed(first)
+            is_used = any(self.graph.tensors[tensor].id in used for tensor in handed)
+            live.append(0 if is_used else self._live(own, used, sum(map(self._size, handed))))
+        return live
+
+    def _handed(self, at: int) -> list[int]:
+        """The data that an operator of the path makes for the next one; at -1, what is there before."""
+        links, maker = links_of(self.graph), NOBODY if at < 0 else self.path[at]
+        read = dict.fromkeys(self.graph.operators[self.path[at + 1]].inputs)
+        numbers = (links.tensor_index[name] for name in read)
+        return [tensor for tensor in numbers if links.producer[tensor] == maker and self._size(tensor)]
 
     def _around(self) -> tuple[StripeProgram, Sequence[int]] | None:
         """All operators; None where parts of them may run, or the path has no branches."""
@@ -294,7 +356,7 @@ class _Path:
         place = {operator: at for at, operator in enumerate(self.path)}
         # Nothing is known of when what runs again does.
         after, before = [NOBODY] * len(known), [count] * len(known)
-        if not self.runs_again:
+        if not self.kinds:
             for operator, at in place.items():
                 after[operator] = before[operator] = at
             order = listed_order(graph)
@@ -321,7 +383,7 @@ class _Path:
                 yield kind.columns, after[operator], before[operator], 0, 0
             elif operator not in place:
                 yield kind.columns, after[operator], before[operator], 0, made
-            elif self.runs_again:
+            elif self.kinds:
                 yield kind.columns, NOBODY, count, rerun.each.cost(cost), made
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
@@ -335,6 +397,8 @@ class _Path:
         ]
 
     def _size(self, tensor: int) -> int:
+        if self.graph.tensors[tensor].kind != "data":
+            return 0
         maker = links_of(self.graph).producer[tensor]
         return min(self.in_parts.own.get(maker, MOST), size_of(self.graph.tensors[tensor]))
 

@@ -62,6 +62,8 @@ stripes::Program program_of(ProgramObject from) {
     const Column level_cost(from, "level_cost"), beside(from, "beside"), ranges(from, "beside_range");
     const Column read_start(from, "beside_read_start"), beside_read(from, "beside_read");
     const Column next_start(from, "beside_next_start"), beside_next(from, "beside_next");
+    const Column gone(from, "beside_gone"), alone_start(from, "alone_beside_start"),
+        alone_beside(from, "alone_beside");
     const Column uses(from, "uses"), wholes(from, "wholes"), others(from, "others"),
         off_path(from, "off_path");
     const std::size_t count = can.size();
@@ -74,6 +76,7 @@ stripes::Program program_of(ProgramObject from) {
     if (may_stay.size() != on_path || continues.size() != on_path || level_cost.size() != of_path ||
         beside.size() != of_path || ranges.size() != 2 * of_path ||
         read_start.size() != (is_path ? levels + 1 : 0) || next_start.size() != read_start.size() ||
+        gone.size() != beside_read.size() || alone_start.size() != level_start.size() ||
         level_start.size() != (is_path ? count + 1 : 0) || (!is_path && levels != count))
         throw nb::value_error("columns differ in length");
     if (start.size() != count + 1) throw nb::value_error("use_start has one more than there are operators");
@@ -100,6 +103,7 @@ stripes::Program program_of(ProgramObject from) {
         if (is_path) {
             column.may_stay = may_stay[i] != 0;
             column.continues = continues[i] != 0;
+            column.alone_beside = part(alone_beside, alone_start[i], alone_start[i + 1]);
             if (level_start[i] < 0 || level_start[i + 1] <= level_start[i] ||
                 std::cmp_greater(level_start[i + 1], levels))
                 throw nb::value_error("an operator has at least one level");
@@ -111,6 +115,7 @@ stripes::Program program_of(ProgramObject from) {
                                      place(ranges[2 * at], count),
                                      place(ranges[2 * at + 1], count),
                                      part(beside_read, read_start[at], read_start[at + 1]),
+                                     part(gone, read_start[at], read_start[at + 1]),
                                      part(beside_next, next_start[at], next_start[at + 1])};
                 column.levels.push_back(std::move(level));
             }
@@ -186,8 +191,8 @@ struct WiresObject : nb::object {
 };
 
 // By place of the path: whether it continues, and its levels.
-using CutLevel =
-    std::tuple<stripes::Cost, Bytes, Bytes, Index, Index, std::vector<Bytes>, std::vector<Bytes>>;
+using CutLevel = std::tuple<stripes::Cost, Bytes, Bytes, Index, Index, std::vector<Bytes>, std::vector<Bytes>,
+                            std::vector<Bytes>>;
 using Cut = std::pair<bool, std::vector<CutLevel>>;
 
 std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& budget) {
@@ -228,8 +233,8 @@ std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& 
     std::vector<Cut> all;
     for (const stripes::PathCut& cut : stripes::cuts_beside(wires, path, budget)) {
         Cut& own = all.emplace_back(cut.continues, Cut::second_type{});
-        for (const auto& [cost, running, after, begin, end, beside_read, beside_next] : cut.levels) {
-            own.second.emplace_back(cost, running, after, begin, end, beside_read, beside_next);
+        for (const auto& [cost, running, after, begin, end, read, next, gone] : cut.levels) {
+            own.second.emplace_back(cost, running, after, begin, end, read, next, gone);
         }
     }
     return all;

@@ -35,7 +35,7 @@ bool is_below(const Step& before, const Step& middle, const Step& after) {
 
 bool Step::is_as(const Step& other) const {
     return bytes == other.bytes && on_ways == other.on_ways && beside_read == other.beside_read &&
-           beside_next == other.beside_next;
+           beside_next == other.beside_next && beside_gone == other.beside_gone;
 }
 
 const Step& step_at(const Steps& steps, Cost cost) {

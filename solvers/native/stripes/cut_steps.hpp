@@ -18,7 +18,7 @@ struct Step {
     Cost cost = 0;
     Bytes bytes = 0;
     std::pair<Index, Index> on_ways = {};
-    std::vector<Bytes> beside_read = {}, beside_next = {};
+    std::vector<Bytes> beside_read = {}, beside_next = {}, beside_gone = {};
 
     // But for the cost.
     bool is_as(const Step& other) const;

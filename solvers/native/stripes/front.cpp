@@ -34,15 +34,18 @@ struct Strips {
     Place columns = 0;
 };
 
+const Load& higher(const Load& a, const Load& b) { return a.height() < b.height() ? b : a; }
+
 // What is there as a whole at the begin of a stripe and what it makes, or at its end and what it reads.
 struct Around {
     Load at_begin, at_end;
+    Load gone;  // where what it reads is last there, if that is before the next one runs
 
     // With something that is made, which may be a part of what is there at the end.
     Load with(Bytes made, Bytes unit) const {
         Load more = at_begin;
         more.add(made, unit);
-        return more.height() < at_end.height() ? at_end : more;
+        return higher(at_end, more);
     }
 };
 
@@ -58,15 +61,21 @@ struct State {
     Bytes bytes = 0;
     Cost cost = 0;
     Index before = kNobody;  // the place where the last choice began
-    Index level = 0;         // which level there
+    Index here = 0;          // which of those there
     std::size_t from = 0;    // which state of that
     Place columns = 0;
     Index other = kNobody;
 };
 
+constexpr Index kNothing = -2;
+
 // Those at one place with one of its levels.
 struct Here {
-    std::vector<State> states;
+    Index level = 0;
+    // Whoever read what this place of the path hands on, it stays until the next one runs; -1: what is there
+    // from the start.
+    Index stays = kNothing;
+    std::vector<State> states = {};
     std::size_t tidied = 0;
 };
 
@@ -140,7 +149,8 @@ class Stripe {
 
 // What runs again adds to the cost, at the begin of a stripe and at its end.
 struct Levels {
-    Index begin = 0, end = 0;
+    Index here = 0;  // which of those at the begin
+    Index end = 0;
     Cost entry = 0;  // of that at the end, unless it is the same
     Cost all = 0;
 };
@@ -166,7 +176,8 @@ class Search {
         places_[0].resize(1);
         for (Index place = 0; place < program.count(); ++place) {
             const Operator& operation = program.operators[at(place)];
-            places_[at(place) + 1].resize(operation.levels.size());
+            for (Index level = 0; level < count_of(operation.levels); ++level)
+                places_[at(place) + 1].push_back({level});
             parts_.push_back(operation.continues ? parts_.back() : place);
         }
     }
@@ -190,13 +201,19 @@ class Search {
     void from(Index begin) {
         for (Here& here : places_[at(begin)]) {
             keep_best(here.states);
+            if (here.stays != kNothing) leave_out_worse(here, places_[at(begin)][at(here.level)]);
             count_ += here.states.size();
         }
         if (count_ > kMostStates) complete_ = false;
         const Operator& first = program_.operators[at(begin)];
         for (const Levels& levels : levels_of(begin, begin + 1)) {
-            const Bytes alone = first.levels[at(levels.end)].alone;
-            add(begin, begin + 1, levels, {alone, first.cost, 0, kNobody});
+            const Level& last = first.levels[at(levels.end)];
+            const Index stays = places_[at(begin)][at(levels.here)].stays;
+            Bytes alone = last.alone, gone = 0;
+            if (stays != kNothing) alone = std::max(alone, first.alone_beside[at(stays + 1)]);
+            if (at(begin) < last.beside_gone.size())
+                gone = around(nullptr, begin, begin + 1, levels).gone.height();
+            add_or_stay(begin, begin + 1, levels, {alone, first.cost, 0, kNobody}, gone);
         }
         for (std::size_t i = 0; i < program_.others.size(); ++i) {
             const Other& other = program_.others[i];
@@ -216,16 +233,27 @@ class Search {
         }
     }
 
+    // Without those that are no better than one of the others; both are ascending in bytes.
+    static void leave_out_worse(Here& here, const Here& others) {
+        auto other = others.states.begin();
+        Cost least = kLimit;
+        std::erase_if(here.states, [&](const State& state) {
+            for (; other != others.states.end() && other->bytes <= state.bytes; ++other) least = other->cost;
+            return least <= state.cost;
+        });
+    }
+
     // Those of a stripe [begin, end).
     std::vector<Levels> levels_of(Index begin, Index end) const {
         const bool is_same = begin > 0 && parts_[at(begin) - 1] == parts_[at(end) - 1];
         const std::vector<Level>& to = program_.operators[at(end) - 1].levels;
         std::vector<Levels> all;
         for (Index from = 0; from < count_of(places_[at(begin)]); ++from) {
-            if (places_[at(begin)][at(from)].states.empty()) continue;
-            const Cost before = begin > 0 ? program_.operators[at(begin) - 1].levels[at(from)].cost : 0;
+            const Here& here = places_[at(begin)][at(from)];
+            if (here.states.empty()) continue;
+            const Cost before = begin > 0 ? program_.operators[at(begin) - 1].levels[at(here.level)].cost : 0;
             if (is_same) {
-                all.push_back({from, from, 0, before});
+                all.push_back({from, here.level, 0, before});
                 continue;
             }
             for (Index level = 0; level < count_of(to); ++level) {
@@ -236,15 +264,16 @@ class Search {
     }
 
     // What is there as a whole while [begin, end) runs: with what is beside it at its begin, or at its end,
-    // which may be what it reads then.
-    Around around(const Segment& segment, Index begin, Index end, const Levels& levels) const {
+    // which may be what it reads then, if that stays until the next one runs. Without a segment: of one that
+    // runs by itself.
+    Around around(const Segment* segment, Index begin, Index end, const Levels& levels) const {
         const Level& last = program_.operators[at(end) - 1].levels[at(levels.end)];
         Load at_begin = program_.base, at_end = program_.base;
-        Load read;
+        Load read, gone;
         for (const Whole& whole : program_.wholes) {
             if (whole.begin >= end || whole.end < begin) continue;
             const bool inside = whole.maker >= begin && whole.maker < end;
-            if (inside && !segment.leaves(whole.maker - begin)) continue;
+            if (inside && segment != nullptr && !segment->leaves(whole.maker - begin)) continue;
             at_begin.add(whole.size, program_.unit);
             const bool is_apart = whole.begin < last.beside_begin || whole.begin >= last.beside_end;
             if (whole.end > begin || is_apart) {
@@ -253,19 +282,35 @@ class Search {
                 read.add(whole.size, program_.unit);
             }
         }
-        if (begin > 0) {
-            const Level& first = program_.operators[at(begin) - 1].levels[at(levels.begin)];
-            const std::size_t last_place = at(end - begin) - 1;
-            const bool is_known = last_place < first.beside_next.size();
-            at_begin.add(is_known ? first.beside_next[last_place] : first.beside, program_.unit);
-        }
+        if (begin > 0) add_beside(begin, end, levels, at_begin);
         read.add(at_end);
         at_end.add(last.beside, program_.unit);
         if (at(begin) < last.beside_read.size()) {
+            if (last.beside_gone[at(begin)] > last.beside_read[at(begin)]) {
+                gone = read;
+                gone.add(last.beside_gone[at(begin)], program_.unit);
+            }
             read.add(last.beside_read[at(begin)], program_.unit);
-            if (read.height() > at_end.height()) at_end = read;
+            at_end = higher(at_end, read);
         }
-        return {at_begin, at_end};
+        return {at_begin, at_end, gone};
+    }
+
+    // What is beside a stripe at its begin.
+    void add_beside(Index begin, Index end, const Levels& levels, Load& at_begin) const {
+        const Here& here = places_[at(begin)][at(levels.here)];
+        const Level& first = program_.operators[at(begin) - 1].levels[at(here.level)];
+        if (here.stays != kNothing) {
+            for (const Whole& whole : program_.wholes) {
+                if (whole.begin == here.stays && whole.end == here.stays + 1)
+                    at_begin.add(whole.size, program_.unit);
+            }
+            at_begin.add(first.beside_read[at(here.stays + 1)], program_.unit);
+            return;
+        }
+        const std::size_t last = at(end - begin) - 1;
+        const bool is_known = last < first.beside_next.size();
+        at_begin.add(is_known ? first.beside_next[last] : first.beside, program_.unit);
     }
 
     void stripe(Index begin, Index end) {
@@ -279,7 +324,7 @@ class Search {
         if (!segment) return;
         Stripe stripe(std::move(*segment));
         for (const Levels& levels : levels_of(begin, end)) {
-            const Around whole = around(stripe.segment(), begin, end, levels);
+            const Around whole = around(&stripe.segment(), begin, end, levels);
             const Load least = whole.with(0, program_.unit);
             if (least.height() > limits_.most) continue;
             budget_.count(stripe.make_rows(program_, begin, end));
@@ -287,7 +332,7 @@ class Search {
             const Place columns = program_.operators[at(end) - 1].columns;
             if (limits_.most < kLimit && !stripe.fits(columns, least, limits_.most)) continue;
             for (const Way& way : ways_of(stripe, begin, end, whole, levels.all)) {
-                add(begin, end, levels, way);
+                add_or_stay(begin, end, levels, way, whole.gone.height());
             }
         }
     }
@@ -383,12 +428,20 @@ class Search {
         return std::min(columns - 1, (reference + strips) / (strips + 1));
     }
 
-    void add(Index begin, Index end, const Levels& levels, const Way& way) {
+    // What it reads stays until the next one runs, or so much is there at once.
+    void add_or_stay(Index begin, Index end, const Levels& levels, Way way, Bytes gone) {
+        if (gone > way.bytes) add(begin, end, levels, way, begin - 1);
+        way.bytes = std::max(way.bytes, gone);
+        add(begin, end, levels, way);
+    }
+
+    // `stays`: what is there until the next one runs.
+    void add(Index begin, Index end, const Levels& levels, const Way& way, Index stays = kNothing) {
         if (way.bytes > limits_.most || levels.entry > limits_.cost - way.cost) return;
         const Cost cost = way.cost + levels.entry;
-        const std::vector<State>& here = places_[at(begin)][at(levels.begin)].states;
+        const std::vector<State>& here = places_[at(begin)][at(levels.here)].states;
         if (here.empty()) return;
-        Here& there = places_[at(end)][at(levels.end)];
+        Here& there = of(places_[at(end)], levels.end, stays);
         // Of the states that need less than this way, the cheapest is the last.
         std::size_t i = 0;
         while (i + 1 < here.size() && here[i + 1].bytes <= way.bytes) ++i;
@@ -396,12 +449,19 @@ class Search {
             if (cost > limits_.cost - here[i].cost) continue;
             const Bytes bytes = std::max(here[i].bytes, way.bytes);
             there.states.push_back(
-                {bytes, here[i].cost + cost, begin, levels.begin, i, way.columns, way.other});
+                {bytes, here[i].cost + cost, begin, levels.here, i, way.columns, way.other});
         }
         if (there.states.size() > kTidy && there.states.size() > 2 * there.tidied) {
             keep_best(there.states);
             there.tidied = there.states.size();
         }
+    }
+
+    static Here& of(std::vector<Here>& all, Index level, Index stays) {
+        if (stays == kNothing) return all[at(level)];
+        const auto known = std::ranges::find_if(
+            all, [&](const Here& here) { return here.level == level && here.stays == stays; });
+        return known != all.end() ? *known : all.emplace_back(level, stays);
     }
 
     Point point(const State& last) const {
@@ -410,7 +470,7 @@ class Search {
         for (const State* state = &last; state->before != kNobody;) {
             result.choices.push_back({state->before, end, state->columns, state->other});
             end = state->before;
-            state = &places_[at(end)][at(state->level)].states[state->from];
+            state = &places_[at(end)][at(state->here)].states[state->from];
         }
         std::reverse(result.choices.begin(), result.choices.end());
         return result;

@@ -379,11 +379,16 @@ class Cuts {
         }
     }
 
-    // If no operator runs again that adds more than this.
-    Bytes least_bytes(Cost cost) {
+    // If no operator runs again that adds more than this, and nothing of these is there.
+    Bytes least_bytes(Cost cost, const std::vector<Index>& gone = {}) {
+        const auto is_gone = [&](Index tensor) {
+            return wires_.tensors[at(tensor)].size > 0 && std::ranges::find(gone, tensor) != gone.end();
+        };
         return least_cut(
             [&](Index operation) { return distance_[at(operation)] > cost ? MaxFlow::kEndless : Bytes{0}; },
-            [&](Index tensor) { return wires_.tensors[at(tensor)].size; });
+            [&](Index tensor) {
+                return is_gone(tensor) ? MaxFlow::kEndless : wires_.tensors[at(tensor)].size;
+            });
     }
 
     // By operator that has run, what takes it away; by tensor, what it is to be there.
@@ -439,7 +444,8 @@ class Cuts {
     template <typename StepOf>
     static void add_different(const StepOf& step_of, std::size_t first, std::size_t last,
                               const Step& at_first, const Step& at_last, Steps& steps) {
-        if (at_last.bytes == at_first.bytes && at_last.beside_read == at_first.beside_read) {
+        if (at_last.bytes == at_first.bytes && at_last.beside_read == at_first.beside_read &&
+            at_last.beside_gone == at_first.beside_gone) {
             steps.back().on_ways = at_last.on_ways;
             return;
         }
@@ -453,6 +459,8 @@ class Cuts {
     void set_beside_read(Step& step, Cost most) {
         const auto [begin, end] = step.on_ways;
         step.beside_read.assign(at(end) + 1, step.bytes);
+        const bool knows_gone = is_short() && !some_wait_;
+        if (knows_gone) step.beside_gone = step.beside_read;
         if (begin == end || step.bytes == 0) return;
         // What does not flow through it, it is not there for.
         std::vector<Index> through;
@@ -465,6 +473,8 @@ class Cuts {
         }
         for (const Index read : through) {
             step.beside_read[at(read + 1)] = beside_read(read, most);
+            if (knows_gone)
+                step.beside_gone[at(read + 1)] = beside_gone(read, most, step.beside_read[at(read + 1)]);
         }
     }
 
@@ -475,6 +485,17 @@ class Cuts {
         for (const Index tensor : handed(place)) is_left_out_[at(tensor)] = true;
         const Bytes least = least_bytes(cost);
         is_left_out_ = before;
+        return least;
+    }
+
+    // The same where what that one hands on is not there any more, unless that one has run again by then.
+    Bytes beside_gone(Index place, Cost cost, Bytes beside_read) {
+        const std::vector<Index> gone = handed(place);
+        Bytes least = least_bytes(cost, gone);
+        if (place >= 0 && wires_.operations[at(path_[at(place)])].again <= cost) {
+            for (const Index tensor : gone) beside_read += wires_.tensors[at(tensor)].size;
+            least = std::min(least, beside_read);
+        }
         return least;
     }
 
@@ -603,7 +624,7 @@ class Cuts {
                 const Step& after = step_at(pair.after.steps, most);
                 cut.levels.push_back({levels[i], step_at(pair.running.steps, most).bytes, after.bytes,
                                       after.on_ways.first, after.on_ways.second, after.beside_read,
-                                      after.beside_next});
+                                      after.beside_next, after.beside_gone});
             }
             cuts_.push_back(std::move(cut));
         }

@@ -43,6 +43,9 @@ struct CutLevel {
     // By place from the next one on, the same as `after` where those up to that one are in a stripe; empty:
     // as `after`.
     std::vector<Bytes> beside_next;
+    // By place from -1 on, the same beside what that one hands on when that is there for the last time before
+    // the next one runs; kLimit: that one, or one after it, reads it. Empty if not known.
+    std::vector<Bytes> beside_gone;
 };
 
 struct PathCut {

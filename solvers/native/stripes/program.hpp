@@ -71,6 +71,9 @@ struct Level {
     Index beside_begin = 0, beside_end = 0;
     // By place from -1 on, the same beside what that one hands on as well; empty if not known.
     std::vector<Bytes> beside_read = {};
+    // By the same places, the same at the moment at which what that one hands on is last there, if it is not
+    // any more when the next one runs.
+    std::vector<Bytes> beside_gone = {};
     // By the last place of the stripe that begins then, from the next one on; empty: no more is known.
     std::vector<Bytes> beside_next = {};
 };
@@ -93,7 +96,9 @@ struct Operator {
     Bytes sums = 0;         // in which a reduction adds up
     bool may_stay = false;  // of a path: as a whole in the middle of a stripe, which is as bad as two then
     std::vector<Level> levels;  // at least one; of all but paths the only one
-    bool continues = false;     // what runs again may be the same as at the one before, with the same levels
+    // Of a path: by place from -1 on, what is live while it runs by itself if what that one hands on is, too.
+    std::vector<Bytes> alone_beside = {};
+    bool continues = false;  // what runs again may be the same as at the one before, with the same levels
     Cost cost = 0;
     std::vector<Use> uses;
     std::vector<Reader> readers;  // of what it makes, ascending

@@ -303,6 +303,30 @@ def test_what_waits_beside_a_stripe_is_proven() -> None:
     assert front.complete
 
 
+@pytest.mark.parametrize(("pairs", "bytes_"), [([], 22), ([["x", "c"]], 20)])
+def test_what_is_read_goes_only_where_all_else_is_there(pairs: list[list[str]], bytes_: int) -> None:
+    """Whichever of two readers comes second, what they read and what both make is there, if not in place."""
+    sizes = {"x": 10, "a": 4, "b": 8, "c": 8, "y": 1}
+    reads = {"a": ["x"], "b": ["a"], "c": ["x"], "y": ["b", "c"]}
+    document: Document = {
+        "version": 1,
+        "order": "free",
+        "tensors": [{"id": name, "size": size} for name, size in sizes.items()],
+        "operators": [
+            {"id": f"to {made}", "inputs": names, "outputs": [made], "cost": 1}
+            for made, names in reads.items()
+        ],
+        "inputs": ["x"],
+        "outputs": ["y"],
+    }
+    document["operators"][2]["in_place"] = pairs
+    graph = parse_graph(document)
+    for kinds in (ONCE, AGAIN):
+        corners = path_corners(graph, _budget(), kinds=kinds)
+        assert [(corner.bytes, corner.cost) for corner in corners or ()] == [(bytes_, 4)]
+    assert min(way.bytes for way in every_way(graph)) == bytes_
+
+
 @pytest.mark.rounds
 @pytest.mark.parametrize("again", [False, True])
 def test_no_copies_are_better(again: bool) -> None:

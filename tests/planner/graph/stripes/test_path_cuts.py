@@ -15,6 +15,7 @@ from memstow.solvers.graph_programs import CutLevel, PathCut, Wires, cuts_beside
 from tests.campaign import rounds
 
 _NOBODY = -1
+_NEVER = 1 << 62
 
 
 def _wires(random: Random, count: int) -> Wires:
@@ -249,11 +250,21 @@ class _Added:
                 if not last and self._is_stripe(first, at)
             )
             and all(
+                bound <= self._live(gone, handed[at + 1] | handed[first], gone, gone + 1)
+                for first, bound in enumerate(level.beside_gone)
+                for gone in self._gone(handed[first], run, until)
+            )
+            and all(
                 bound <= self._live(until - 1, handed[at + 1], until - 1, at_run[at + 1 + more] + 1)
                 for more, bound in enumerate(level.beside_next)
                 if self._is_stripe(at + 1, at + 1 + more)
             )
         )
+
+    def _gone(self, tensors: set[int], run: int, until: int) -> list[int]:
+        """From this run on, the first after which these are not needed any more, if it is before another."""
+        them = range(run, until)
+        return [at for at in them if not tensors & _there_after(self.wires, self.runs, at)][:1]
 
     def _is_stripe(self, first: int, last: int) -> bool:
         """Whether nothing is copied while these run."""
@@ -310,23 +321,23 @@ def _row(size: int, again: tuple[int, int]) -> Wires:
 def test_what_a_later_one_reads_stays_or_is_made_again() -> None:
     wires = _row(10, (7, 7))
     path = [0, 1, 2, 3]
-    nothing = CutLevel(0, 0, 0, 0, 0, [0], [])
+    nothing = CutLevel(0, 0, 0, 0, 0, [0], [], [0])
+    last = PathCut([CutLevel(0, 0, 0, 3, 3, [], [], [])], continues=False)
     # After 1 and 2 it is there, or what it is made of; 1 and 3 use it.
+    stays = CutLevel(0, 0, 10, 0, 1, [10, 0], [], [10, _NEVER])
     assert cuts_beside(_once(wires), path, Budget(-1.0, -1)) == [
         PathCut([nothing], continues=False),
-        PathCut([CutLevel(0, 0, 10, 0, 1, [10, 0], [])], continues=False),
-        PathCut([CutLevel(0, 10, 10, 0, 1, [10, 0], [])], continues=True),
-        PathCut([CutLevel(0, 0, 0, 3, 3, [], [])], continues=False),
+        PathCut([stays], continues=False),
+        PathCut([stays._replace(running=10)], continues=True),
+        last,
     ]
+    # What is there from the start does not come back where it has gone.
+    again = CutLevel(7, 0, 3, -1, 1, [0, 0], [], [10, 3])
     assert cuts_beside(wires, path, Budget(-1.0, -1)) == [
         PathCut([nothing], continues=False),
-        PathCut(
-            [CutLevel(0, 0, 10, 0, 1, [10, 0], []), CutLevel(7, 0, 3, -1, 1, [0, 0], [])], continues=False
-        ),
-        PathCut(
-            [CutLevel(0, 10, 10, 0, 1, [10, 0], []), CutLevel(7, 3, 3, -1, 1, [0, 0], [])], continues=True
-        ),
-        PathCut([CutLevel(0, 0, 0, 3, 3, [], [])], continues=False),
+        PathCut([stays, again], continues=False),
+        PathCut([stays._replace(running=10), again._replace(running=3)], continues=True),
+        last,
     ]
 
 
