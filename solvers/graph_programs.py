@@ -283,6 +283,10 @@ class Wires:
     again: "array[int]" = field(default_factory=_ints)
     part_again: "array[int]" = field(default_factory=_ints)
 
+    # by place of the path: four numbers each, the place, one of the path before that, and what another run of
+    # that one and of a part of it adds for those from this place on
+    later: "array[int]" = field(default_factory=_ints)
+
 
 class CutLevel(NamedTuple):
     """The bytes of others at least, if other runs and copies add less to the cost than at the next level."""

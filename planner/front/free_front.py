@@ -23,7 +23,6 @@ from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import (
     always_reads,
     kinds_if_unbound,
-    least_cost_in_stripes,
     least_of_rows,
     operator_costs,
 )
@@ -36,6 +35,7 @@ from memstow.planner.graph.order_front import (
 from memstow.planner.graph.recompute import peak_of
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.shares import least_cost_in_stripes
 from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import (

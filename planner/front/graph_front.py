@@ -36,15 +36,14 @@ from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import (
     kinds,
-    least_cost_in_stripes,
     operator_costs,
-    reruns_in_stripes,
     with_cost_unit,
 )
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import runs_once, with_chosen
+from memstow.planner.graph.shares import least_cost_in_stripes, reruns_in_stripes
 from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
 from memstow.planner.graph.small_recompute import every_way
 from memstow.planner.graph.stripe_front import Candidate, Corner, OrderFront, require_countable

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstow.planner.graph.changes import InChannels, channel_alternatives
-from memstow.planner.graph.operators import operator_costs, shares_in_stripes
+from memstow.planner.graph.operators import operator_costs
 from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.shares import shares_in_stripes
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import Alternative, Graph, size_of
 from memstow.solvers.core import Budget

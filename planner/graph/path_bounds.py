@@ -50,9 +50,9 @@ from memstow.planner.graph.operators import (
     image_of,
     kinds_if_unbound,
     operator_costs,
-    reruns_in_stripes,
 )
 from memstow.planner.graph.schedules import can_spill
+from memstow.planner.graph.shares import LaterRun, later_runs, reruns_in_stripes
 from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
 from memstow.planner.model.graph import (
     Graph,
@@ -61,6 +61,7 @@ from memstow.planner.model.graph import (
     is_planned,
     size_of,
 )
+from memstow.records import Remembered
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import (
     EVERYTHING,
@@ -98,7 +99,7 @@ def path_corners(
     """
     if graph.views or not graph.operators:
         return None
-    path = _widest_path(graph)
+    path = widest_path(graph)
     budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
     unit = unit_of(graph) if unit is None else unit
     always = {step: resident_load(graph, step) for step in (unit, 1)}
@@ -122,13 +123,16 @@ def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: Abstr
         read_start.append(len(reads))
     again = array("q", [-1]) * len(graph.operators)
     part_again = array("q", again)
+    later = array("q")
     if "recompute" in kinds:
-        costs = zip(operator_costs(graph), reruns_in_stripes(graph), strict=True)
-        for at, (cost, rerun) in enumerate(costs):
-            whole, part = in_parts.again.get(at, (cost, cost))
+        costs = operator_costs(graph)
+        of_all = [in_parts.again.get(at, (cost, cost)) for at, cost in enumerate(costs)]
+        for at, (rerun, (whole, part)) in enumerate(zip(reruns_in_stripes(graph), of_all, strict=True)):
             # Beside the path, what is made in any case is counted already.
             added = rerun.each.cost if at in path else rerun.adds
             again[at], part_again[at] = added(whole), added(part)
+        for run in _later_runs(graph):
+            later.extend((run.place, run.operator, *map(run.made.cost, of_all[run.operator])))
     makers = zip(graph.tensors, links.producer, strict=True)
     pieces = (
         min(size_of(tensor), in_parts.own.get(maker, MOST))
@@ -145,10 +149,16 @@ def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: Abstr
         reads=reads,
         again=again,
         part_again=part_again,
+        later=later,
     )
 
 
-def _widest_path(graph: Graph) -> list[int]:
+@Remembered
+def _later_runs(graph: Graph) -> list[LaterRun]:
+    return [*later_runs(graph, widest_path(graph))]
+
+
+def widest_path(graph: Graph) -> list[int]:
     """The path that makes the most bytes, from who reads nothing that is made to whom nobody reads."""
     links, tensors = links_of(graph), index_of(graph).tensors
     most: dict[int, int] = {}

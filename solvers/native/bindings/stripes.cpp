@@ -225,6 +225,13 @@ std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& 
             operation.reads.push_back(tensor);
         }
     }
+    const Column later(from, "later");
+    for (std::size_t at = 0; at + kFour <= later.size(); at += kFour) {
+        const Index operation = number(later[at + 1], wires.operations.size());
+        if (operation == stripes::kNobody || later[at + 2] < 0 || later[at + 3] < 0)
+            throw nb::value_error("no such operator or cost");
+        wires.later.push_back({place(later[at], path.size()), operation, later[at + 2], later[at + 3]});
+    }
     for (const Index operation : path) {
         if (number(operation, wires.operations.size()) == stripes::kNobody)
             throw nb::value_error("no such operator");

@@ -62,6 +62,8 @@ class Cuts {
             again_before_.push_back(again_before_.back() + (again >= kLimit ? 0 : again));
         }
         find_what_is_made_of();
+        for (const Wires::Operation& operation : wires.operations)
+            again_.push_back({operation.again, operation.part_again});
     }
 
     std::vector<PathCut> run() {
@@ -90,6 +92,9 @@ class Cuts {
   private:
     struct Pair {
         Moment running, after;
+    };
+    struct Again {
+        Cost of_all, of_part;
     };
 
     bool is_short() const { return count_of(path_) <= kShortPath; }
@@ -124,6 +129,10 @@ class Cuts {
         Moment moment;
         if (budget_.spent()) return moment;
         budget_.count((count_of(wires_.operations) + count_of(wires_.tensors)) / order::kCutSteps);
+        for (; later_ < wires_.later.size() && wires_.later[later_].place <= from; ++later_) {
+            const Wires::Later& then = wires_.later[later_];
+            again_[at(then.operation)] = {then.again, then.part_again};
+        }
         leave_out(from, counted);
         if (some_wait_) find_what_may_be_there();
         const std::vector<Index> makers = needed_makers(from, moment.until);
@@ -133,9 +142,9 @@ class Cuts {
         if (!needs_some()) return moment;
         for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
             if (distance_[at(operation)] >= kLimit) continue;
-            const Wires::Operation& own = wires_.operations[at(operation)];
+            const Again& own = again_[at(operation)];
             costs_.push_back(distance_[at(operation)]);
-            has_parts_ = has_parts_ || own.part_again < own.again;
+            has_parts_ = has_parts_ || own.of_part < own.of_all;
         }
         std::ranges::sort(costs_);
         costs_.erase(std::ranges::unique(costs_).begin(), costs_.end());
@@ -148,8 +157,7 @@ class Cuts {
         }
         if (has_parts_) {
             Cost first_part = kLimit;
-            for (const Index maker : makers)
-                first_part = std::min(first_part, wires_.operations[at(maker)].part_again);
+            for (const Index maker : makers) first_part = std::min(first_part, again_[at(maker)].of_part);
             moment.steps = in_parts(moment.steps, first_part);
         }
         return moment;
@@ -198,7 +206,7 @@ class Cuts {
         const Bytes least = least_cut(
             [&](Index operation) {
                 const bool may = distance_[at(operation)] < kLimit;
-                return may ? cost_of(wires_.operations[at(operation)].again) : MaxFlow::kEndless;
+                return may ? cost_of(again_[at(operation)].of_all) : MaxFlow::kEndless;
             },
             held);
         lines.push_back({least, price, scale});
@@ -207,7 +215,7 @@ class Cuts {
         for (Index operation = 0; operation < count_of(wires_.operations); ++operation) {
             const bool may = has_run_[at(operation)] && distance_[at(operation)] < kLimit;
             if (may && !is_before(operation))
-                corner.cost = add_costs(corner.cost, wires_.operations[at(operation)].again);
+                corner.cost = add_costs(corner.cost, again_[at(operation)].of_all);
         }
         for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
             const Wires::Tensor& own = wires_.tensors[at(tensor)];
@@ -362,7 +370,7 @@ class Cuts {
         using Entry = std::pair<Cost, Index>;
         std::priority_queue<Entry, std::vector<Entry>, std::greater<>> waiting;
         const auto enter = [&](Cost cost, Index operation) {
-            const Cost again = wires_.operations[at(operation)].again;
+            const Cost again = again_[at(operation)].of_all;
             if (again >= kLimit - cost || cost + again >= distance_[at(operation)]) return;
             distance_[at(operation)] = cost + again;
             waiting.emplace(cost + again, operation);
@@ -492,7 +500,7 @@ class Cuts {
     Bytes beside_gone(Index place, Cost cost, Bytes beside_read) {
         const std::vector<Index> gone = handed(place);
         Bytes least = least_bytes(cost, gone);
-        if (place >= 0 && wires_.operations[at(path_[at(place)])].again <= cost) {
+        if (place >= 0 && again_[at(path_[at(place)])].of_all <= cost) {
             for (const Index tensor : gone) beside_read += wires_.tensors[at(tensor)].size;
             least = std::min(least, beside_read);
         }
@@ -643,7 +651,9 @@ class Cuts {
     std::vector<Index> last_once_;          // by place, the last up to it that may not
     std::vector<Index> made_of_;            // by tensor
     std::vector<bool> has_run_;
+    std::size_t later_ = 0;  // the next one
     // Of the last moment, by tensor and by operator.
+    std::vector<Again> again_;
     std::vector<bool> is_left_out_;
     std::vector<bool> may_be_there_;
     std::vector<Index> needed_until_;  // the last place that needs it; kNobody: none

@@ -24,8 +24,16 @@ struct Wires {
         Cost again = kLimit;
         Cost part_again = kLimit;
     };
+    // For those of the path from this place on, another run of one before adds this.
+    struct Later {
+        Index place = 0;
+        Index operation = 0;
+        Cost again = 0;
+        Cost part_again = 0;
+    };
     std::vector<Tensor> tensors;
     std::vector<Operation> operations;
+    std::vector<Later> later;  // by place
 };
 
 // What others need at least beside what an operator of the path uses, if other runs and copies add less to

@@ -16,18 +16,13 @@ from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.front.graph_candidates import striped
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
-from memstow.planner.graph.links import links_of, listed_order
-from memstow.planner.graph.operators import (
-    Rerun,
-    Share,
-    reruns_in_stripes,
-    shares_in_stripes,
-    with_cost_unit,
-)
+from memstow.planner.graph.links import NOBODY, links_of, listed_order
+from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
-from memstow.planner.graph.path_bounds import path_corners
+from memstow.planner.graph.path_bounds import path_corners, widest_path
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen, with_runs
+from memstow.planner.graph.shares import Rerun, Share, later_runs, reruns_in_stripes, shares_in_stripes
 from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions
@@ -395,25 +390,69 @@ def test_runs_make_at_least_what_somebody_reads() -> None:
         random = Random(seed)
         graph = parse_graph(random.choice((network, _dear_branch))(random))
         number = random.randrange(len(graph.operators))
-        (made,) = graph.operators[number].outputs
-        rows, columns, _ = next(tensor.shape or () for tensor in graph.tensors if tensor.id == made)
-        counted = replace(
-            graph,
-            operators=tuple(
-                replace(operator, cost=(at == number) * rows * columns)
-                for at, operator in enumerate(graph.operators)
-            ),
-        )
-        least = shares_in_stripes(counted)[number].cost(rows * columns)
-        more = reruns_in_stripes(counted)[number].adds(rows * columns)
+        counted = _counted(graph, number)
+        all_ = counted.operators[number].cost or 0
+        least = shares_in_stripes(counted)[number].cost(all_)
+        more = reruns_in_stripes(counted)[number].adds(all_)
         name = counted.operators[number].id
         for way in filter(_runs_none_twice, every_way_again(counted, 1)):
             runs = sum(run.partition("#")[0] == name for run in way.schedule.order)
             assert way.cost >= least + (more if runs > 1 else 0), (seed, way)
-            part += least < rows * columns
-            again += runs > 1 and 0 < more < rows * columns
+            part += least < all_
+            again += runs > 1 and 0 < more < all_
     assert part
     assert again
+
+
+@pytest.mark.rounds
+def test_a_later_run_makes_what_those_still_to_run_need() -> None:
+    """What one operator of a path makes is counted by its costs, in all of its runs."""
+    dearer: list[bool] = []
+    for seed in range(rounds(20)):
+        graph = parse_graph(_two_branches(Random(seed)))
+        path = widest_path(graph)
+        for number in path:
+            counted = _counted(graph, number)
+            each, all_ = reruns_in_stripes(counted)[number].each, counted.operators[number].cost or 0
+            later = [run for run in later_runs(counted, path) if run.operator == number]
+            for way in filter(_runs_none_twice, every_way_again(counted, 1)):
+                for place in _places_of_other_runs(counted, path, number, way):
+                    run = [entry for entry in later if entry.place <= place][-1]
+                    assert way.cost >= each.cost(all_) + run.made.cost(all_), (seed, way)
+                    dearer.append(run.made.cost(all_) > each.cost(all_))
+    assert any(dearer)
+    assert not all(dearer)
+
+
+def _counted(graph: Graph, number: int) -> Graph:
+    """The graph in which one operator costs what it makes, and the others nothing."""
+    (made,) = graph.operators[number].outputs
+    rows, columns, _ = next(tensor.shape or () for tensor in graph.tensors if tensor.id == made)
+    operators = (
+        replace(operator, cost=(at == number) * rows * columns) for at, operator in enumerate(graph.operators)
+    )
+    return replace(graph, operators=tuple(operators))
+
+
+def _places_of_other_runs(graph: Graph, path: Sequence[int], number: int, way: Candidate) -> Iterator[int]:
+    """After the places before them have run, this one runs again for those of the path from there on."""
+    links = links_of(graph)
+    runs = [links.operator_index[name.partition("#")[0]] for name in way.schedule.order]
+    of_path: list[int] = []
+    for operator in reversed(path):
+        end = of_path[0] if of_path else len(runs)
+        of_path.insert(0, max(at for at in range(end) if runs[at] == operator))
+    for place in range(path.index(number) + 1, len(path)):
+        needed = set(of_path[place:])
+        for at in range(len(runs) - 1, of_path[place - 1], -1):
+            if at not in needed:
+                continue
+            for name in graph.operators[runs[at]].inputs:
+                maker = links.producer[links.tensor_index[name]]
+                if maker != NOBODY and maker not in path[place:]:
+                    needed.add(max(before for before in range(at) if runs[before] == maker))
+        if any(runs[at] == number for at in needed if at > of_path[place - 1]):
+            yield place
 
 
 def test_two_runs_make_what_two_readers_need_each() -> None:
@@ -486,6 +525,22 @@ def _dear_branch(random: Random) -> Document:
         "inputs": ["x"],
         "outputs": ["y"],
     }
+
+
+def _two_branches(random: Random) -> Document:
+    """Around one operator, and then around one that is half as large, in the order of the document."""
+    document = _dear_branch(random)
+    tensors, operators = document["tensors"], document["operators"]
+    (rows, columns, _), kernel = tensors[0]["shape"], random.choice((1, 3))
+    last = operators.pop()
+    last["window"] = {"kernel": [kernel] * 2, "padding": [kernel // 2] * 4, "stride": [2, 2]}
+    other = last | {"id": "to z", "outputs": ["z"], "window": {"kernel": [1, 1], "stride": [2, 2]}}
+    join = {"id": "to w", "type": "add", "inputs": ["y", "z"], "outputs": ["w"], "cost": 1}
+    halves = [-(-rows // 2), -(-columns // 2), 1]
+    tensors[3]["shape"] = halves
+    tensors += [{"id": name, "shape": halves, "type": "int8"} for name in ("z", "w")]
+    operators += [last, other, join]
+    return document | {"order": "given", "outputs": ["w"]}
 
 
 def _branches(random: Random) -> Document:
