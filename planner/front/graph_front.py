@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from memstow.planner.front.detours import Along, eager, try_detours
 from memstow.planner.front.free_front import free_front
 from memstow.planner.front.front_request import (
     ANY,
@@ -40,7 +41,15 @@ from memstow.planner.graph.operators import (
     with_cost_unit,
 )
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
-from memstow.planner.graph.recompute import KINDS, overfull_pools, peak_of, rooms_of, with_room
+from memstow.planner.graph.path_bounds import PathCorner, path_corners, widest_path
+from memstow.planner.graph.recompute import (
+    KINDS,
+    overfull_pools,
+    peak_of,
+    pool_of_spills,
+    rooms_of,
+    with_room,
+)
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
 from memstow.planner.graph.schedules import runs_once, with_chosen
 from memstow.planner.graph.shares import least_cost_in_stripes, reruns_in_stripes
@@ -254,6 +263,9 @@ _LISTED_SHARE: Final = 0.15
 _PATHS_SHARE: Final = 0.75
 _FREE_PATHS_SHARE: Final = 0.6
 _FREE_SHARE: Final = 0.5
+_DETOURS_SHARE: Final = 0.3
+# Of larger graphs each schedule takes longer than it helps.
+_MOST_ALONG: Final = 300
 _SCHEDULES_SHARE: Final = 0.4
 _ONLY_SEARCH_SHARE: Final = 0.8
 _MOVES_SHARE: Final = 0.3
@@ -298,6 +310,8 @@ class _Run:
         self._knows_all = graph.order == GIVEN and self._is_alone and not again
         self._states_bounds = self._learns
         """Whether points say their bounds; so do those of which all ways are known."""
+        self._open: Sequence[Corner] = ()
+        """What paths through the graph say of all orders, where nothing is known that is as good."""
         self._plain: list[Candidate] = []
         self._tried = Tried()
         self._listed: OrderFront | None = None
@@ -446,6 +460,7 @@ class _Run:
         )
         self._allowance.spend(orders.work)
         candidates = list(self._in_any_order())
+        candidates += self._beside_a_path(candidates)
         for number, order in enumerate(orders.orders):
             share = 1 / (len(orders.orders) - number)
             self._plain.append(self._unchanged(order))
@@ -527,7 +542,42 @@ class _Run:
             return False
         self._know_corners(corners)
         best = Archive(known)
-        return all(best.beats(corner.bytes, corner.cost) for corner in corners)
+        self._open = [corner for corner in corners if not best.beats(corner.bytes, corner.cost)]
+        return not self._open
+
+    def _beside_a_path(self, known: Sequence[Candidate]) -> Iterable[Candidate]:
+        """What is better than these, without alternatives: along a path, where bounds of it are better."""
+        if not self._open or len(self._graph.operators) > _MOST_ALONG:
+            return []
+        graph, kinds, corners = with_chosen(self._graph, ()), kinds_of(self._request), self._open
+        if self._graph.alternatives:
+            budget = self._allowance.budget(_DETOURS_SHARE)
+            with cancelling(budget, self._callbacks.cancel):
+                corners = path_corners(graph, budget, kinds=kinds) or ()
+            self._allowance.spend(budget.work)
+        best = Archive(known)
+        is_open = (corner for corner in corners if not best.beats(corner.bytes, corner.cost))
+        ways = [corner.ends for corner in is_open if isinstance(corner, PathCorner)]
+        path, listed = widest_path(graph), listed_order(graph)
+        waits_in = None if self._pool is None else pool_of_spills(graph, self._pool)
+        orders = [listed] if graph.order == GIVEN else [listed, eager(graph, path, listed)]
+        end = self._allowance.mark(_DETOURS_SHARE)
+        better: list[Candidate] = []
+
+        def is_better(schedule: Schedule) -> bool:
+            if self._callbacks.cancelled or self._allowance.is_past(end):
+                return False
+            plain = Candidate(0, 0, schedule)
+            there = striped(graph, [plain], self._pool, self._allowance, _DETOURS_SHARE, self._callbacks)
+            try:
+                new = [entry for entry in there if best.offer(entry)]
+            except InputError:
+                return False  # Something of the graph is against other runs.
+            better.extend(new)
+            return bool(new)
+
+        try_detours([Along(graph, path, order, waits_in) for order in orders], ways, kinds, is_better)
+        return better
 
     def _know_where_none_runs_again(self, front: OrderFront) -> None:
         """Learn from the front of an order in which each operator runs once, up to what another run costs."""

@@ -82,6 +82,14 @@ _WORK_OF_AN_OPERATOR: Final = 100
 _WHOLE: Final = InParts()
 
 
+@dataclass(frozen=True, slots=True)
+class PathCorner(Corner):
+    """As bad as one way to cut the path into stripes."""
+
+    ends: tuple[int, ...]
+    """Places of the path after which something is there as a whole, ascending."""
+
+
 def path_corners(
     graph: Graph,
     budget: Budget,
@@ -90,7 +98,7 @@ def path_corners(
     unit: int | None = None,
     in_parts: InParts = _WHOLE,
     room: Room = EVERYTHING,
-) -> list[Corner] | None:
+) -> list[PathCorner] | None:
     """Corners of which each schedule is as bad as one in both terms.
 
     Of a valid graph without alternatives whose numbers can be added up, in which all begins at multiples of a
@@ -112,7 +120,12 @@ def path_corners(
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
     beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)
     front = stripe_front(program, MOST - beside, len(path), budget, room)
-    return [Corner(point.bytes, point.cost + beside) for point in front.points] if front.complete else None
+    if not front.complete:
+        return None
+    return [
+        PathCorner(point.bytes, point.cost + beside, tuple(choice.end - 1 for choice in point.choices[:-1]))
+        for point in front.points
+    ]
 
 
 def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: AbstractSet[str]) -> Wires:

@@ -672,6 +672,13 @@ class _Run:
             missed = missed + 1 if self.moments.bound(cost) == bound else 0
 
 
+def pool_of_spills(graph: Graph, pool: str) -> str | None:
+    """The pool in which tensors wait that do not in this one; None where there is none."""
+    others = [entry for entry in graph.pools if entry.id != pool]
+    # Of equal ones the last.
+    return max(reversed(others), key=end_of).id if others else None
+
+
 def _checked(graph: Graph, choice: Choice) -> str:
     """The pool that spilled tensors wait in."""
     pools = [pool.id for pool in graph.pools]
@@ -684,15 +691,14 @@ def _checked(graph: Graph, choice: Choice) -> str:
         raise InputError.single(
             "spill_cost", "unit", "copies cost bytes: with spill, take the cost in bytes (`--cost bytes`)"
         )
-    others = [pool for pool in graph.pools if pool.id != choice.pool]
-    if choice.pool is None or not others:
+    waits_in = None if choice.pool is None else pool_of_spills(graph, choice.pool)
+    if waits_in is None:
         raise InputError.single(
             "spill_without_pool",
             "pool",
             "to spill, the graph needs two pools: name the one that is too small",
         )
-    # Of equal ones the last.
-    return max(reversed(others), key=end_of).id
+    return waits_in
 
 
 def _successors(graph: Graph, order: Sequence[int]) -> list[list[int]]:

@@ -1,0 +1,105 @@
+"""Schedules for ways to cut a path, which run others again or let tensors wait at the cuts."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+from typing import Literal
+
+import pytest
+
+from benchmarks.fronts import beside_slow_memory, residual_network
+from memstow.planner.front.detours import Along, eager, try_detours
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.graph.graph_document import parse_graph
+from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.path_bounds import widest_path
+from memstow.planner.graph.schedules import with_runs
+from memstow.planner.model.front import FrontOptions
+from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Schedule
+from tests.campaign import rounds
+from tests.planner.front.stripe_ways import network
+from tests.planner.graph.stripes.nets import random_net
+
+_STEADY = Options(deterministic=True, work_limit=20_000_000)
+
+
+@pytest.mark.rounds
+@pytest.mark.parametrize("order", ["given", "free"])
+def test_each_schedule_is_one_of_the_graph(order: Literal["given", "free"]) -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(rounds(60)):
+        random = Random(seed)
+        graph = parse_graph(network(random)) if seed % 2 else random_net(seed, 4 + seed % 6)
+        graph = replace(beside_slow_memory(graph), order=order)
+        for schedule in _schedules(graph, random):
+            with_runs(graph, schedule)
+            names = list(dict.fromkeys(schedule.order))
+            assert sorted(names) == sorted(operator.id for operator in graph.operators)
+            if order == GIVEN:
+                listed = [graph.operators[at].id for at in listed_order(graph)]
+                assert names == listed
+            kinds.update(
+                again=len(schedule.order) > len(names),
+                waits=bool(schedule.spills),
+                both=len(schedule.order) > len(names) and bool(schedule.spills),
+            )
+    assert min(kinds.values()) > 0
+
+
+def _schedules(graph: Graph, random: Random) -> list[Schedule]:
+    """Those that are tried for some ways to cut the path, of which some help."""
+    path, listed = widest_path(graph), listed_order(graph)
+    orders = [listed] if graph.order == GIVEN else [listed, eager(graph, path, listed)]
+    ways = [sorted(random.sample(range(len(path)), random.randint(0, len(path) - 1))) for _ in range(3)]
+    schedules: list[Schedule] = []
+
+    def is_better(schedule: Schedule) -> bool:
+        schedules.append(schedule)
+        return random.random() < 0.3
+
+    along = [Along(graph, path, order, "slow") for order in orders]
+    try_detours(along, ways, {"recompute", "spill"}, is_better)
+    assert len(set(schedules)) == len(schedules)
+    return schedules
+
+
+@pytest.mark.rounds
+def test_who_is_not_on_the_path_runs_as_soon_as_possible() -> None:
+    for seed in range(rounds(40)):
+        graph = random_net(seed, 3 + seed % 8)
+        path, after = widest_path(graph), links_of(graph).successors()
+        order = eager(graph, path, listed_order(graph))
+        place = {operator: at for at, operator in enumerate(order)}
+        assert sorted(order) == list(range(len(graph.operators)))
+        assert all(place[first] < place[then] for first in order for then in after[first])
+        for first, then in pairwise(order):
+            # Nobody runs before one that is not on the path but who makes what that one reads.
+            assert then in path or then in after[first] or first not in path
+
+
+def test_what_is_needed_later_is_made_again_in_a_later_stripe() -> None:
+    """A residual network of eight layers, whose last block begins in one stripe and ends in another."""
+    request = FrontOptions(generators=("stripes", "recompute"))
+    front = find_front(replace(residual_network(1), order=GIVEN), request, _STEADY, FrontCallbacks())
+    points = {tuple(point.values.values()): point.plan.schedule for point in front.points}
+    schedule = points[10_080, 37_106_432]
+    assert schedule is not None
+    assert len(schedule.stripes) == 2
+    assert schedule.order.index("to a64.0") + 1 == schedule.stripes[0].end
+    assert Counter(schedule.order)["to 32.0"] == 2
+
+
+def test_what_is_needed_later_is_made_first_and_waits() -> None:
+    graph = beside_slow_memory(replace(residual_network(2), order="free"))
+    request = FrontOptions(
+        generators=("stripes", "recompute", "spill"), cost="bytes", terms=("peak:fast", "cost")
+    )
+    front = find_front(graph, request, _STEADY, FrontCallbacks())
+    points = {tuple(point.values.values()): point.plan.schedule for point in front.points}
+    schedule = points[15_040, 978_816]
+    assert schedule is not None
+    assert [spill.tensor for spill in schedule.spills] == ["c64.0"]
