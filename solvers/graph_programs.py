@@ -204,8 +204,9 @@ class StripeProgram:
     # bytes of what it makes
     is_path: bool = False
     off_path: "array[int]" = field(default_factory=_ints)
-    # all operators of the graph of the path, and which of them are the path, ascending
-    around: "tuple[StripeProgram, Sequence[int]] | None" = None
+    # all operators of the graph of the path, and which of them are the path, ascending; by operator that is
+    # not, the place of the path by whose run all is made that is counted of it, or the number of these
+    around: "tuple[StripeProgram, Sequence[int], Sequence[int]] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ any more (`beside_gone`). Where a stripe is only as bad as two, nothing is said 
 (`_may_stay`).
 
 In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
-an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`).
+an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`). So has
+what comes to it from what an earlier stripe has read, where that has stayed, and runs again in this one.
 
 Where operators run in parts of channels, there is such a path through each part, and all parts cost what each
 costs of its path's share. So they cost no less than the cheapest way to cut one of these paths, if one part
@@ -52,7 +53,7 @@ from memstow.planner.graph.operators import (
     operator_costs,
 )
 from memstow.planner.graph.schedules import can_spill
-from memstow.planner.graph.shares import LaterRun, later_runs, reruns_in_stripes
+from memstow.planner.graph.shares import LaterRun, later_runs, made_before, reruns_in_stripes
 from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
 from memstow.planner.model.graph import (
     Graph,
@@ -363,14 +364,20 @@ class _Path:
         numbers = (links.tensor_index[name] for name in read)
         return [tensor for tensor in numbers if links.producer[tensor] == maker and self._size(tensor)]
 
-    def _around(self) -> tuple[StripeProgram, Sequence[int]] | None:
+    def _around(self) -> tuple[StripeProgram, Sequence[int], Sequence[int]] | None:
         """All operators; None where parts of them may run, or the path has no branches."""
         graph, readers = self.graph, links_of(self.graph).readers
         if self.in_parts.own or all(len(them) <= 1 for them in readers):
             return None
         order = listed_order(graph)
         place = {operator: at for at, operator in enumerate(order)}
-        return stripe_program(graph, order, self.unit), [place[operator] for operator in self.path]
+        before = made_before(graph, self.path)
+        on_path = [place[operator] for operator in self.path]
+        return (
+            stripe_program(graph, order, self.unit),
+            on_path,
+            [before.get(operator, len(self.path)) for operator in order],
+        )
 
     def _off_path(self) -> Iterator[tuple[int, int, int, int, int]]:
         """What else may be in stripes, as `StripeProgram` has it."""

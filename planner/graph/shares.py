@@ -122,8 +122,7 @@ def reruns_in_stripes(graph: Graph) -> list[Rerun]:
         needs = [_needed(kind, cut[entry], each[entry]) for entry in readers_of[kind.output]]
         each[operator] = reduce(and_, needs)
         counts = [need.count for need in needs]
-        known = together[operator]
-        all_ = kind.rows * kind.columns if known is None else known.count
+        all_ = _count(kind, together[operator])
         # One of two runs is for the reader that needs most.
         more = max(max(counts) + min(counts) - all_, 0)
         reruns[operator] = Rerun(_share(kind, min(counts)), _share(kind, more))
@@ -151,11 +150,8 @@ def later_runs(graph: Graph, path: Sequence[int]) -> Iterator[LaterRun]:
     place = {operator: at for at, operator in enumerate(path)}
     order = listed_order(graph)
     rank = {operator: at for at, operator in enumerate(order)}
-    made = dict[int, Made | None].fromkeys(order)
+    made = dict[int, Made | None].fromkeys(order) | made_along(graph, path)
     """By operator, of its next run: of one of the path, up to where it has run, of that run."""
-    for operator, then in reversed([*pairwise(path)]):
-        if (kind := cut[operator]) is not None and not kind.reduces:
-            made[operator] = _needed(kind, cut[then], made[then])
 
     def least(operator: int) -> Made | None:
         kind = cut[operator]
@@ -181,6 +177,39 @@ def later_runs(graph: Graph, path: Sequence[int]) -> Iterator[LaterRun]:
                 maker = links.producer[links.tensor_index[name]]
                 if maker != NOBODY and place.get(maker, NOBODY) < first:
                     heappush(waiting, (-rank[maker], maker))
+
+
+def made_along(graph: Graph, path: Sequence[int]) -> dict[int, Made | None]:
+    """By operator of a path, what the run of it makes at least that the next one reads; None: all."""
+    cut = kinds_if_unbound(graph)
+    made: dict[int, Made | None] = {path[-1]: None}
+    for operator, then in reversed([*pairwise(path)]):
+        if (kind := cut[operator]) is None or kind.reduces:
+            made[operator] = None
+        else:
+            made[operator] = _needed(kind, cut[then], made[then])
+    return made
+
+
+def made_before(graph: Graph, path: Sequence[int]) -> dict[int, int]:
+    """By operator beside a path, the first place of it whose run reads all that is counted of that operator.
+
+    Where no run of the path alone needs as much, the operator is left out.
+    """
+    cut, links = kinds_if_unbound(graph), links_of(graph)
+    along, together = made_along(graph, path), _made_for_all(graph, frozenset())
+    first: dict[int, int] = {}
+    for place, reader in enumerate(path):
+        makers = {links.producer[links.tensor_index[name]] for name in graph.operators[reader].inputs}
+        for operator in makers - {NOBODY, *along}:
+            kind, counted = cut[operator], together[operator]
+            if kind is None or _needed(kind, cut[reader], along[reader]).count >= _count(kind, counted):
+                first.setdefault(operator, place)
+    return first
+
+
+def _count(kind: Kind, made: Made | None) -> int:
+    return kind.rows * kind.columns if made is None else made.count
 
 
 def _made_for_all(graph: Graph, undecided: AbstractSet[str]) -> list[Made | None]:

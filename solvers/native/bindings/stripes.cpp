@@ -150,9 +150,12 @@ stripes::Program program_of(ProgramObject from) {
     if (is_path) program.reads = stripes::reads_of(program.operators);
     const nb::object around = from.attr("around");
     if (!around.is_none()) {
-        const auto& [all, path] = nb::cast<std::pair<ProgramObject, std::vector<std::int64_t>>>(around);
+        using Numbers = std::vector<std::int64_t>;
+        const auto& [all, path, before] = nb::cast<std::tuple<ProgramObject, Numbers, Numbers>>(around);
         program.around.operators = program_of(all).operators;
-        if (path.size() != count) throw nb::value_error("columns differ in length");
+        if (path.size() != count || before.size() != program.around.operators.size())
+            throw nb::value_error("columns differ in length");
+        for (const std::int64_t known : before) program.around.made_before.push_back(place(known, count));
         for (const std::int64_t operation : path) {
             const Index known = place(operation, program.around.operators.size());
             const Index before = program.around.path.empty() ? stripes::kNobody : program.around.path.back();

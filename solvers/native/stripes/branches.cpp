@@ -11,10 +11,21 @@ namespace {
 // Those of a stripe and of its branches, among all operators from its first to its last.
 class Members {
   public:
-    Members(const Surroundings& around, Index begin, Index end)
-        : all_(around.operators), first_(around.path[at(begin)]), last_(around.path[at(end) - 1]) {
+    Members(const Surroundings& around, Index begin, Index end, Index stays)
+        : around_(around),
+          all_(around.operators),
+          begin_(begin),
+          source_(stays < 0 ? kNobody : around.path[at(stays)]),
+          comes_from_source_(stays != kNothing),
+          first_(comes_from_source_ ? source_ + 1 : around.path[at(begin)]),
+          last_(around.path[at(end) - 1]) {
         kinds_.assign(at(last_ - first_) + 1, Kind::branch);
         for (Index place = begin; place < end; ++place) kind(around.path[at(place)]) = Kind::path;
+        if (comes_from_source_) {
+            // What is handed on to the stripe is there.
+            before_ = around.path[at(begin) - 1];
+            kind(before_) = Kind::other;
+        }
         // Who reads what is not here, or is read by somebody else, is on no branch; nor who depends on it.
         bool changes = true;
         while (changes) {
@@ -56,13 +67,29 @@ class Members {
 
     bool is_read_here(const Operator& operation) const {
         return !operation.kept && !operation.reduces && !operation.readers.empty() &&
-               std::ranges::all_of(operation.readers,
-                                   [&](const Reader& reader) { return is_here(reader.at); });
+               std::ranges::all_of(operation.readers, [&](const Reader& reader) {
+                   return is_here(reader.at) || is_of_no_use(reader.at);
+               });
+    }
+
+    // Who runs again in the stripe for nobody.
+    bool is_of_no_use(Index i) const {
+        return i == before_ && std::ranges::all_of(all_[at(i)].readers, [&](const Reader& reader) {
+                   return is_here(reader.at) && kind(reader.at) == Kind::path;
+               });
     }
 
     bool is_branch(const Operator& operation) const {
         return operation.can && is_read_here(operation) && !operation.uses.empty() &&
-               std::ranges::all_of(operation.uses, [&](const Use& use) { return is_here(use.source); });
+               std::ranges::all_of(operation.uses, [&](const Use& use) {
+                   return is_here(use.source) || (comes_from_source_ && use.source == source_);
+               });
+    }
+
+    // Before the stripe, all that is counted in any case.
+    bool has_run(Index i) const {
+        return comes_from_source_ &&
+               (std::ranges::binary_search(around_.path, i) || around_.made_before[at(i)] < begin_);
     }
 
     Branches with_program() const {
@@ -84,14 +111,15 @@ class Members {
                 use.source = is_here(use.source) ? place[at(use.source - first_)] : kNobody;
                 if (use.source == kNobody) continue;
                 own[at(use.source)].readers.push_back({here, number});
-                if (operation.is_branch || use.source != branches.path.back()) continue;
+                if (operation.is_branch || branches.path.empty() || use.source != branches.path.back())
+                    continue;
                 operation.before = use.source;
                 operation.overlaps = operation.overlaps || overlaps(use, operation.rows);
             }
-            if (operation.is_branch)
-                branches.cost += operation.cost;
-            else
+            if (!operation.is_branch)
                 branches.path.push_back(here);
+            else if (!has_run(i))
+                branches.cost += operation.cost;
             own.push_back(std::move(operation));
         }
         return branches;
@@ -141,15 +169,20 @@ class Members {
         }
     }
 
+    const Surroundings& around_;
     const std::vector<Operator>& all_;
+    Index begin_;
+    Index source_;  // of what stays, if something does
+    bool comes_from_source_;
+    Index before_ = kNobody;  // who hands something on to the stripe, if something else stays
     Index first_, last_;
     std::vector<Kind> kinds_;
 };
 
 }  // namespace
 
-std::optional<Branches> branches_of(const Surroundings& around, Index begin, Index end) {
-    return Members(around, begin, end).branches();
+std::optional<Branches> branches_of(const Surroundings& around, Index begin, Index end, Index stays) {
+    return Members(around, begin, end, stays).branches();
 }
 
 }  // namespace memstow::stripes

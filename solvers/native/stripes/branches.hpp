@@ -20,11 +20,16 @@ struct Branches {
     Program program;          // of the stripe with all branches
     std::vector<Index> path;  // which of its operators are the path
     std::vector<Group> groups;
-    Cost cost = 0;  // of the branches, once
+    Cost cost = 0;  // of those branches that are counted in any case, and have not run before
 };
 
-// Of the stripe [begin, end) of a path. None where there is no branch, or where one goes around an operator
-// whose rows somebody else reads, who may have them made sooner.
-std::optional<Branches> branches_of(const Surroundings& around, Index begin, Index end);
+// What nothing is of that is there as a whole.
+inline constexpr Index kNothing = -2;
+
+// Of the stripe [begin, end) of a path; also what comes to it from an earlier place of which what is handed
+// on is there as a whole, -1: from what is there from the start. None where there is no branch, or where one
+// goes around an operator whose rows somebody else reads, who may have them made sooner.
+std::optional<Branches> branches_of(const Surroundings& around, Index begin, Index end,
+                                    Index stays = kNothing);
 
 }  // namespace memstow::stripes

@@ -40,6 +40,7 @@ const Load& higher(const Load& a, const Load& b) { return a.height() < b.height(
 struct Around {
     Load at_begin, at_end;
     Load gone;  // where what it reads is last there, if that is before the next one runs
+    Load bare;  // at its begin, but for what is needed beside it
 
     // With something that is made, which may be a part of what is there at the end.
     Load with(Bytes made, Bytes unit) const {
@@ -67,8 +68,6 @@ struct State {
     Index other = kNobody;
 };
 
-constexpr Index kNothing = -2;
-
 // Those at one place with one of its levels.
 struct Here {
     Index level = 0;
@@ -79,10 +78,11 @@ struct Here {
     std::size_t tidied = 0;
 };
 
-// A stripe, and of a path the same with its branches, if there are some.
+// A stripe, and of a path the same with its branches, if there are some, and with what comes to it from what
+// stays.
 class Stripe {
   public:
-    explicit Stripe(Segment segment) : segment_(std::move(segment)) {}
+    explicit Stripe(Segment segment, Index stays = kNothing) : segment_(std::move(segment)), stays_(stays) {}
 
     const Segment& segment() const { return segment_; }
 
@@ -93,7 +93,7 @@ class Stripe {
         std::int64_t steps = segment_.make_rows();
         if (program.around.path.empty()) return steps;
         steps += program.around.path[at(end) - 1] - program.around.path[at(begin)];
-        branches_ = branches_of(program.around, begin, end);
+        branches_ = branches_of(program.around, begin, end, stays_);
         if (!branches_) return steps;
         branches_->program.unit = program.unit;
         all_ = Segment::of(branches_->program, 0, branches_->program.count());
@@ -134,14 +134,31 @@ class Stripe {
             least_more = std::min(least_more, group.instead - kept - (branches_->program.unit - 1));
             least_instead = std::min(least_instead, group.instead);
         }
-        // If something as a whole takes less than the rows that it saves, others may be there as well.
-        if (least_more < 0)
-            return {{std::min(all.bytes, alone.bytes + least_instead), alone.cost}, std::nullopt};
-        return {all, Need{std::max(alone.bytes, of_all.bytes + least_more), alone.cost}};
+        Bytes instead = alone.bytes + least_instead;
+        // If one as a whole takes less than the rows that it saves, others may be there as well.
+        if (least_more >= 0) instead = std::max(instead, of_all.bytes + least_more);
+        return {all, Need{instead, alone.cost}};
+    }
+
+    // The same as these, with what comes to it from what stays, which may be a part of what runs again for so
+    // much; `whole`: without what is needed beside it.
+    std::vector<Need> needs_at_least(const std::vector<Need>& known, Place reference, Place columns,
+                                     const Load& whole, Cost again) const {
+        const Cost own = segment_.need(reference, columns, whole).cost;
+        const auto [all, other] = needs(reference, columns, whole);
+        std::vector<Need> more{{all.bytes, own + std::max<Cost>(all.cost - own - again, 0)}};
+        if (other) more.push_back({other->bytes, own});
+        std::vector<Need> both;
+        for (const Need& one : known) {
+            for (const Need& need : more)
+                both.push_back({std::max(one.bytes, need.bytes), std::max(one.cost, need.cost)});
+        }
+        return both;
     }
 
   private:
     Segment segment_;
+    Index stays_;
     std::optional<Branches> branches_;
     std::optional<Segment> all_;
     bool has_rows_ = false;
@@ -282,7 +299,8 @@ class Search {
                 read.add(whole.size, program_.unit);
             }
         }
-        if (begin > 0) add_beside(begin, end, levels, at_begin);
+        Load bare = at_begin;
+        if (begin > 0) add_beside(begin, end, levels, at_begin, bare);
         read.add(at_end);
         at_end.add(last.beside, program_.unit);
         if (at(begin) < last.beside_read.size()) {
@@ -293,18 +311,19 @@ class Search {
             read.add(last.beside_read[at(begin)], program_.unit);
             at_end = higher(at_end, read);
         }
-        return {at_begin, at_end, gone};
+        return {at_begin, at_end, gone, bare};
     }
 
-    // What is beside a stripe at its begin.
-    void add_beside(Index begin, Index end, const Levels& levels, Load& at_begin) const {
+    // What is beside a stripe at its begin; to `bare` what stays.
+    void add_beside(Index begin, Index end, const Levels& levels, Load& at_begin, Load& bare) const {
         const Here& here = places_[at(begin)][at(levels.here)];
         const Level& first = program_.operators[at(begin) - 1].levels[at(here.level)];
         if (here.stays != kNothing) {
             for (const Whole& whole : program_.wholes) {
                 if (whole.begin == here.stays && whole.end == here.stays + 1)
-                    at_begin.add(whole.size, program_.unit);
+                    bare.add(whole.size, program_.unit);
             }
+            at_begin = bare;
             at_begin.add(first.beside_read[at(here.stays + 1)], program_.unit);
             return;
         }
@@ -322,7 +341,8 @@ class Search {
         }
         std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
-        Stripe stripe(std::move(*segment));
+        Stripe stripe(*segment);
+        std::map<Index, Stripe> with_sources;  // by what stays
         for (const Levels& levels : levels_of(begin, end)) {
             const Around whole = around(&stripe.segment(), begin, end, levels);
             const Load least = whole.with(0, program_.unit);
@@ -331,14 +351,22 @@ class Search {
             // No strips need less than those of one column.
             const Place columns = program_.operators[at(end) - 1].columns;
             if (limits_.most < kLimit && !stripe.fits(columns, least, limits_.most)) continue;
-            for (const Way& way : ways_of(stripe, begin, end, whole, levels.all)) {
+            const Index stays = places_[at(begin)][at(levels.here)].stays;
+            Stripe* with_source = nullptr;
+            if (stays != kNothing && !program_.around.path.empty()) {
+                with_source = &with_sources.try_emplace(stays, *segment, stays).first->second;
+                budget_.count(with_source->make_rows(program_, begin, end));
+            }
+            for (const Way& way : ways_of(stripe, with_source, begin, end, whole, levels.all)) {
                 add_or_stay(begin, end, levels, way, whole.gone.height());
             }
         }
     }
 
     // `again`: what runs again elsewhere adds to the cost; what runs again in the stripe may be a part of it.
-    std::vector<Way> ways_of(const Stripe& stripe, Index begin, Index end, const Around& whole, Cost again) {
+    // `with_source`: with what comes to it from what stays, if something does.
+    std::vector<Way> ways_of(const Stripe& stripe, const Stripe* with_source, Index begin, Index end,
+                             const Around& whole, Cost again) {
         std::vector<Way> ways;
         const std::vector<Strips>& all = strips_of(begin, end);
         for (const Strips& strips : all) {
@@ -346,7 +374,14 @@ class Search {
             const auto [first, other] =
                 stripe.needs(reference, strips.columns, whole.with(made, program_.unit));
             const Cost more = std::max<Cost>(cost - again, 0);
-            for (const Need& need : {first, other.value_or(first)}) {
+            std::vector<Need> needs{first};
+            if (other) needs.push_back(*other);
+            if (with_source != nullptr) {
+                Load bare = whole.bare;
+                bare.add(made, program_.unit);
+                needs = with_source->needs_at_least(needs, reference, strips.columns, bare, again);
+            }
+            for (const Need& need : needs) {
                 if (need.cost + more > limits_.cost) continue;
                 ways.push_back({need.bytes, need.cost + more, strips.columns, kNobody});
             }

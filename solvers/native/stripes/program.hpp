@@ -141,6 +141,8 @@ struct OffPath {
 struct Surroundings {
     std::vector<Operator> operators;
     std::vector<Index> path;
+    // By operator that is not on the path, the place by whose run all is made that is counted in any case.
+    std::vector<Index> made_before;
 };
 
 struct Program {

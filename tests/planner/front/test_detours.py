@@ -1,10 +1,12 @@
 """Schedules for ways to cut a path, which run others again or let tensors wait at the cuts."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from typing import Literal
+from typing import Final, Literal
 
 import pytest
 
@@ -12,18 +14,25 @@ from benchmarks.fronts import beside_slow_memory, residual_network
 from memstow.planner.front.detours import Along, eager, try_detours
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.front.graph_candidates import striped
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
-from memstow.planner.graph.path_bounds import widest_path
+from memstow.planner.graph.path_bounds import path_corners, widest_path
+from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_runs
+from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.front import FrontOptions
-from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
+from memstow.planner.solve.portfolio import Allowance
+from memstow.solvers.core import Budget
 from tests.campaign import rounds
 from tests.planner.front.stripe_ways import network
 from tests.planner.graph.stripes.nets import random_net
 
+AGAIN: Final = frozenset({"recompute"})
+COPIES: Final = frozenset({"spill"})
 _STEADY = Options(deterministic=True, work_limit=20_000_000)
 
 
@@ -50,7 +59,78 @@ def test_each_schedule_is_one_of_the_graph(order: Literal["given", "free"]) -> N
     assert min(kinds.values()) > 0
 
 
-def _schedules(graph: Graph, random: Random) -> list[Schedule]:
+@pytest.mark.rounds
+def test_bounds_of_paths_are_no_more_than_what_is_tried_for_them() -> None:
+    """Of blocks that something goes around, some of which halve the image."""
+    equal = again = 0
+    for seed in range(rounds(60)):
+        random = Random(seed)
+        graph = _blocks(random)
+        corners = path_corners(graph, Budget(-1.0, 50_000_000), kinds=AGAIN)
+        assert corners
+        archive = Archive[Corner](corners)
+        for way in _striped(graph, _schedules(graph, random, kinds=AGAIN)):
+            least = archive.least_cost(way.bytes)
+            assert least is not None, (seed, way)
+            assert least <= way.cost, (seed, way)
+            equal += least == way.cost
+            again += least == way.cost and len(way.schedule.order) > len(graph.operators)
+    assert equal
+    assert again
+
+
+def _striped(graph: Graph, schedules: Iterable[Schedule]) -> Iterator[Candidate]:
+    for schedule in schedules:
+        plain = [Candidate(0, 0, schedule)]
+        yield from striped(graph, plain, None, Allowance(_STEADY), 1.0, FrontCallbacks())
+
+
+def _blocks(random: Random) -> Graph:
+    extent, channels = random.choice((4, 6, 8)), random.choice((1, 2, 4))
+    images = {"x": (extent, random.choice((1, 3)))}
+    operators: list[Operator] = []
+
+    def run(made: str, sources: list[str], channels: int, kernel: int = 1, stride: int = 1) -> str:
+        rows = (images[sources[0]][0] - 1) // stride + 1
+        images[made] = rows, channels
+        square = (kernel, kernel), (stride, stride), (kernel // 2,) * 4
+        window = Window(kernel=square[0], stride=square[1], padding=square[2])
+        operators.append(
+            Operator(
+                id=f"to {made}",
+                type="conv2d" if len(sources) == 1 else "add",
+                inputs=sources,
+                outputs=[made],
+                window=window if len(sources) == 1 else None,
+                cost=random.choice((0, 1, 5, 20)) * rows * rows,
+                in_place=[(source, made) for source in sources if len(sources) > 1],
+            )
+        )
+        return made
+
+    last = run("begin", ["x"], channels, kernel=3)
+    for number in range(random.randint(1, 2)):
+        stride = random.choice((1, 2, 2))
+        channels = images[last][1] * stride
+        inner = run(f"a{number}", [last], channels * random.choice((1, 1, 2)), kernel=3, stride=stride)
+        inner = run(f"b{number}", [inner], channels, kernel=random.choice((1, 3)))
+        around = last if stride == 1 else run(f"c{number}", [last], channels, stride=stride)
+        last = run(f"h{number}", [around, inner], channels)
+    run("y", [last], 1, kernel=random.choice((1, 3)))
+    unit = random.choice((1, 1, 8))
+    return Graph(
+        tensors=[
+            Tensor(id=name, shape=(rows, rows, channels), type="int8", alignment=unit)
+            for name, (rows, channels) in images.items()
+        ],
+        operators=operators,
+        inputs=["x"],
+        outputs=["y"],
+        order="free",
+    )
+
+
+def _schedules(graph: Graph, random: Random, kinds: AbstractSet[str] = AGAIN | COPIES) -> list[Schedule]:
     """Those that are tried for some ways to cut the path, of which some help."""
     path, listed = widest_path(graph), listed_order(graph)
     orders = [listed] if graph.order == GIVEN else [listed, eager(graph, path, listed)]
@@ -62,7 +142,7 @@ def _schedules(graph: Graph, random: Random) -> list[Schedule]:
         return random.random() < 0.3
 
     along = [Along(graph, path, order, "slow") for order in orders]
-    try_detours(along, ways, {"recompute", "spill"}, is_better)
+    try_detours(along, ways, kinds, is_better)
     assert len(set(schedules)) == len(schedules)
     return schedules
 
