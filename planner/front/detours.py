@@ -197,12 +197,13 @@ def try_detours(
     ways: Iterable[Sequence[int]],
     kinds: AbstractSet[str],
     is_better: Callable[[Schedule], bool],
+    is_over: Callable[[], bool],
 ) -> None:
     """Try schedules for ways to cut a path, by the places after which it is: those that help, together."""
     tried: set[Schedule] = set()
 
     def helps(way: Along, at_cuts: Mapping[int, Detour]) -> bool:
-        schedule = way.schedule(at_cuts)
+        schedule = None if is_over() else way.schedule(at_cuts)
         if schedule is None or schedule in tried:
             return False
         tried.add(schedule)

@@ -547,9 +547,10 @@ class _Run:
 
     def _beside_a_path(self, known: Sequence[Candidate]) -> Iterable[Candidate]:
         """What is better than these, without alternatives: along a path, where bounds of it are better."""
-        if not self._open or len(self._graph.operators) > _MOST_ALONG:
+        kinds = kinds_of(self._request)
+        if not kinds or not self._open or len(self._graph.operators) > _MOST_ALONG:
             return []
-        graph, kinds, corners = with_chosen(self._graph, ()), kinds_of(self._request), self._open
+        graph, corners = with_chosen(self._graph, ()), self._open
         if self._graph.alternatives:
             budget = self._allowance.budget(_DETOURS_SHARE)
             with cancelling(budget, self._callbacks.cancel):
@@ -564,9 +565,10 @@ class _Run:
         end = self._allowance.mark(_DETOURS_SHARE)
         better: list[Candidate] = []
 
+        def is_over() -> bool:
+            return self._callbacks.cancelled or self._allowance.is_past(end)
+
         def is_better(schedule: Schedule) -> bool:
-            if self._callbacks.cancelled or self._allowance.is_past(end):
-                return False
             plain = Candidate(0, 0, schedule)
             there = striped(graph, [plain], self._pool, self._allowance, _DETOURS_SHARE, self._callbacks)
             try:
@@ -576,7 +578,8 @@ class _Run:
             better.extend(new)
             return bool(new)
 
-        try_detours([Along(graph, path, order, waits_in) for order in orders], ways, kinds, is_better)
+        along = [Along(graph, path, order, waits_in) for order in orders]
+        try_detours(along, ways, kinds, is_better, is_over)
         return better
 
     def _know_where_none_runs_again(self, front: OrderFront) -> None:

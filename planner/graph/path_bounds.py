@@ -407,7 +407,7 @@ class _Path:
         for operator, (kind, (cost, rerun)) in enumerate(zip(known, again, strict=True)):
             if kind is None:
                 continue
-            made = self._size(kind.output) if graph.tensors[kind.output].kind == "data" else 0
+            made = self._size(kind.output)
             if operator in self.in_parts.own:
                 # What other parts of it make may be counted beside this one.
                 yield kind.columns, after[operator], before[operator], 0, 0
@@ -427,6 +427,7 @@ class _Path:
         ]
 
     def _size(self, tensor: int) -> int:
+        """Its bytes, or those of a part of it; none if it is not planned."""
         if self.graph.tensors[tensor].kind != "data":
             return 0
         maker = links_of(self.graph).producer[tensor]

@@ -142,9 +142,15 @@ def _schedules(graph: Graph, random: Random, kinds: AbstractSet[str] = AGAIN | C
         return random.random() < 0.3
 
     along = [Along(graph, path, order, "slow") for order in orders]
-    try_detours(along, ways, kinds, is_better)
+    try_detours(along, ways, kinds, is_better, lambda: False)
     assert len(set(schedules)) == len(schedules)
     return schedules
+
+
+def test_nothing_is_tried_without_time() -> None:
+    graph = residual_network(1)
+    along = Along(graph, widest_path(graph), listed_order(graph), None)
+    try_detours([along], [[3], [7]], AGAIN, lambda _: pytest.fail("time is over"), lambda: True)
 
 
 @pytest.mark.rounds
