@@ -263,7 +263,7 @@ _LISTED_SHARE: Final = 0.15
 _PATHS_SHARE: Final = 0.75
 _FREE_PATHS_SHARE: Final = 0.6
 _FREE_SHARE: Final = 0.5
-_DETOURS_SHARE: Final = 0.3
+_DETOURS_SHARE: Final = 0.15
 # Of larger graphs each schedule takes longer than it helps.
 _MOST_ALONG: Final = 300
 _SCHEDULES_SHARE: Final = 0.4
@@ -329,8 +329,9 @@ class _Run:
         done: list[Candidate] = []
         wanted = self._wanted(fitting)
         while wanted and len(points) < self._request.points:
-            # One is placed in any case: a run that was stopped early has something to show for it.
-            if done and (self._callbacks.cancelled or not self._affords_plan()):
+            # One is planned in any case: a run that was stopped early has something to show for it.
+            is_tried = points or self._tried.failed
+            if is_tried and (self._callbacks.cancelled or not self._affords_plan()):
                 self._tried.ended = True
                 break
             entry = wanted[0]

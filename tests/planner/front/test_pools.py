@@ -7,17 +7,20 @@ from random import Random
 
 import pytest
 
-from memstow.planner.front.find_front import front
+from benchmarks.fronts import beside_slow_memory, residual_network
+from memstow.planner.front.find_front import find_front, front
+from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.front.graph_candidates import least_peak_plan
 from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.schedules import scheduled_problem
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.front import FrontPoint, Generator
+from memstow.planner.model.front import FrontOptions, FrontPoint, Generator
 from memstow.planner.model.graph import Graph, Operator, Temporary, Tensor
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Plan, Schedule, Spill
 from memstow.planner.model.problem import Pool, Problem, allowed_pools
 from memstow.planner.solve import engine
+from memstow.planner.solve.portfolio import Allowance
 from memstow.planner.verify import verify
 from memstow.planner.verify.graph_verdict import schedule_cost
 from memstow.planner.verify.verdict import Refused
@@ -407,3 +410,14 @@ def test_what_has_no_places_in_one_schedule_is_not_said_of_all() -> None:
     assert frontier.explanation.code == "no_places"
     assert why.message in frontier.explanation.message
     assert not frontier.complete
+
+
+def test_one_that_fits_is_planned_where_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes first needs more than there is, which takes no time to see."""
+    graph = beside_slow_memory(residual_network(1))
+    pools = (replace(graph.pools[0], capacity=12_000), graph.pools[1])
+    monkeypatch.setattr(Allowance, "over", property(lambda _: True))
+    request = FrontOptions(generators=("stripes", "spill"), cost="bytes", terms=TERMS)
+    only = find_front(replace(graph, pools=pools), request, STEADY, FrontCallbacks())
+    assert len(only.points) == 1
+    assert only.points[0].values["peak:fast"] <= 12_000
