@@ -111,15 +111,20 @@ class Stripe {
 
     // Whether strips of one column do.
     bool fits(Place reference, const Load& whole, Bytes most) const {
-        const auto [first, other] = needs(reference, 1, whole);
+        const auto [first, other, alone] = needs(reference, 1, whole);
         return first.bytes <= most || (other && other->bytes <= most);
     }
 
-    // With its branches; or without some of them, which may cost less.
-    std::pair<Need, std::optional<Need>> needs(Place reference, Place columns, const Load& whole) const {
-        if (!all_) return {segment_.need(reference, columns, whole), std::nullopt};
+    struct Needs {
+        Need all;                   // with its branches
+        std::optional<Need> other;  // without some of them, which may cost less
+        Cost alone = 0;             // of the path
+    };
+
+    Needs needs(Place reference, Place columns, const Load& whole) const {
         Sure own, of_all;
-        const Need alone = segment_.need(reference, columns, whole, &own);
+        const Need alone = segment_.need(reference, columns, whole, all_ ? &own : nullptr);
+        if (!all_) return {alone, std::nullopt, alone.cost};
         Need all = all_->need(reference, columns, whole, &of_all);
         all.bytes = std::max(alone.bytes, all.bytes);
         // What branches cost once is counted beside the path.
@@ -137,17 +142,16 @@ class Stripe {
         Bytes instead = alone.bytes + least_instead;
         // If one as a whole takes less than the rows that it saves, others may be there as well.
         if (least_more >= 0) instead = std::max(instead, of_all.bytes + least_more);
-        return {all, Need{instead, alone.cost}};
+        return {all, Need{instead, alone.cost}, alone.cost};
     }
 
     // The same as these, with what comes to it from what stays, which may be a part of what runs again for so
     // much; `whole`: without what is needed beside it.
     std::vector<Need> needs_at_least(const std::vector<Need>& known, Place reference, Place columns,
                                      const Load& whole, Cost again) const {
-        const Cost own = segment_.need(reference, columns, whole).cost;
-        const auto [all, other] = needs(reference, columns, whole);
-        std::vector<Need> more{{all.bytes, own + std::max<Cost>(all.cost - own - again, 0)}};
-        if (other) more.push_back({other->bytes, own});
+        const auto [all, other, alone] = needs(reference, columns, whole);
+        std::vector<Need> more{{all.bytes, alone + std::max<Cost>(all.cost - alone - again, 0)}};
+        if (other) more.push_back(*other);
         std::vector<Need> both;
         for (const Need& one : known) {
             for (const Need& need : more)
@@ -371,7 +375,7 @@ class Search {
         const std::vector<Strips>& all = strips_of(begin, end);
         for (const Strips& strips : all) {
             const auto& [cost, made, reference] = strips.reference;
-            const auto [first, other] =
+            const auto [first, other, alone] =
                 stripe.needs(reference, strips.columns, whole.with(made, program_.unit));
             const Cost more = std::max<Cost>(cost - again, 0);
             std::vector<Need> needs{first};
