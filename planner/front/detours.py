@@ -7,16 +7,14 @@ reads; or in the stripes to come. In the meantime it may wait, and so may what t
 run. Stripes are then looked for in these orders.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
-from heapq import heapify, heappop, heappush
 from itertools import islice, product
 from typing import Final
 
-from memstow.planner.graph.links import NOBODY, links_of
+from memstow.planner.graph.links import NOBODY, links_of, topological_order
 from memstow.planner.graph.schedules import can_spill
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Spill
@@ -223,17 +221,6 @@ def try_detours(
 
 def eager(graph: Graph, path: Sequence[int], order: Sequence[int]) -> list[int]:
     """The order in which all that is not on the path runs as soon as what it reads is there."""
-    successors, on_path = links_of(graph).successors(), set(path)
-    rank = {operator: (operator in on_path, at) for at, operator in enumerate(order)}
-    left = Counter(then for them in successors for then in them)
-    waiting = [(rank[operator], operator) for operator in order if not left[operator]]
-    result: list[int] = []
-    heapify(waiting)
-    while waiting:
-        _, operator = heappop(waiting)
-        result.append(operator)
-        for then in successors[operator]:
-            left[then] -= 1
-            if not left[then]:
-                heappush(waiting, (rank[then], then))
-    return result
+    on_path = set(path)
+    preferred = sorted(order, key=on_path.__contains__)
+    return topological_order(links_of(graph).successors(), preferred)

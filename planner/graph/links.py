@@ -78,25 +78,32 @@ def links_of(graph: Graph) -> Links:
     return Links(columns, at_states, before)
 
 
-def topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
-    """An order in which nobody comes before who must be first, as near to the indices as can be.
+def topological_order(
+    successors: Sequence[Sequence[int]], preferred: Sequence[int] | None = None
+) -> list[int]:
+    """An order in which nobody comes before who must be first, as near to the preferred one as can be.
 
-    Operators in a cycle, and those after one, are missing.
+    Without one, as near to the indices. Operators in a cycle, and those after one, are missing.
     """
+    rank: Sequence[int] | dict[int, int]
+    if preferred is None:
+        preferred = rank = range(len(successors))
+    else:
+        rank = {operator: at for at, operator in enumerate(preferred)}
     waiting = [0] * len(successors)
     for them in successors:
         for other in them:
             waiting[other] += 1
-    ready = [operator for operator, count in enumerate(waiting) if not count]
+    ready = [at for at, operator in enumerate(preferred) if not waiting[operator]]
     heapify(ready)
     order: list[int] = []
     while ready:
-        operator = heappop(ready)
+        operator = preferred[heappop(ready)]
         order.append(operator)
         for other in successors[operator]:
             waiting[other] -= 1
             if not waiting[other]:
-                heappush(ready, other)
+                heappush(ready, rank[other])
     return order
 
 

@@ -359,10 +359,9 @@ class _Path:
 
     def _handed(self, at: int) -> list[int]:
         """The data that an operator of the path makes for the next one; at -1, what is there before."""
-        links, maker = links_of(self.graph), NOBODY if at < 0 else self.path[at]
-        read = dict.fromkeys(self.graph.operators[self.path[at + 1]].inputs)
-        numbers = (links.tensor_index[name] for name in read)
-        return [tensor for tensor in numbers if links.producer[tensor] == maker and self._size(tensor)]
+        read = self.graph.operators[self.path[at + 1]].inputs
+        made = self._made_by(read, NOBODY if at < 0 else self.path[at])
+        return [tensor for tensor in made if self._size(tensor)]
 
     def _around(self) -> tuple[StripeProgram, Sequence[int], Sequence[int]] | None:
         """All operators; None where parts of them may run, or the path has no branches."""
@@ -418,12 +417,14 @@ class _Path:
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
         """The bytes of the tensors of these that this operator makes."""
+        return [self._size(tensor) for tensor in self._made_by(names, maker)]
+
+    def _made_by(self, names: Sequence[str], maker: int) -> list[int]:
+        """The tensors of these that this operator makes, and that are planned."""
         links, tensors = links_of(self.graph), self.graph.tensors
         numbers = [links.tensor_index[name] for name in dict.fromkeys(names)]
         return [
-            self._size(number)
-            for number in numbers
-            if tensors[number].kind == "data" and links.producer[number] == maker
+            number for number in numbers if tensors[number].kind == "data" and links.producer[number] == maker
         ]
 
     def _size(self, tensor: int) -> int:
