@@ -1,6 +1,7 @@
 #include "stripes/front.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -110,7 +111,7 @@ class Stripe {
     }
 
     // Whether strips of one column do.
-    bool fits(Place reference, const Load& whole, Bytes most) const {
+    bool fits(Place reference, const Load& whole, Bytes most) {
         const auto [first, other, alone] = needs(reference, 1, whole);
         return first.bytes <= most || (other && other->bytes <= most);
     }
@@ -119,9 +120,42 @@ class Stripe {
         Need all;                   // with its branches
         std::optional<Need> other;  // without some of them, which may cost less
         Cost alone = 0;             // of the path
+
+        void add(Bytes bytes) {
+            all.bytes += bytes;
+            if (other) other->bytes += bytes;
+        }
     };
 
-    Needs needs(Place reference, Place columns, const Load& whole) const {
+    // Bytes that are live all the time add to all moments alike, but for what is left of a unit.
+    Needs needs(Place reference, Place columns, const Load& whole) {
+        const auto [known, is_new] = known_.try_emplace({whole.rest, reference, columns});
+        if (is_new) {
+            known->second = needs_of(reference, columns, whole);
+            known->second.add(-whole.bytes);
+        }
+        Needs needs = known->second;
+        needs.add(whole.bytes);
+        return needs;
+    }
+
+    // The same as these, with what comes to it from what stays, which may be a part of what runs again for so
+    // much; `whole`: without what is needed beside it.
+    std::vector<Need> needs_at_least(const std::vector<Need>& known, Place reference, Place columns,
+                                     const Load& whole, Cost again) {
+        const auto [all, other, alone] = needs(reference, columns, whole);
+        std::vector<Need> more{{all.bytes, alone + std::max<Cost>(all.cost - alone - again, 0)}};
+        if (other) more.push_back(*other);
+        std::vector<Need> both;
+        for (const Need& one : known) {
+            for (const Need& need : more)
+                both.push_back({std::max(one.bytes, need.bytes), std::max(one.cost, need.cost)});
+        }
+        return both;
+    }
+
+  private:
+    Needs needs_of(Place reference, Place columns, const Load& whole) const {
         Sure own, of_all;
         const Need alone = segment_.need(reference, columns, whole, all_ ? &own : nullptr);
         if (!all_) return {alone, std::nullopt, alone.cost};
@@ -145,27 +179,12 @@ class Stripe {
         return {all, Need{instead, alone.cost}, alone.cost};
     }
 
-    // The same as these, with what comes to it from what stays, which may be a part of what runs again for so
-    // much; `whole`: without what is needed beside it.
-    std::vector<Need> needs_at_least(const std::vector<Need>& known, Place reference, Place columns,
-                                     const Load& whole, Cost again) const {
-        const auto [all, other, alone] = needs(reference, columns, whole);
-        std::vector<Need> more{{all.bytes, alone + std::max<Cost>(all.cost - alone - again, 0)}};
-        if (other) more.push_back(*other);
-        std::vector<Need> both;
-        for (const Need& one : known) {
-            for (const Need& need : more)
-                both.push_back({std::max(one.bytes, need.bytes), std::max(one.cost, need.cost)});
-        }
-        return both;
-    }
-
-  private:
     Segment segment_;
     Index stays_;
     std::optional<Branches> branches_;
     std::optional<Segment> all_;
     bool has_rows_ = false;
+    std::map<std::array<Place, 3>, Needs> known_;  // without those bytes
 };
 
 // What runs again adds to the cost, at the begin of a stripe and at its end.
@@ -369,7 +388,7 @@ class Search {
 
     // `again`: what runs again elsewhere adds to the cost; what runs again in the stripe may be a part of it.
     // `with_source`: with what comes to it from what stays, if something does.
-    std::vector<Way> ways_of(const Stripe& stripe, const Stripe* with_source, Index begin, Index end,
+    std::vector<Way> ways_of(Stripe& stripe, Stripe* with_source, Index begin, Index end,
                              const Around& whole, Cost again) {
         std::vector<Way> ways;
         const std::vector<Strips>& all = strips_of(begin, end);

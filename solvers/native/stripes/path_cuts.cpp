@@ -20,8 +20,8 @@ namespace {
 
 using order::MaxFlow;
 
-// Of longer paths, there are fewer levels: where they are parts of channels, there are hundreds of them.
-constexpr Index kShortPath = 40;
+// Of longer paths, there are fewer levels. There are hundreds of paths through parts of channels.
+constexpr Index kShortPath = 120, kShortPathInParts = 40;
 constexpr std::size_t kMostLevels = 16, kFewLevels = 6;
 constexpr std::size_t kMostRead = 8, kFewRead = 2;  // steps, where each has cuts beside what is read
 constexpr Bytes kMostScale = Bytes{1} << 20;
@@ -57,13 +57,13 @@ class Cuts {
             for (const Index tensor : made_[at(operation)]) used_at_[at(tensor)].push_back(place);
             for (const Index tensor : wires_.operations[at(operation)].reads)
                 used_at_[at(tensor)].push_back(place);
-            const Cost again = wires_.operations[at(operation)].again;
-            last_once_.push_back(again >= kLimit ? place : place > 0 ? last_once_.back() : kNobody);
-            again_before_.push_back(again_before_.back() + (again >= kLimit ? 0 : again));
         }
         find_what_is_made_of();
-        for (const Wires::Operation& operation : wires.operations)
+        for (const Wires::Operation& operation : wires.operations) {
             again_.push_back({operation.again, operation.part_again});
+            runs_in_parts_ = runs_in_parts_ || operation.part_again < operation.again;
+        }
+        add_up_again();
     }
 
     std::vector<PathCut> run() {
@@ -97,7 +97,7 @@ class Cuts {
         Cost of_all, of_part;
     };
 
-    bool is_short() const { return count_of(path_) <= kShortPath; }
+    bool is_short() const { return count_of(path_) <= (runs_in_parts_ ? kShortPathInParts : kShortPath); }
 
     // It, and all that it needs.
     void mark_run(Index last) {
@@ -129,10 +129,12 @@ class Cuts {
         Moment moment;
         if (budget_.spent()) return moment;
         budget_.count((count_of(wires_.operations) + count_of(wires_.tensors)) / order::kCutSteps);
+        const std::size_t earlier = later_;
         for (; later_ < wires_.later.size() && wires_.later[later_].place <= from; ++later_) {
             const Wires::Later& then = wires_.later[later_];
             again_[at(then.operation)] = {then.again, then.part_again};
         }
+        if (later_ > earlier) add_up_again();
         leave_out(from, counted);
         if (some_wait_) find_what_may_be_there();
         const std::vector<Index> makers = needed_makers(from, moment.until);
@@ -268,6 +270,16 @@ class Cuts {
                     made_of_[at(tensor)] = last;
                 }
             }
+        }
+    }
+
+    void add_up_again() {
+        again_before_.assign(1, 0);
+        last_once_.clear();
+        for (Index place = 0; place < count_of(path_); ++place) {
+            const Cost again = again_[at(path_[at(place)])].of_all;
+            last_once_.push_back(again >= kLimit ? place : place > 0 ? last_once_.back() : kNobody);
+            again_before_.push_back(again_before_.back() + (again >= kLimit ? 0 : again));
         }
     }
 
@@ -643,17 +655,18 @@ class Cuts {
     const std::vector<Index>& path_;
     Budget& budget_;
     bool some_wait_ = false;                // whether any tensor may
+    bool runs_in_parts_ = false;            // whether some operators do
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<std::size_t> arc_;          // of the last cut, by tensor that is not left out
     std::vector<std::vector<Index>>
-        used_at_;                           // by tensor, places of the path that make or read it, ascending
-    std::vector<Cost> again_before_ = {0};  // by place, what those before it add that may run again
-    std::vector<Index> last_once_;          // by place, the last up to it that may not
-    std::vector<Index> made_of_;            // by tensor
+        used_at_;                 // by tensor, places of the path that make or read it, ascending
+    std::vector<Index> made_of_;  // by tensor
     std::vector<bool> has_run_;
     std::size_t later_ = 0;  // the next one
     // Of the last moment, by tensor and by operator.
     std::vector<Again> again_;
+    std::vector<Cost> again_before_;  // by place, what those before it add that may run again
+    std::vector<Index> last_once_;    // by place, the last up to it that may not
     std::vector<bool> is_left_out_;
     std::vector<bool> may_be_there_;
     std::vector<Index> needed_until_;  // the last place that needs it; kNobody: none

@@ -230,32 +230,35 @@ Need Segment::need(Place reference, Place columns, const Load& whole, Sure* sure
     }
     Load all = whole;
     for (Index place = 0; place < count_; ++place) all.add(op(place).sums, program_->unit);
+    const std::vector<Load> rings = rings_of(widest);
     const bool is_path = is_shared_ && !program_->reads.empty();
-    need.bytes = is_path ? fullest_of_path(widest, all) : fullest(lives_, widest, all);
+    need.bytes = is_path ? fullest_of_path(widest, rings, all) : fullest(lives_, rings, all);
     if (sure != nullptr) {
-        sure->bytes = program_->has_branches ? fullest(sure_, widest, all) : need.bytes;
+        sure->bytes = program_->has_branches ? fullest(sure_, rings, all) : need.bytes;
         sure->rings.clear();
-        for (Index place = 0; place < count_; ++place) sure->rings.push_back(ring(place, widest).bytes);
+        for (const Load& ring : rings) sure->rings.push_back(ring.bytes);
     }
     return need;
 }
 
-// The rows of it that are kept; nothing where all of it is there.
-Load Segment::ring(Index place, const std::vector<Place>& widest) const {
-    Load kept;
-    if (is_sink(place) || lives_[at(place)].last < 0) return kept;
-    kept.add(rows_[at(place)] * widest[at(place)] * op(place).pixel, program_->unit);
-    return kept;
+// By place, the rows of it that are kept; nothing where all of it is there.
+std::vector<Load> Segment::rings_of(const std::vector<Place>& widest) const {
+    std::vector<Load> rings(at(count_));
+    for (Index place = 0; place < count_; ++place) {
+        if (is_sink(place) || lives_[at(place)].last < 0) continue;
+        rings[at(place)].add(rows_[at(place)] * widest[at(place)] * op(place).pixel, program_->unit);
+    }
+    return rings;
 }
 
 // The most over the phases: a ring lives in those from its first place to its last.
-Bytes Segment::fullest(const std::vector<Life>& lives, const std::vector<Place>& widest,
+Bytes Segment::fullest(const std::vector<Life>& lives, const std::vector<Load>& rings,
                        const Load& whole) const {
     Bytes most = 0;
     Index begin = 0;
     for (Index place = 0; place < count_; ++place) {
         if (place + 1 < count_ && !op(place).shared) continue;
-        most = std::max(most, fullest_between(begin, place, lives, widest, whole));
+        most = std::max(most, fullest_between(begin, place, lives, rings, whole));
         begin = place + 1;
     }
     return most;
@@ -264,7 +267,7 @@ Bytes Segment::fullest(const std::vector<Life>& lives, const std::vector<Place>&
 // Of those from after one that others read to the next, or to the last. While these run, its rows wait for
 // the next of the path at least as long as where nobody else reads them.
 Bytes Segment::fullest_between(Index begin, Index end, const std::vector<Life>& lives,
-                               const std::vector<Place>& widest, const Load& whole) const {
+                               const std::vector<Load>& rings, const Load& whole) const {
     std::vector<Bytes> change(at(end - begin) + 2, 0);
     std::vector<Bytes> rest(at(end - begin) + 1, whole.rest);
     const auto add = [&](const Load& load, Index first, Index last) {
@@ -278,12 +281,12 @@ Bytes Segment::fullest_between(Index begin, Index end, const std::vector<Life>& 
     for (Index place = begin; place <= end; ++place) {
         if (!op(place).is_branch) add(op(place).extra, place, place);
         const auto [first, last] = lives[at(place)];
-        add(ring(place, widest), std::max(first, begin), std::min(last, end));
+        add(rings[at(place)], std::max(first, begin), std::min(last, end));
     }
     if (begin > 0) {
         Index reader = begin;
         while (op(reader).is_branch) ++reader;
-        add(ring(begin - 1, widest), reader, reader);
+        add(rings[at(begin) - 1], reader, reader);
     }
     Bytes most = 0, level = whole.bytes;
     for (Index place = begin; place <= end; ++place) {
@@ -327,61 +330,71 @@ class Segment::Left {
 // their readers have worked off (`left`).
 //
 // Between two that others read, only the path pulls: those are as they are by themselves.
-Bytes Segment::fullest_of_path(const std::vector<Place>& widest, const Load& whole) const {
+Bytes Segment::fullest_of_path(const std::vector<Place>& widest, const std::vector<Load>& rings,
+                               const Load& whole) const {
     const Index last = count_ - 1;
+    Load overlapping;  // the rings that are there after the first row of the last one
+    for (Index place = 0; place < last; ++place) {
+        if (reads(place + 1).overlap) overlapping.add(rings[at(place)]);
+    }
+    const std::optional<Bytes> left = left_after_first_row(widest);
     Bytes most = whole.height();
     Index begin = 0;
     for (Index place = 0; place < count_; ++place) {
         Load here = whole;
-        here.add(ring(place, widest));
+        here.add(rings[at(place)]);
         here.add(op(place).extra);
-        most = std::max(most, at_first_row(place, widest, here));
-        if (place < last) most = std::max(most, after_first_row(place, widest, whole, here));
+        most = std::max(most, at_first_row(place, widest, rings, here, most));
+        if (place < last && left) {
+            Load all = here;
+            all.add(overlapping);
+            if (reads(place + 1).overlap) all.bytes -= rings[at(place)].bytes;  // it is here already
+            if (place > 0 && !reads(place).overlap) all.add(rings[at(place) - 1]);
+            most = std::max(most, std::min(whole.height() + *left, all.height()));
+        }
         if (place < last && !op(place).shared) continue;
-        most = std::max(most, between_shared(begin, place, widest, whole));
+        most = std::max(most, between_shared(begin, place, rings, whole));
         begin = place + 1;
     }
     return most;
 }
 
 // From after one that others read to the next, or to the last: how long rows of that one wait is not known.
-Bytes Segment::between_shared(Index begin, Index end, const std::vector<Place>& widest,
+Bytes Segment::between_shared(Index begin, Index end, const std::vector<Load>& rings,
                               const Load& whole) const {
     std::vector<Life> lives = lives_;
     lives[at(end)] = {end, end};
-    return fullest_between(begin, end, lives, widest, whole);
+    return fullest_between(begin, end, lives, rings, whole);
 }
 
-// `here`: without the rings before this operator.
-Bytes Segment::at_first_row(Index place, const std::vector<Place>& widest, const Load& here) const {
+// `here`: without the rings before this operator. Where that is no more than so much, something less.
+Bytes Segment::at_first_row(Index place, const std::vector<Place>& widest, const std::vector<Load>& rings,
+                            const Load& here, Bytes most) const {
     Load all = here;
     Bytes least = kLimit;
     Left left(*this, widest);
     Place needed = 1;  // of the operator after the ring
-    for (Index from = place - 1; from >= 0; --from) {
-        if (needed > 0 && (from + 1 == place || reads(from + 1).overlap)) all.add(ring(from, widest));
+    for (Index from = place - 1; from >= 0 && least > most; --from) {
+        if (needed > 0 && (from + 1 == place || reads(from + 1).overlap)) all.add(rings[at(from)]);
         needed = needed > 0 ? reads(from + 1).end[at(needed - 1)] : 0;
         least = std::min(least, std::max(all.height(), here.height() + left.before(from)));
     }
     return std::min(least, all.height());
 }
 
-// `here`: `whole`, and the ring and the temporaries of this operator. How far it is ahead of the last one is
-// not known: half of what is left is in the rings between them when that makes its first row, or in those
-// before it at its next row.
-Bytes Segment::after_first_row(Index place, const std::vector<Place>& widest, const Load& whole,
-                               const Load& here) const {
-    Load all = here;
+// After the first row of the last operator, how far others are ahead of that one is not known: half of what
+// is left is in the rings between them when that makes its first row, or in those before it at its next row.
+// None where that row needs nothing of one of them.
+std::optional<Bytes> Segment::left_after_first_row(const std::vector<Place>& widest) const {
     Bytes least = kLimit;
     Left left(*this, widest);
     Place needed = 1;
     for (Index from = count_ - 2; from >= 0; --from) {
-        if (from != place && (from + 1 == place || reads(from + 1).overlap)) all.add(ring(from, widest));
         needed = reads(from + 1).end[at(needed - 1)];
-        if (needed == 0) return 0;
-        least = std::min(least, whole.height() + left.before(from) / 2);
+        if (needed == 0) return std::nullopt;
+        least = std::min(least, left.before(from) / 2);
     }
-    return std::min(least, all.height());
+    return least;
 }
 
 }  // namespace memstow::stripes

@@ -66,15 +66,16 @@ class Segment {
     void touch_of_path(Index place);
     Place needed_from(Index place) const;
     void look(Index place);
-    Load ring(Index place, const std::vector<Place>& widest) const;
-    Bytes fullest(const std::vector<Life>& lives, const std::vector<Place>& widest, const Load& whole) const;
+    std::vector<Load> rings_of(const std::vector<Place>& widest) const;
+    Bytes fullest(const std::vector<Life>& lives, const std::vector<Load>& rings, const Load& whole) const;
     Bytes fullest_between(Index begin, Index end, const std::vector<Life>& lives,
-                          const std::vector<Place>& widest, const Load& whole) const;
-    Bytes fullest_of_path(const std::vector<Place>& widest, const Load& whole) const;
-    Bytes between_shared(Index begin, Index end, const std::vector<Place>& widest, const Load& whole) const;
-    Bytes at_first_row(Index place, const std::vector<Place>& widest, const Load& here) const;
-    Bytes after_first_row(Index place, const std::vector<Place>& widest, const Load& whole,
-                          const Load& here) const;
+                          const std::vector<Load>& rings, const Load& whole) const;
+    Bytes fullest_of_path(const std::vector<Place>& widest, const std::vector<Load>& rings,
+                          const Load& whole) const;
+    Bytes between_shared(Index begin, Index end, const std::vector<Load>& rings, const Load& whole) const;
+    Bytes at_first_row(Index place, const std::vector<Place>& widest, const std::vector<Load>& rings,
+                       const Load& here, Bytes most) const;
+    std::optional<Bytes> left_after_first_row(const std::vector<Place>& widest) const;
     template <typename Visit>
     void for_readers(Index place, const Visit& visit) const;
 
