@@ -23,7 +23,7 @@ using order::MaxFlow;
 // Of longer paths, there are fewer levels. There are hundreds of paths through parts of channels.
 constexpr Index kShortPath = 120, kShortPathInParts = 40;
 constexpr std::size_t kMostLevels = 16, kFewLevels = 6;
-constexpr std::size_t kMostRead = 8, kFewRead = 2;  // steps, where each has cuts beside what is read
+constexpr std::size_t kFewRead = 2;  // steps, where each has cuts beside what is read
 constexpr Bytes kMostScale = Bytes{1} << 20;
 constexpr int kLinesBetween = 2;  // how often there is a line between two others
 // Of longer paths, nothing is known beside what is read.
@@ -51,7 +51,10 @@ class Cuts {
             const Index maker = wires.tensors[at(tensor)].maker;
             if (maker != kNobody) made_[at(maker)].push_back(tensor);
             some_wait_ = some_wait_ || wires.tensors[at(tensor)].piece > 0;
+            sizes_.push_back(wires.tensors[at(tensor)].size);
         }
+        std::ranges::sort(sizes_, std::greater<>());
+        sizes_.erase(std::ranges::unique(sizes_).begin(), sizes_.end());
         for (Index place = 0; place < count_of(path_); ++place) {
             const Index operation = path_[at(place)];
             for (const Index tensor : made_[at(operation)]) used_at_[at(tensor)].push_back(place);
@@ -136,6 +139,7 @@ class Cuts {
         }
         if (later_ > earlier) add_up_again();
         leave_out(from, counted);
+        is_flowing_.assign(wires_.tensors.size(), false);
         if (some_wait_) find_what_may_be_there();
         const std::vector<Index> makers = needed_makers(from, moment.until);
         find_distances(makers);
@@ -150,13 +154,9 @@ class Cuts {
         }
         std::ranges::sort(costs_);
         costs_.erase(std::ranges::unique(costs_).begin(), costs_.end());
-        const Bytes first = least_bytes(0);
-        moment.steps.front().bytes = first;
-        if (costs_.size() > 1) {
-            const Bytes last = least_bytes(costs_.back());
-            add_between(costs_, first, last, moment.steps);
-            if (last < first && is_short()) moment.lines = lines_below(first);
-        }
+        moment.steps = steps_beside(costs_);
+        const Bytes first = moment.steps.front().bytes, last = moment.steps.back().bytes;
+        if (last < first && is_short()) moment.lines = lines_below(first);
         if (has_parts_) {
             Cost first_part = kLimit;
             for (const Index maker : makers) first_part = std::min(first_part, again_[at(maker)].of_part);
@@ -231,17 +231,64 @@ class Cuts {
         return corner;
     }
 
-    // The steps after the first of these costs, where it needs so much, up to the last.
-    void add_between(std::span<const Cost> costs, Bytes first, Bytes last, Steps& steps) {
-        if (first <= last) return;
-        if (costs.size() == 2) {
-            steps.push_back({costs.back(), last});
+    // What is needed if operators run again that add no more than these costs, and nothing of some tensors is
+    // there.
+    Steps steps_beside(const std::vector<Cost>& costs, const std::vector<Index>& gone = {}) {
+        const auto step = [&](std::size_t i) { return Step{costs[i], least_bytes(most_of(costs, i), gone)}; };
+        Steps steps{step(0)};
+        if (costs.size() > 1)
+            add_between(step, 0, costs.size() - 1, steps.front().bytes, step(costs.size() - 1), steps);
+        if (is_short() && !has_parts_) add_largest(gone, steps);
+        return steps;
+    }
+
+    // The steps after one of them, which needs so much, up to the last.
+    template <typename StepOf>
+    static void add_between(const StepOf& step_of, std::size_t first, std::size_t last, Bytes at_first,
+                            const Step& at_last, Steps& steps) {
+        if (at_first <= at_last.bytes) return;
+        if (last == first + 1) {
+            steps.push_back(at_last);
             return;
         }
-        const std::size_t middle = costs.size() / 2;
-        const Bytes bytes = least_bytes(costs[middle]);
-        add_between(costs.first(middle + 1), first, bytes, steps);
-        add_between(costs.subspan(middle), bytes, last, steps);
+        const std::size_t middle = (first + last) / 2;
+        const Step at_middle = step_of(middle);
+        add_between(step_of, first, middle, at_first, at_middle, steps);
+        add_between(step_of, middle, last, at_middle.bytes, at_last, steps);
+    }
+
+    // Less is needed than one tensor has only if nothing of that size is there: all that runs again then.
+    void add_largest(const std::vector<Index>& gone, Steps& steps) {
+        for (const Bytes size : sizes_) {
+            if (size > steps.front().bytes) continue;
+            const Cost cost = least_cost_below(size, gone);
+            raise(steps, cost, size);
+            if (cost >= kLimit) return;
+        }
+    }
+
+    // What others that run again add to the cost at least where nothing of this size is there, or larger.
+    Cost least_cost_below(Bytes size, const std::vector<Index>& gone) {
+        return least_cut(
+            [&](Index operation) {
+                return distance_[at(operation)] < kLimit ? again_[at(operation)].of_all : MaxFlow::kEndless;
+            },
+            [&](Index tensor) {
+                const Bytes own = wires_.tensors[at(tensor)].size;
+                return own >= size || is_gone(tensor, gone) ? MaxFlow::kEndless : Bytes{0};
+            });
+    }
+
+    // Below this cost, no less than so much.
+    static void raise(Steps& steps, Cost cost, Bytes least) {
+        auto next = std::ranges::upper_bound(steps, cost, {}, &Step::cost);
+        const Step& last = *std::prev(next);
+        if (last.cost < cost && last.bytes < least && cost < kLimit)
+            next = steps.insert(next, {cost, last.bytes});
+        for (Step& step : steps) {
+            if (step.cost < cost) step.bytes = std::max(step.bytes, least);
+        }
+        steps.erase(std::ranges::unique(steps, {}, &Step::bytes).begin(), steps.end());
     }
 
     void leave_out(Index from, const std::vector<Index>& counted) {
@@ -401,14 +448,15 @@ class Cuts {
 
     // If no operator runs again that adds more than this, and nothing of these is there.
     Bytes least_bytes(Cost cost, const std::vector<Index>& gone = {}) {
-        const auto is_gone = [&](Index tensor) {
-            return wires_.tensors[at(tensor)].size > 0 && std::ranges::find(gone, tensor) != gone.end();
-        };
         return least_cut(
             [&](Index operation) { return distance_[at(operation)] > cost ? MaxFlow::kEndless : Bytes{0}; },
             [&](Index tensor) {
-                return is_gone(tensor) ? MaxFlow::kEndless : wires_.tensors[at(tensor)].size;
+                return is_gone(tensor, gone) ? MaxFlow::kEndless : wires_.tensors[at(tensor)].size;
             });
+    }
+
+    bool is_gone(Index tensor, const std::vector<Index>& gone) const {
+        return wires_.tensors[at(tensor)].size > 0 && std::ranges::find(gone, tensor) != gone.end();
     }
 
     // By operator that has run, what takes it away; by tensor, what it is to be there.
@@ -436,6 +484,10 @@ class Cuts {
         }
         const std::int64_t before = flow_.steps();
         const Bytes least = flow_.push(MaxFlow::kEndless, &budget_);
+        for (Index tensor = 0; tensor < count_of(wires_.tensors); ++tensor) {
+            if (!is_left_out_[at(tensor)] && flow_.arcs()[arc_[at(tensor)] + 1].room > 0)
+                is_flowing_[at(tensor)] = true;
+        }
         budget_.count((operations + count_of(wires_.tensors) + flow_.steps() - before) / order::kCutSteps);
         return least;
     }
@@ -447,76 +499,70 @@ class Cuts {
             for (Step& step : known) step.on_ways = range(from, kLimit - 1);
             return;
         }
-        const std::vector<Cost> few = few_of(costs_, is_short() ? kMostRead : kFewRead);
-        const auto step_of = [&](std::size_t i) {
-            const Cost most = most_of(few, i);
-            Step step{few[i], step_at(known, most).bytes, range(from, most)};
-            if (count_of(path_) <= kMostPlaces) set_beside_read(step, most);
-            return step;
-        };
-        Steps steps{step_of(0)};
-        if (few.size() > 1)
-            add_different(step_of, 0, few.size() - 1, Step(steps.front()), step_of(few.size() - 1), steps);
+        std::vector<Beside> beside(at(place) + 1);
+        std::vector<Cost> costs = costs_;
+        if (count_of(path_) <= kMostPlaces) {
+            const auto [begin, end] = range(from, kLimit - 1);
+            for (Index read = begin; read < end; ++read) beside[at(read + 1)] = beside_read(read);
+        }
+        for (const Beside& one : beside) {
+            for (const Steps* steps : {&one.read, &one.gone}) {
+                for (const Step& step : *steps) costs.push_back(step.cost);
+            }
+        }
+        for (const Step& step : known) costs.push_back(step.cost);
+        costs = few_of(std::move(costs), is_short() ? kMostLevels : kFewRead);
+        Steps steps;
+        for (std::size_t i = 0; i < costs.size(); ++i) {
+            const Cost most = most_of(costs, i);
+            Step step{costs[i], step_at(known, most).bytes, range(from, most)};
+            if (count_of(path_) <= kMostPlaces) set_beside(step, most, beside);
+            if (steps.empty() || !steps.back().is_as(step)) steps.push_back(std::move(step));
+        }
         known = std::move(steps);
     }
 
-    // Those after the first, up to the last, that are not as the one before.
-    template <typename StepOf>
-    static void add_different(const StepOf& step_of, std::size_t first, std::size_t last,
-                              const Step& at_first, const Step& at_last, Steps& steps) {
-        if (at_last.bytes == at_first.bytes && at_last.beside_read == at_first.beside_read &&
-            at_last.beside_gone == at_first.beside_gone) {
-            steps.back().on_ways = at_last.on_ways;
-            return;
-        }
-        if (last == first + 1) return steps.push_back(at_last);
-        const std::size_t middle = (first + last) / 2;
-        const Step at_middle = step_of(middle);
-        add_different(step_of, first, middle, at_first, at_middle, steps);
-        add_different(step_of, middle, last, at_middle, at_last, steps);
+    // Beside what one of the path hands on: while that is there as well, and where it is not there any more.
+    struct Beside {
+        Steps read, gone;  // empty: the same as without that
+    };
+
+    // At -1, what is there from the start.
+    Beside beside_read(Index place) {
+        const std::vector<Index> tensors = handed(place);
+        // What does not flow through it, it is not there for.
+        const auto flows = [&](Index tensor) { return is_flowing_[at(tensor)]; };
+        if (std::ranges::none_of(tensors, flows)) return {};
+        const std::vector<Cost> costs = is_short() ? costs_ : few_of(costs_, kFewRead);
+        Beside beside;
+        const std::vector<bool> before = is_left_out_;
+        for (const Index tensor : tensors) is_left_out_[at(tensor)] = true;
+        beside.read = steps_beside(costs);
+        is_left_out_ = before;
+        if (knows_gone()) beside.gone = steps_beside(costs, tensors);
+        return beside;
     }
 
-    void set_beside_read(Step& step, Cost most) {
+    bool knows_gone() const { return is_short() && !some_wait_; }
+
+    void set_beside(Step& step, Cost most, const std::vector<Beside>& beside) {
         const auto [begin, end] = step.on_ways;
         step.beside_read.assign(at(end) + 1, step.bytes);
-        const bool knows_gone = is_short() && !some_wait_;
-        if (knows_gone) step.beside_gone = step.beside_read;
-        if (begin == end || step.bytes == 0) return;
-        // What does not flow through it, it is not there for.
-        std::vector<Index> through;
-        least_bytes(most);
-        for (Index read = begin; read < end; ++read) {
-            const auto flows = [&](Index tensor) {
-                return !is_left_out_[at(tensor)] && flow_.arcs()[arc_[at(tensor)] + 1].room > 0;
-            };
-            if (std::ranges::any_of(handed(read), flows)) through.push_back(read);
+        if (knows_gone()) step.beside_gone = step.beside_read;
+        if (step.bytes == 0) return;
+        for (Index place = begin; place < end; ++place) {
+            const auto& [read, gone] = beside[at(place + 1)];
+            if (read.empty()) continue;
+            const Bytes beside_read = step.beside_read[at(place + 1)] = step_at(read, most).bytes;
+            if (gone.empty()) continue;
+            Bytes& least = step.beside_gone[at(place + 1)];
+            least = step_at(gone, most).bytes;
+            // Unless it has run again by then.
+            if (place < 0 || again_[at(path_[at(place)])].of_all > most) continue;
+            Bytes made = 0;
+            for (const Index tensor : handed(place)) made += wires_.tensors[at(tensor)].size;
+            least = std::min(least, beside_read + made);
         }
-        for (const Index read : through) {
-            step.beside_read[at(read + 1)] = beside_read(read, most);
-            if (knows_gone)
-                step.beside_gone[at(read + 1)] = beside_gone(read, most, step.beside_read[at(read + 1)]);
-        }
-    }
-
-    // The same cut beside what the operator at that place hands on as well; at -1, what is there from the
-    // start.
-    Bytes beside_read(Index place, Cost cost) {
-        const std::vector<bool> before = is_left_out_;
-        for (const Index tensor : handed(place)) is_left_out_[at(tensor)] = true;
-        const Bytes least = least_bytes(cost);
-        is_left_out_ = before;
-        return least;
-    }
-
-    // The same where what that one hands on is not there any more, unless that one has run again by then.
-    Bytes beside_gone(Index place, Cost cost, Bytes beside_read) {
-        const std::vector<Index> gone = handed(place);
-        Bytes least = least_bytes(cost, gone);
-        if (place >= 0 && again_[at(path_[at(place)])].of_all <= cost) {
-            for (const Index tensor : gone) beside_read += wires_.tensors[at(tensor)].size;
-            least = std::min(least, beside_read);
-        }
-        return least;
     }
 
     // The same steps if some of what is needed may wait elsewhere; of the moment after this place, if it is
@@ -658,6 +704,7 @@ class Cuts {
     bool runs_in_parts_ = false;            // whether some operators do
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<std::size_t> arc_;          // of the last cut, by tensor that is not left out
+    std::vector<Bytes> sizes_;              // of tensors, descending
     std::vector<std::vector<Index>>
         used_at_;                 // by tensor, places of the path that make or read it, ascending
     std::vector<Index> made_of_;  // by tensor
@@ -668,6 +715,7 @@ class Cuts {
     std::vector<Cost> again_before_;  // by place, what those before it add that may run again
     std::vector<Index> last_once_;    // by place, the last up to it that may not
     std::vector<bool> is_left_out_;
+    std::vector<bool> is_flowing_;  // some of what is needed
     std::vector<bool> may_be_there_;
     std::vector<Index> needed_until_;  // the last place that needs it; kNobody: none
     std::vector<bool> is_to_run_;
