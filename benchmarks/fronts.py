@@ -26,7 +26,7 @@ NETWORKS: Final = (
     *("tflite/tflm__person_detect.tflite", "tflite/swiftnet_vww.tflite"),
     *("tflite/mww__okay_nabu.tflite", "tflite/mww__v2_alexa.tflite", "graphs/msf_MN2-vww5.json"),
 )
-RESIDUAL: Final = (1, 2)
+RESIDUAL: Final = (1, 2, 3, 8)
 WAYS: Final[tuple[tuple[Generator, ...], ...]] = (
     ("stripes",),
     ("stripes", "channels"),

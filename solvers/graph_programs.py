@@ -166,13 +166,15 @@ class StripeProgram:
     alone_beside_start: "array[int]" = field(default_factory=_ints)
     alone_beside: "array[int]" = field(default_factory=_ints)
 
-    # of a path, by level (so is `alone` then): what other runs and copies add to the cost; what others need
+    # of a path, by level (so is `alone` then): what other runs and copies add to the cost; what is live at
+    # some moment of these, whatever else; what others need
     # while what the operator hands on is there as a whole; which operators may hand on some of that: the
     # first, and one more than the last; what others need beside what one of them hands on as well: flat, by
     # operator from -1 on; what they need when that is there for the last time, if it is not any more when the
     # next operator runs; what they need where a stripe begins then: flat, by its last operator from the next
     # one on
     level_cost: "array[int]" = field(default_factory=_ints)
+    level_peak: "array[int]" = field(default_factory=_ints)
     beside: "array[int]" = field(default_factory=_ints)
     beside_range: "array[int]" = field(default_factory=_ints)
     beside_read_start: "array[int]" = field(default_factory=_ints)
@@ -203,6 +205,8 @@ class StripeProgram:
     # that waits for it (or their number), what it costs if it is one of the path that runs again, and the
     # bytes of what it makes
     is_path: bool = False
+    # of a path: where only these must run, from the first to the last, those before may have run already
+    must_run: tuple[int, int] | None = None
     off_path: "array[int]" = field(default_factory=_ints)
     # all operators of the graph of the path, and which of them are the path, ascending; by operator that is
     # not, the place of the path by whose run all is made that is counted of it, or the number of these
@@ -288,6 +292,8 @@ class Wires:
     # that one and of a part of it adds for those from this place on
     later: "array[int]" = field(default_factory=_ints)
 
+    short_path: int = 40  # paths of at most so many are looked at closely
+
 
 class CutLevel(NamedTuple):
     """The bytes of others at least, if other runs and copies add less to the cost than at the next level."""
@@ -308,6 +314,8 @@ class CutLevel(NamedTuple):
     """By place from the next on, the same as `after` where a stripe begins that ends there, if it is more."""
     beside_gone: Sequence[int]
     """By place from -1 on, beside what that one hands on when that is there last, if not until the next."""
+    peak: int = 0
+    """What is live at some moment, whatever else there is."""
 
 
 @dataclass(frozen=True, slots=True)

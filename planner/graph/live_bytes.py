@@ -275,9 +275,9 @@ def whole(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
-def load_of(sizes: Iterable[int], unit: int) -> Load:
-    """All of them at once."""
-    total = rest = 0
+def load_of(sizes: Iterable[int], unit: int, beside: Load | None = None) -> Load:
+    """All of them at once, and what is there beside them."""
+    total, rest = (0, 0) if beside is None else (beside.bytes, beside.rest)
     for size in sizes:
         taken = whole(size, unit)
         total += taken

@@ -24,6 +24,7 @@ from memstow.planner.graph.operators import kinds
 from memstow.planner.graph.path_bounds import path_corners
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
+from memstow.planner.graph.shares import least_cost_in_stripes
 from memstow.planner.graph.stripe_front import (
     Candidate,
     Corner,
@@ -70,7 +71,9 @@ def corners_in_any_order(
     is known.
     """
     if not graph.alternatives:
-        return path_corners(graph, budget, kinds=kinds)
+        least = least_cost_in_stripes(graph)
+        cheapest = min((entry.bytes for entry in known if entry.cost <= least), default=None)
+        return path_corners(graph, budget, kinds=kinds, room=Room(most=cheapest))
     return _InAnyOrder(graph, budget, MOST, OrderFront(tuple(known), False), kinds).front().corners
 
 
@@ -300,7 +303,13 @@ class _InAnyOrder(_Choices):
         for graph, unit, in_parts in self._looks(node, may_be):
             room = self._room(corners)
             known = path_corners(
-                graph, self._budget, kinds=self._kinds, unit=unit, in_parts=in_parts, room=room
+                graph,
+                self._budget,
+                kinds=self._kinds,
+                unit=unit,
+                in_parts=in_parts,
+                room=room,
+                is_one_of_many=bool(node.chosen),
             )
             if known is None:
                 continue

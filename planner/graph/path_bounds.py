@@ -19,6 +19,9 @@ the last time before, when all that is still to be read is there beside it, and 
 any more (`beside_gone`). Where a stripe is only as bad as two, nothing is said of the moment between these
 (`_may_stay`).
 
+Where less is there than a tensor that one of the path reads, it is made anew. That needs room as well, and
+costs what strips cost (`remade`).
+
 In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
 an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`). So has
 what comes to it from what an earlier stripe has read, where that has stayed, and runs again in this one.
@@ -52,6 +55,8 @@ from memstow.planner.graph.operators import (
     kinds_if_unbound,
     operator_costs,
 )
+from memstow.planner.graph.recompute_search import Archive
+from memstow.planner.graph.remade import Remade, remade, with_remade
 from memstow.planner.graph.schedules import can_spill
 from memstow.planner.graph.shares import LaterRun, later_runs, made_before, reruns_in_stripes
 from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
@@ -70,6 +75,7 @@ from memstow.solvers.graph_programs import (
     CutLevel,
     PathCut,
     Room,
+    StripePoint,
     StripeProgram,
     Wires,
     cuts_beside,
@@ -81,6 +87,14 @@ _WORK_OF_AN_OPERATOR: Final = 100
 
 
 _WHOLE: Final = InParts()
+# Paths of at most so many operators are looked at closely: of one graph, or of many.
+_SHORT: Final = 120
+_SHORT_OF_MANY: Final = 40
+# Bytes copied out and back, for each that waits.
+_COPIES: Final = 2
+# Of stripes before a tensor is made anew.
+_MOST_BEGINS: Final = 4
+_NO_CUT: Final = PathCut([CutLevel(0, 0, 0, NOBODY, NOBODY, (), (), ())], False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +113,13 @@ def path_corners(
     unit: int | None = None,
     in_parts: InParts = _WHOLE,
     room: Room = EVERYTHING,
+    is_one_of_many: bool = False,
 ) -> list[PathCorner] | None:
     """Corners of which each schedule is as bad as one in both terms.
 
     Of a valid graph without alternatives whose numbers can be added up, in which all begins at multiples of a
-    unit. `kinds`: whether operators run again (recompute), or tensors wait elsewhere (spill). None where the
-    budget ends first, or there are views.
+    unit. `kinds`: whether operators run again (recompute), or tensors wait elsewhere (spill).
+    `is_one_of_many`: less time is taken for it. None where the budget ends first, or there are views.
     """
     if graph.views or not graph.operators:
         return None
@@ -114,10 +129,14 @@ def path_corners(
     always = {step: resident_load(graph, step) for step in (unit, 1)}
     if "spill" in kinds and in_parts.beside:
         in_parts = replace(in_parts, beside=())  # Other parts may wait elsewhere.
-    cuts = cuts_beside(_wires(graph, set(path), in_parts, kinds), path, budget)
+    is_quick = is_one_of_many or bool(in_parts.own)
+    wires = _wires(graph, set(path), in_parts, kinds, _SHORT_OF_MANY if is_quick else _SHORT)
+    cuts: Sequence[PathCut] = cuts_beside(wires, path, budget)
     if budget.spent:
         return None
-    program = _Path(graph, path, kinds, unit, in_parts, always, cuts).program()
+    if "recompute" in kinds and not is_quick:
+        cuts = _with_remade(graph, path, kinds, unit, cuts, budget, room)
+    program = _Path(graph, path, kinds, unit, in_parts, always, cuts, operator_costs(graph)).program()
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
     beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)
     front = stripe_front(program, MOST - beside, len(path), budget, room)
@@ -129,7 +148,66 @@ def path_corners(
     ]
 
 
-def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: AbstractSet[str]) -> Wires:
+def _with_remade(
+    graph: Graph,
+    path: Sequence[int],
+    kinds: AbstractSet[str],
+    unit: int,
+    cuts: Sequence[PathCut],
+    budget: Budget,
+    room: Room,
+) -> Sequence[PathCut]:
+    """The same cuts where a tensor that is not there needs and costs what making it anew does."""
+    always = {step: resident_load(graph, step) for step in (unit, 1)}
+    whole = _Path(graph, path, kinds, unit, _WHOLE, always, cuts, ())
+    for entry in remade(graph, path, cuts):
+        places = range(entry.begin, entry.end)
+        if any(whole.may_stay(at) for at in places):
+            continue
+        to_maker = widest_path(graph, entry.maker)
+        # In a stripe with its reader are those of the path up to one that hands on something as a whole.
+        part = [*to_maker, *path[entry.end :]]
+        must_run = len(to_maker) - 1
+        handed = min(([*map(whole.size, whole.handed(at))] for at in places), key=sum)
+        for last in _begins(path, to_maker, entry, cuts) if "spill" in kinds else [None]:
+            if last is None:
+                first, counted, beside = must_run, set(path[: entry.begin]), [(handed, 0)]
+            else:
+                # In a stripe that begins up to this place, all from there on only make rows, and run again
+                # for the tensor. That may be before the stripe, and then the tensor waits elsewhere; or what
+                # is handed on does.
+                first, counted = last, set(path[last : entry.begin])
+                beside = [(handed, 0), ([], _COPIES * min(entry.size, sum(handed)))]
+            # All of those beside the path, and what runs for the first time, is counted already.
+            costs = [cost if at in counted else 0 for at, cost in enumerate(operator_costs(graph))]
+            known: list[StripePoint] = []
+            for there, more in beside:
+                loads = {step: load_of(there, step, load) for step, load in always.items()}
+                ways = _Path(graph, part, kinds, unit, _WHOLE, loads, [_NO_CUT] * len(part), costs)
+                program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
+                front = stripe_front(program, MOST, len(part), budget, room)
+                if not front.complete:
+                    return cuts
+                known += (replace(point, cost=point.cost + more) for point in front.points)
+            cuts = [*with_remade(cuts, entry, Archive(known).items, last)]
+    return cuts
+
+
+def _begins(
+    path: Sequence[int], to_maker: Sequence[int], entry: Remade, cuts: Sequence[PathCut]
+) -> list[int]:
+    """A few places on both paths, before which nothing else need be there.
+
+    None where the maker reads what is not on the path: that may be there instead of the tensor.
+    """
+    if [*to_maker[:-1]] != [*path[: entry.begin]]:
+        return []
+    return [at for at in range(entry.begin) if not at or not cuts[at - 1].levels[0].after][-_MOST_BEGINS:]
+
+
+def _wires(
+    graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: AbstractSet[str], short_path: int
+) -> Wires:
     links, outputs = links_of(graph), set(graph.outputs)
     read_start, reads = array("q", [0]), array("q")
     for operator in graph.operators:
@@ -164,6 +242,7 @@ def _wires(graph: Graph, path: AbstractSet[int], in_parts: InParts, kinds: Abstr
         again=again,
         part_again=part_again,
         later=later,
+        short_path=short_path,
     )
 
 
@@ -172,8 +251,8 @@ def _later_runs(graph: Graph) -> list[LaterRun]:
     return [*later_runs(graph, widest_path(graph))]
 
 
-def widest_path(graph: Graph) -> list[int]:
-    """The path that makes the most bytes, from who reads nothing that is made to whom nobody reads."""
+def widest_path(graph: Graph, last: int | None = None) -> list[int]:
+    """The path that makes the most bytes, from who reads nothing that is made to this one, or any."""
     links, tensors = links_of(graph), index_of(graph).tensors
     most: dict[int, int] = {}
     before: dict[int, int] = {}
@@ -185,7 +264,7 @@ def widest_path(graph: Graph) -> list[int]:
         most[operator] = own + (0 if best is None else most[best])
         if best is not None:
             before[operator] = best
-    path = [max(most, key=most.__getitem__)]
+    path = [max(most, key=most.__getitem__) if last is None else last]
     while path[-1] in before:
         path.append(before[path[-1]])
     return path[::-1]
@@ -201,12 +280,18 @@ class _Path:
     always: Mapping[int, Load]
     """What is always live, by unit: this one, and single bytes."""
     cuts: Sequence[PathCut]
+    costs: Sequence[int]
+    """By operator."""
 
-    def program(self) -> StripeProgram:
-        """The path as if nothing else were there; where it is alone, an operator has all that it uses."""
+    def program(self, *, must_run: tuple[int, int] | None = None, apart: Sequence[int] = ()) -> StripeProgram:
+        """The path as if nothing else were there; where it is alone, an operator has all that it uses.
+
+        `must_run`: those before these places may have run, and those after them need not. `apart`: these are
+        on no branch of a stripe, as what they make is there.
+        """
         graph, path, unit = self.graph, self.path, self.unit
         links, known = links_of(graph), kinds_if_unbound(graph)
-        costs, always = operator_costs(graph), self.always[unit]
+        always = self.always[unit]
         names = ("can", "reduces", "kept", "shared", "rows", "columns", "pixel", "extra", "extra_rest")
         columns: dict[str, array[int]] = {
             name: array("q", [0]) * len(path) for name in (*names, "sums", "cost", "may_stay")
@@ -229,11 +314,11 @@ class _Path:
             kind = known[operator]
             for size in handed:
                 wholes.extend((at, at if is_last else at + 1, size, at if kind is not None else NOBODY))
-            columns["cost"][at] = self._cost(operator, costs[operator])
+            columns["cost"][at] = self._cost(operator, self.costs[operator])
             cut = self.cuts[at]
             alone.append([self._alone(operator, level.running) for level in cut.levels])
             if not is_last:
-                columns["may_stay"][at] = self._may_stay(at)
+                columns["may_stay"][at] = self.may_stay(at)
             stays = columns["may_stay"][at]
             beside.append([0 if stays else level.after for level in cut.levels])
             beside_read.append([() if stays else level.beside_read for level in cut.levels])
@@ -289,6 +374,7 @@ class _Path:
             last_reader=last_reader,
             level_start=array("q", accumulate((len(cut.levels) for cut in self.cuts), initial=0)),
             level_cost=array("q", (level.cost for level in levels)),
+            level_peak=array("q", (level.peak for level in levels)),
             alone=array("q", chain.from_iterable(alone)),
             beside=array("q", chain.from_iterable(beside)),
             beside_range=array("q", chain.from_iterable((level.begin, level.end) for level in levels)),
@@ -308,7 +394,8 @@ class _Path:
             base_rest=always.rest,
             start=start_height(graph, unit),
             is_path=True,
-            around=self._around(),
+            must_run=must_run,
+            around=self._around(apart),
             off_path=array("q", chain.from_iterable(set(self._off_path()))),
         )
 
@@ -322,7 +409,7 @@ class _Path:
             return [*level.beside_read]
         gone = [*level.beside_read]
         for number, least in enumerate(level.beside_gone):
-            handed = self._handed(number - 1)
+            handed = self.handed(number - 1)
             if len(handed) == 1:
                 gone[number] = max(gone[number], self._at_last_read(handed[0], at, max(least, level.after)))
         return gone
@@ -335,10 +422,10 @@ class _Path:
         for operator in (graph.operators[reader] for reader in links.readers[tensor]):
             # Who reads it last may make something in its place, and has what else it reads.
             others = {*operator.inputs}.difference(handed_on, (own,))
-            there = sum(self._size(links.tensor_index[name]) for name in others)
+            there = sum(self.size(links.tensor_index[name]) for name in others)
             for source, target in operator.in_place:
                 if source == own:
-                    rest = 0 if target in handed_on else after - self._size(links.tensor_index[target])
+                    rest = 0 if target in handed_on else after - self.size(links.tensor_index[target])
                     least = min(least, max(rest, there))
         return least
 
@@ -349,21 +436,21 @@ class _Path:
         """
         levels = self.cuts[at - 1].levels if at and not self.in_parts.own else ()
         own, index = self.graph.operators[self.path[at]], links_of(self.graph).tensor_index
-        used = {name: self._size(index[name]) for name in (*own.inputs, *own.outputs)}
+        used = {name: self.size(index[name]) for name in (*own.inputs, *own.outputs)}
         live: list[int] = []
         for first in range(-1, max((len(level.beside_gone) for level in levels), default=0) - 1):
-            handed = self._handed(first)
+            handed = self.handed(first)
             is_used = any(self.graph.tensors[tensor].id in used for tensor in handed)
-            live.append(0 if is_used else self._live(own, used, sum(map(self._size, handed))))
+            live.append(0 if is_used else self._live(own, used, sum(map(self.size, handed))))
         return live
 
-    def _handed(self, at: int) -> list[int]:
+    def handed(self, at: int) -> list[int]:
         """The data that an operator of the path makes for the next one; at -1, what is there before."""
         read = self.graph.operators[self.path[at + 1]].inputs
         made = self._made_by(read, NOBODY if at < 0 else self.path[at])
-        return [tensor for tensor in made if self._size(tensor)]
+        return [tensor for tensor in made if self.size(tensor)]
 
-    def _around(self) -> tuple[StripeProgram, Sequence[int], Sequence[int]] | None:
+    def _around(self, apart: Sequence[int]) -> tuple[StripeProgram, Sequence[int], Sequence[int]] | None:
         """All operators; None where parts of them may run, or the path has no branches."""
         graph, readers = self.graph, links_of(self.graph).readers
         if self.in_parts.own or all(len(them) <= 1 for them in readers):
@@ -372,8 +459,12 @@ class _Path:
         place = {operator: at for at, operator in enumerate(order)}
         before = made_before(graph, self.path)
         on_path = [place[operator] for operator in self.path]
+        program = stripe_program(graph, order, self.unit)
+        for operator, at in place.items():
+            program.cost[at] = self.costs[operator]
+            program.can[at] *= operator not in apart
         return (
-            stripe_program(graph, order, self.unit),
+            program,
             on_path,
             [before.get(operator, len(self.path)) for operator in order],
         )
@@ -406,7 +497,7 @@ class _Path:
         for operator, (kind, (cost, rerun)) in enumerate(zip(known, again, strict=True)):
             if kind is None:
                 continue
-            made = self._size(kind.output)
+            made = self.size(kind.output)
             if operator in self.in_parts.own:
                 # What other parts of it make may be counted beside this one.
                 yield kind.columns, after[operator], before[operator], 0, 0
@@ -417,7 +508,7 @@ class _Path:
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
         """The bytes of the tensors of these that this operator makes."""
-        return [self._size(tensor) for tensor in self._made_by(names, maker)]
+        return [self.size(tensor) for tensor in self._made_by(names, maker)]
 
     def _made_by(self, names: Sequence[str], maker: int) -> list[int]:
         """The tensors of these that this operator makes, and that are planned."""
@@ -427,7 +518,7 @@ class _Path:
             number for number in numbers if tensors[number].kind == "data" and links.producer[number] == maker
         ]
 
-    def _size(self, tensor: int) -> int:
+    def size(self, tensor: int) -> int:
         """Its bytes, or those of a part of it; none if it is not planned."""
         if self.graph.tensors[tensor].kind != "data":
             return 0
@@ -444,7 +535,7 @@ class _Path:
         kind, cost = kinds_if_unbound(self.graph)[operator], self.in_parts.costs[operator]
         return cost if kind is None else cost - cost % (kind.rows * kind.columns)
 
-    def _may_stay(self, at: int) -> bool:
+    def may_stay(self, at: int) -> bool:
         """Whether what this place of the path hands on may be left as a whole in the middle of a stripe."""
         graph, (operator, then) = self.graph, self.path[at : at + 2]
         links, known = links_of(graph), kinds_if_unbound(graph)
@@ -472,7 +563,7 @@ class _Path:
         whole = self._live(own, {name: size_of(graph.tensors[at]) for name, at in data.items()}, beside)
         if operator not in self.in_parts.own:
             return whole
-        parts = {name: self._size(at) for name, at in data.items()}
+        parts = {name: self.size(at) for name, at in data.items()}
         return min(whole, self._live(own, parts, beside + self._beside(operator)))
 
     def _live(self, operator: Operator, used: Mapping[str, int], beside: int) -> int:

@@ -191,21 +191,28 @@ def made_along(graph: Graph, path: Sequence[int]) -> dict[int, Made | None]:
     return made
 
 
-def made_before(graph: Graph, path: Sequence[int]) -> dict[int, int]:
+def made_before(graph: Graph, path: Sequence[int], *, all_of_it: bool = False) -> dict[int, int]:
     """By operator beside a path, the first place of it whose run reads all that is counted of that operator.
 
-    Where no run of the path alone needs as much, the operator is left out.
+    Or all that it can make, where that run makes all as well. Where no run of the path alone needs as much,
+    the operator is left out.
     """
     cut, links = kinds_if_unbound(graph), links_of(graph)
     along, together = made_along(graph, path), _made_for_all(graph, frozenset())
     first: dict[int, int] = {}
     for place, reader in enumerate(path):
         makers = {links.producer[links.tensor_index[name]] for name in graph.operators[reader].inputs}
+        if all_of_it and not _is_all(cut[reader], along[reader]):
+            continue
         for operator in makers - {NOBODY, *along}:
-            kind, counted = cut[operator], together[operator]
+            kind, counted = cut[operator], None if all_of_it else together[operator]
             if kind is None or _needed(kind, cut[reader], along[reader]).count >= _count(kind, counted):
                 first.setdefault(operator, place)
     return first
+
+
+def _is_all(kind: Kind | None, made: Made | None) -> bool:
+    return kind is None or made is None or made.count == _count(kind, None)
 
 
 def _count(kind: Kind, made: Made | None) -> int:

@@ -140,6 +140,7 @@ def stripe_program(
         base_rest=always.rest,
         start=start_height(graph, unit),
         is_path=False,
+        must_run=None,
         around=None,
     )
 

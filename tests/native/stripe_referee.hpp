@@ -207,7 +207,8 @@ class AllWays {
                 Value{program_.operators[place].levels.front().alone, program_.operators[place].cost});
         }
         for (const Other& it : program_.others) add(it.begin, it.end, Value{it.needs, it.cost});
-        go(0, {program_.start, 0});
+        const Index first = program_.must_run ? program_.must_run->first : 0;
+        for (Index begin = 0; begin <= first; ++begin) go(begin, {program_.start, 0});
         std::vector<Value> kept;
         for (const Value& it : all_) {
             if (kept.empty() || it.second < kept.back().second) kept.push_back(it);
@@ -222,10 +223,7 @@ class AllWays {
 
     void go(Index at, const Value& value) {
         if (value.second > limits_.cost) return;
-        if (at == program_.count()) {
-            all_.insert(value);
-            return;
-        }
+        if (at > (program_.must_run ? program_.must_run->second : program_.count() - 1)) all_.insert(value);
         for (const auto& [end, step] : steps_[at]) {
             go(end, {std::max(value.first, step.first), value.second + step.second});
         }

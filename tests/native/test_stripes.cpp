@@ -82,6 +82,24 @@ TEST(the_front_of_stripes_is_that_of_all_ways) {
     CHECK(points > kPrograms * 6 / 5 && striped > kPrograms / 2);
 }
 
+TEST(where_only_some_must_run_others_before_and_after_need_not) {
+    std::size_t fewer = 0;
+    for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
+        Program program = random_program(seed);
+        const Index last = static_cast<Index>(seed) % program.count();
+        program.must_run = {static_cast<Index>(seed / 7) % (last + 1), last};
+        Budget budget;
+        const Front result = front(program, kAny, budget);
+        CHECK(values(result) == AllWays(program, kAny).best());
+        for (const Point& point : result.points) {
+            const Index begin = point.choices.front().begin, end = point.choices.back().end;
+            CHECK(begin <= program.must_run->first && end > last);
+            fewer += begin > 0 && end < program.count();
+        }
+    }
+    CHECK(fewer > 0);
+}
+
 TEST(limits_of_cost_and_length_of_stripes_are_kept) {
     for (std::uint64_t seed = 0; seed < kPrograms; ++seed) {
         const Program program = random_program(seed);

@@ -59,7 +59,8 @@ stripes::Program program_of(ProgramObject from) {
     const Column rest(from, "extra_rest"), sums(from, "sums"), alone(from, "alone"), cost(from, "cost"),
         start(from, "use_start");
     const Column may_stay(from, "may_stay"), continues(from, "continues"), level_start(from, "level_start");
-    const Column level_cost(from, "level_cost"), beside(from, "beside"), ranges(from, "beside_range");
+    const Column level_cost(from, "level_cost"), level_peak(from, "level_peak"), beside(from, "beside"),
+        ranges(from, "beside_range");
     const Column read_start(from, "beside_read_start"), beside_read(from, "beside_read");
     const Column next_start(from, "beside_next_start"), beside_next(from, "beside_next");
     const Column gone(from, "beside_gone"), alone_start(from, "alone_beside_start"),
@@ -74,7 +75,7 @@ stripes::Program program_of(ProgramObject from) {
     const bool is_path = nb::cast<bool>(from.attr("is_path"));
     const std::size_t levels = alone.size(), on_path = is_path ? count : 0, of_path = is_path ? levels : 0;
     if (may_stay.size() != on_path || continues.size() != on_path || level_cost.size() != of_path ||
-        beside.size() != of_path || ranges.size() != 2 * of_path ||
+        level_peak.size() != of_path || beside.size() != of_path || ranges.size() != 2 * of_path ||
         read_start.size() != (is_path ? levels + 1 : 0) || next_start.size() != read_start.size() ||
         gone.size() != beside_read.size() || alone_start.size() != level_start.size() ||
         level_start.size() != (is_path ? count + 1 : 0) || (!is_path && levels != count))
@@ -116,7 +117,8 @@ stripes::Program program_of(ProgramObject from) {
                                      place(ranges[2 * at + 1], count),
                                      part(beside_read, read_start[at], read_start[at + 1]),
                                      part(gone, read_start[at], read_start[at + 1]),
-                                     part(beside_next, next_start[at], next_start[at + 1])};
+                                     part(beside_next, next_start[at], next_start[at + 1]),
+                                     level_peak[at]};
                 column.levels.push_back(std::move(level));
             }
             if (column.continues &&
@@ -146,6 +148,11 @@ stripes::Program program_of(ProgramObject from) {
         const Index begin = place(others[at], count), end = place(others[at + 1], count);
         if (begin < 0 || end <= begin) throw nb::value_error("another way runs at least one operator");
         program.others.push_back({begin, end, others[at + 2], others[at + 3]});
+    }
+    if (const nb::object must_run = from.attr("must_run"); !must_run.is_none()) {
+        const auto [first, last] = nb::cast<std::pair<Index, Index>>(must_run);
+        if (first < 0 || last < first || last >= program.count()) throw nb::value_error("no such operators");
+        program.must_run = {first, last};
     }
     if (is_path) program.reads = stripes::reads_of(program.operators);
     const nb::object around = from.attr("around");
@@ -228,6 +235,7 @@ std::vector<Cut> cuts(WiresObject from, const std::vector<Index>& path, Budget& 
             operation.reads.push_back(tensor);
         }
     }
+    wires.short_path = nb::cast<Index>(from.attr("short_path"));
     const Column later(from, "later");
     for (std::size_t at = 0; at + kFour <= later.size(); at += kFour) {
         const Index operation = number(later[at + 1], wires.operations.size());

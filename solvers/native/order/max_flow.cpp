@@ -80,7 +80,7 @@ Bytes MaxFlow::push(Index from, Index to, Bytes enough, const Budget* budget) {
     while (total <= enough && !late() && find_levels(from, to)) {
         current_ = first_;
         while (const Bytes more = advance(from, to)) {
-            total += more;
+            total += std::min(more, kEndless - total);
             if (late()) return total;
         }
     }

@@ -45,12 +45,14 @@ const Step& step_at(const Steps& steps, Cost cost) {
 std::vector<Cost> few_of(std::vector<Cost> costs, std::size_t most) {
     std::ranges::sort(costs);
     costs.erase(std::ranges::unique(costs).begin(), costs.end());
-    const std::size_t each = 1 + costs.size() / most;
-    std::vector<Cost> few;
-    for (std::size_t i = 0; i < costs.size(); ++i) {
-        if (i == 0 || (i - 1) % each == 0) few.push_back(costs[i]);
+    while (costs.size() > most + 1) {
+        std::size_t least = 2;
+        for (std::size_t i = 3; i < costs.size(); ++i) {
+            if (costs[i] - costs[i - 1] < costs[least] - costs[least - 1]) least = i;
+        }
+        costs.erase(costs.begin() + static_cast<std::ptrdiff_t>(least));
     }
-    return few;
+    return costs;
 }
 
 Cost most_of(const std::vector<Cost>& few, std::size_t i) {

@@ -79,11 +79,28 @@ struct Here {
     std::size_t tidied = 0;
 };
 
+// Ways to see a stripe, one of which is as good as any.
+class FewNeeds {
+  public:
+    FewNeeds() = default;
+    explicit FewNeeds(const Need& one) { add(one); }
+
+    void add(const Need& one) { all_[count_++] = one; }
+    auto begin() const { return all_.begin(); }
+    auto end() const { return all_.begin() + count_; }
+
+  private:
+    std::array<Need, 4> all_;
+    std::ptrdiff_t count_ = 0;
+};
+
 // A stripe, and of a path the same with its branches, if there are some, and with what comes to it from what
 // stays.
 class Stripe {
   public:
-    explicit Stripe(Segment segment, Index stays = kNothing) : segment_(std::move(segment)), stays_(stays) {}
+    explicit Stripe(Segment segment) : segment_(std::move(segment)), stays_(kNothing) {}
+    // `without`: the same without what stays, whose rows are made.
+    Stripe(const Stripe& without, Index stays) : segment_(without.segment_), stays_(stays) {}
 
     const Segment& segment() const { return segment_; }
 
@@ -91,7 +108,7 @@ class Stripe {
     std::int64_t make_rows(const Program& program, Index begin, Index end) {
         if (has_rows_) return 0;
         has_rows_ = true;
-        std::int64_t steps = segment_.make_rows();
+        std::int64_t steps = stays_ == kNothing ? segment_.make_rows() : 0;
         if (program.around.path.empty()) return steps;
         steps += program.around.path[at(end) - 1] - program.around.path[at(begin)];
         branches_ = branches_of(program.around, begin, end, stays_);
@@ -141,15 +158,15 @@ class Stripe {
 
     // The same as these, with what comes to it from what stays, which may be a part of what runs again for so
     // much; `whole`: without what is needed beside it.
-    std::vector<Need> needs_at_least(const std::vector<Need>& known, Place reference, Place columns,
-                                     const Load& whole, Cost again) {
+    FewNeeds needs_at_least(const FewNeeds& known, Place reference, Place columns, const Load& whole,
+                            Cost again) {
         const auto [all, other, alone] = needs(reference, columns, whole);
-        std::vector<Need> more{{all.bytes, alone + std::max<Cost>(all.cost - alone - again, 0)}};
-        if (other) more.push_back(*other);
-        std::vector<Need> both;
+        FewNeeds more(Need{all.bytes, alone + std::max<Cost>(all.cost - alone - again, 0)});
+        if (other) more.add(*other);
+        FewNeeds both;
         for (const Need& one : known) {
             for (const Need& need : more)
-                both.push_back({std::max(one.bytes, need.bytes), std::max(one.cost, need.cost)});
+                both.add({std::max(one.bytes, need.bytes), std::max(one.cost, need.cost)});
         }
         return both;
     }
@@ -224,16 +241,22 @@ class Search {
 
     Front run() {
         if (program_.start > limits_.most) return {};
-        places_[0][0].states.push_back(
-            {std::max(program_.start, limits_.least), 0, kNobody, 0, 0, 0, kNobody});
+        const auto [first, last] = program_.must_run.value_or(std::pair{Index{0}, program_.count() - 1});
+        for (Index begin = 0; begin <= first; ++begin) {
+            places_[at(begin)][0].states.push_back(
+                {std::max(program_.start, limits_.least), 0, kNobody, 0, 0, 0, kNobody});
+        }
         for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
-        std::vector<State> last;
-        for (const Here& here : places_.back())
-            last.insert(last.end(), here.states.begin(), here.states.end());
-        keep_best(last);
+        std::vector<Last> all;
+        for (Index end = last + 1; end <= program_.count(); ++end) {
+            for (const Here& here : places_[at(end)]) {
+                for (const State& state : here.states) all.push_back({state.bytes, state.cost, end, &state});
+            }
+        }
+        keep_best(all);
         Front front;
         front.complete = complete_;
-        for (const State& state : last) front.points.push_back(point(state));
+        for (const Last& one : all) front.points.push_back(point(one));
         return front;
     }
 
@@ -364,8 +387,9 @@ class Search {
         }
         std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
-        Stripe stripe(*segment);
+        Stripe stripe(*std::move(segment));
         std::map<Index, Stripe> with_sources;  // by what stays
+        const std::vector<Strips>* strips = nullptr;
         for (const Levels& levels : levels_of(begin, end)) {
             const Around whole = around(&stripe.segment(), begin, end, levels);
             const Load least = whole.with(0, program_.unit);
@@ -377,10 +401,11 @@ class Search {
             const Index stays = places_[at(begin)][at(levels.here)].stays;
             Stripe* with_source = nullptr;
             if (stays != kNothing && !program_.around.path.empty()) {
-                with_source = &with_sources.try_emplace(stays, *segment, stays).first->second;
+                with_source = &with_sources.try_emplace(stays, stripe, stays).first->second;
                 budget_.count(with_source->make_rows(program_, begin, end));
             }
-            for (const Way& way : ways_of(stripe, with_source, begin, end, whole, levels.all)) {
+            if (strips == nullptr) strips = &strips_of(begin, end);
+            for (const Way& way : ways_of(stripe, with_source, *strips, end - begin, whole, levels.all)) {
                 add_or_stay(begin, end, levels, way, whole.gone.height());
             }
         }
@@ -388,17 +413,16 @@ class Search {
 
     // `again`: what runs again elsewhere adds to the cost; what runs again in the stripe may be a part of it.
     // `with_source`: with what comes to it from what stays, if something does.
-    std::vector<Way> ways_of(Stripe& stripe, Stripe* with_source, Index begin, Index end,
+    std::vector<Way> ways_of(Stripe& stripe, Stripe* with_source, const std::vector<Strips>& all, Index count,
                              const Around& whole, Cost again) {
         std::vector<Way> ways;
-        const std::vector<Strips>& all = strips_of(begin, end);
         for (const Strips& strips : all) {
             const auto& [cost, made, reference] = strips.reference;
             const auto [first, other, alone] =
                 stripe.needs(reference, strips.columns, whole.with(made, program_.unit));
             const Cost more = std::max<Cost>(cost - again, 0);
-            std::vector<Need> needs{first};
-            if (other) needs.push_back(*other);
+            FewNeeds needs(first);
+            if (other) needs.add(*other);
             if (with_source != nullptr) {
                 Load bare = whole.bare;
                 bare.add(made, program_.unit);
@@ -411,7 +435,7 @@ class Search {
             // The first is of one strip.
             if (&strips == &all.front() && first.bytes <= limits_.least && !stripe.segment().skips_columns())
                 break;
-            budget_.count((reference + strips.columns - 1) / strips.columns * (end - begin));
+            budget_.count((reference + strips.columns - 1) / strips.columns * count);
             if (budget_.spent()) {
                 complete_ = false;
                 break;
@@ -494,7 +518,8 @@ class Search {
     }
 
     // `stays`: what is there until the next one runs.
-    void add(Index begin, Index end, const Levels& levels, const Way& way, Index stays = kNothing) {
+    void add(Index begin, Index end, const Levels& levels, Way way, Index stays = kNothing) {
+        way.bytes = std::max(way.bytes, program_.operators[at(end) - 1].levels[at(levels.end)].peak);
         if (way.bytes > limits_.most || levels.entry > limits_.cost - way.cost) return;
         const Cost cost = way.cost + levels.entry;
         const std::vector<State>& here = places_[at(begin)][at(levels.here)].states;
@@ -522,10 +547,17 @@ class Search {
         return known != all.end() ? *known : all.emplace_back(level, stays);
     }
 
-    Point point(const State& last) const {
+    struct Last {
+        Bytes bytes;
+        Cost cost;
+        Index end;
+        const State* state;
+    };
+
+    Point point(const Last& last) const {
         Point result{last.bytes, last.cost, {}};
-        Index end = program_.count();
-        for (const State* state = &last; state->before != kNobody;) {
+        Index end = last.end;
+        for (const State* state = last.state; state->before != kNobody;) {
             result.choices.push_back({state->before, end, state->columns, state->other});
             end = state->before;
             state = &places_[at(end)][at(state->here)].states[state->from];

@@ -20,8 +20,7 @@ namespace {
 
 using order::MaxFlow;
 
-// Of longer paths, there are fewer levels. There are hundreds of paths through parts of channels.
-constexpr Index kShortPath = 120, kShortPathInParts = 40;
+// Of longer paths than short ones, there are fewer levels.
 constexpr std::size_t kMostLevels = 16, kFewLevels = 6;
 constexpr std::size_t kFewRead = 2;  // steps, where each has cuts beside what is read
 constexpr Bytes kMostScale = Bytes{1} << 20;
@@ -62,10 +61,8 @@ class Cuts {
                 used_at_[at(tensor)].push_back(place);
         }
         find_what_is_made_of();
-        for (const Wires::Operation& operation : wires.operations) {
+        for (const Wires::Operation& operation : wires.operations)
             again_.push_back({operation.again, operation.part_again});
-            runs_in_parts_ = runs_in_parts_ || operation.part_again < operation.again;
-        }
         add_up_again();
     }
 
@@ -100,7 +97,7 @@ class Cuts {
         Cost of_all, of_part;
     };
 
-    bool is_short() const { return count_of(path_) <= (runs_in_parts_ ? kShortPathInParts : kShortPath); }
+    bool is_short() const { return count_of(path_) <= wires_.short_path; }
 
     // It, and all that it needs.
     void mark_run(Index last) {
@@ -511,15 +508,23 @@ class Cuts {
             }
         }
         for (const Step& step : known) costs.push_back(step.cost);
-        costs = few_of(std::move(costs), is_short() ? kMostLevels : kFewRead);
-        Steps steps;
-        for (std::size_t i = 0; i < costs.size(); ++i) {
-            const Cost most = most_of(costs, i);
-            Step step{costs[i], step_at(known, most).bytes, range(from, most)};
-            if (count_of(path_) <= kMostPlaces) set_beside(step, most, beside);
-            if (steps.empty() || !steps.back().is_as(step)) steps.push_back(std::move(step));
+        const auto steps_of = [&](std::vector<Cost> all, std::size_t few) {
+            const std::vector<Cost> chosen = few_of(std::move(all), few);
+            Steps steps;
+            for (std::size_t i = 0; i < chosen.size(); ++i) {
+                const Cost most = most_of(chosen, i);
+                Step step{chosen[i], step_at(known, most).bytes, range(from, most)};
+                if (count_of(path_) <= kMostPlaces) set_beside(step, most, beside);
+                if (steps.empty() || !steps.back().is_as(step)) steps.push_back(std::move(step));
+            }
+            return steps;
+        };
+        if (is_short()) {
+            const Steps all = steps_of(costs, costs.size());
+            costs.clear();
+            for (const Step& step : all) costs.push_back(step.cost);
         }
-        known = std::move(steps);
+        known = steps_of(std::move(costs), is_short() ? kMostLevels : kFewRead);
     }
 
     // Beside what one of the path hands on: while that is there as well, and where it is not there any more.
@@ -701,7 +706,6 @@ class Cuts {
     const std::vector<Index>& path_;
     Budget& budget_;
     bool some_wait_ = false;                // whether any tensor may
-    bool runs_in_parts_ = false;            // whether some operators do
     std::vector<std::vector<Index>> made_;  // by operator
     std::vector<std::size_t> arc_;          // of the last cut, by tensor that is not left out
     std::vector<Bytes> sizes_;              // of tensors, descending

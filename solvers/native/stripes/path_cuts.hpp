@@ -34,6 +34,7 @@ struct Wires {
     std::vector<Tensor> tensors;
     std::vector<Operation> operations;
     std::vector<Later> later;  // by place
+    Index short_path = 0;      // paths of at most so many are looked at closely
 };
 
 // What others need at least beside what an operator of the path uses, if other runs and copies add less to

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/arithmetic.hpp"
@@ -76,6 +78,7 @@ struct Level {
     std::vector<Bytes> beside_gone = {};
     // By the last place of the stripe that begins then, from the next one on; empty: no more is known.
     std::vector<Bytes> beside_next = {};
+    Bytes peak = 0;  // what is live at some moment of what they add, whatever else there is
 };
 
 struct Operator {
@@ -157,6 +160,8 @@ struct Program {
     std::vector<OffPath> off_path;  // those others
     Surroundings around;            // without operators where these are not known
     bool has_branches = false;      // a path with branches that come back to it
+    // Of a path: where only these must run, from the first to the last, those before may have run already.
+    std::optional<std::pair<Index, Index>> must_run = {};
 
     Index count() const { return count_of(operators); }
 };

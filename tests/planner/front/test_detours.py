@@ -17,6 +17,7 @@ from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.front.graph_candidates import striped
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import links_of, listed_order
+from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.path_bounds import path_corners, widest_path
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_runs
@@ -60,16 +61,20 @@ def test_each_schedule_is_one_of_the_graph(order: Literal["given", "free"]) -> N
 
 
 @pytest.mark.rounds
-def test_bounds_of_paths_are_no_more_than_what_is_tried_for_them() -> None:
+@pytest.mark.parametrize("kinds", [AGAIN, AGAIN | COPIES], ids=["again", "copies"])
+def test_bounds_of_paths_are_no_more_than_what_is_tried_for_them(kinds: AbstractSet[str]) -> None:
     """Of blocks that something goes around, some of which halve the image."""
     equal = again = 0
     for seed in range(rounds(60)):
         random = Random(seed)
         graph = _blocks(random)
-        corners = path_corners(graph, Budget(-1.0, 50_000_000), kinds=AGAIN)
+        if kinds != AGAIN:
+            graph = replace(with_cost_unit(beside_slow_memory(graph), "bytes"), order="free")
+        corners = path_corners(graph, Budget(-1.0, 50_000_000), kinds=kinds)
         assert corners
         archive = Archive[Corner](corners)
-        for way in _striped(graph, _schedules(graph, random, kinds=AGAIN)):
+        pool = None if kinds == AGAIN else "fast"
+        for way in _striped(graph, _schedules(graph, random, kinds), pool):
             least = archive.least_cost(way.bytes)
             assert least is not None, (seed, way)
             assert least <= way.cost, (seed, way)
@@ -79,10 +84,10 @@ def test_bounds_of_paths_are_no_more_than_what_is_tried_for_them() -> None:
     assert again
 
 
-def _striped(graph: Graph, schedules: Iterable[Schedule]) -> Iterator[Candidate]:
+def _striped(graph: Graph, schedules: Iterable[Schedule], pool: str | None = None) -> Iterator[Candidate]:
     for schedule in schedules:
         plain = [Candidate(0, 0, schedule)]
-        yield from striped(graph, plain, None, Allowance(_STEADY), 1.0, FrontCallbacks())
+        yield from striped(graph, plain, pool, Allowance(_STEADY), 1.0, FrontCallbacks())
 
 
 def _blocks(random: Random) -> Graph:

@@ -10,10 +10,11 @@ from typing import Final
 
 import pytest
 
-from benchmarks.fronts import beside_slow_memory
+from benchmarks.fronts import beside_slow_memory, residual_network
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.front.graph_candidates import striped
+from memstow.planner.graph import path_bounds
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
@@ -430,6 +431,66 @@ def test_a_later_run_makes_what_those_still_to_run_need() -> None:
                     dearer.append(run.made.cost(all_) > reruns_in_stripes(counted)[number].each.cost(all_))
     assert any(dearer)
     assert not all(dearer)
+
+
+@pytest.mark.parametrize("seed", gate_first([3, 14, 6, 16, 25, 38, 49, 57, 72, 80, 88], 2))
+def test_what_is_made_anew_needs_room(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a path waits that reads it, and runs what that is made of in stripes."""
+    graph = parse_graph(_two_branches(Random(seed)))
+    known = path_corners(graph, _budget(), kinds=AGAIN)
+    assert _assert_bounded(known, filter(_runs_none_twice, every_way_again(graph, 2)), seed)
+    monkeypatch.setattr(path_bounds, "remade", lambda *_: ())
+    assert path_corners(graph, _budget(), kinds=AGAIN) != known
+
+
+def test_what_is_handed_on_is_there_once() -> None:
+    """The path waits with `middle`, which goes around what makes `around` in a stripe with its reader."""
+    images = {"x": 1, "fork": 5, "middle": 2, "around": 2, "both": 2}
+    convolutions = {
+        "fork": ("x", 1, 10),
+        "middle": ("fork", 3, 1),
+        "around": ("fork", 1, 1),
+        "y": ("both", 3, 50),
+    }
+    operators: list[Document] = [
+        {"id": f"to {made}", "type": "conv2d", "inputs": [source], "outputs": [made], "cost": cost}
+        | {"window": {"kernel": [size] * 2, "padding": [size // 2] * 4, "stride": [1 + (made == "y")] * 2}}
+        for made, (source, size, cost) in convolutions.items()
+    ]
+    join = {"id": "join", "type": "add", "inputs": ["around", "middle"], "outputs": ["both"], "cost": 10}
+    tensors = [{"id": name, "shape": [6, 5, channels], "type": "int8"} for name, channels in images.items()]
+    tensors.append({"id": "y", "shape": [3, 3, 1], "type": "int8"})
+    document = {"version": 1, "tensors": tensors, "inputs": ["x"], "outputs": ["y"]}
+    graph = parse_graph(document | {"operators": [*operators[:3], join, operators[3]]})
+    ways = [way for way in every_way_again(graph, 1) if _runs_none_twice(way)]
+    assert (138, 107) in {(way.bytes, way.cost) for way in ways}
+    assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, 0)
+
+
+def test_what_a_maker_reads_may_be_there_instead() -> None:
+    """What it makes is not, beside a stripe that has made what it reads."""
+    random = Random(2431)
+    random.choice((0, 1))
+    graph = parse_graph(_branches(random))
+    assert [operator.inputs for operator in graph.operators][2] == ("m0",)
+    graph = replace(with_cost_unit(beside_slow_memory(graph), "bytes"), order="free")
+    corners = path_corners(graph, _budget(), kinds=COPIES | AGAIN)
+    assert _assert_bounded(corners, every_way(graph), 0)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_plans_of_residual_networks_are_as_good_as_their_bounds(blocks: int) -> None:
+    graph = replace(residual_network(blocks), order=GIVEN)
+    corners = path_corners(graph, _budget(), kinds=AGAIN)
+    front = find_front(
+        graph,
+        FrontOptions(generators=("stripes", "recompute")),
+        Options(deterministic=True, work_limit=20_000_000),
+        FrontCallbacks(),
+    )
+    plans = [(point.values["peak"], point.values["cost"]) for point in front.points]
+    assert len(plans) == 7 if blocks == 1 else 16
+    assert set(plans) <= {(corner.bytes, corner.cost) for corner in corners or ()}
 
 
 def _counted(graph: Graph, number: int) -> Graph:
