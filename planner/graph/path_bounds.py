@@ -134,7 +134,7 @@ def path_corners(
     cuts: Sequence[PathCut] = cuts_beside(wires, path, budget)
     if budget.spent:
         return None
-    if "recompute" in kinds and not is_quick:
+    if "recompute" in kinds and not is_quick and len(path) <= _SHORT:
         cuts = _with_remade(graph, path, kinds, unit, cuts, budget, room)
     program = _Path(graph, path, kinds, unit, in_parts, always, cuts, operator_costs(graph)).program()
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
@@ -161,6 +161,7 @@ def _with_remade(
     always = {step: resident_load(graph, step) for step in (unit, 1)}
     whole = _Path(graph, path, kinds, unit, _WHOLE, always, cuts, ())
     for entry in remade(graph, path, cuts):
+        budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
         places = range(entry.begin, entry.end)
         if any(whole.may_stay(at) for at in places):
             continue
@@ -174,8 +175,8 @@ def _with_remade(
                 first, counted, beside = must_run, set(path[: entry.begin]), [(handed, 0)]
             else:
                 # In a stripe that begins up to this place, all from there on only make rows, and run again
-                # for the tensor. That may be before the stripe, and then the tensor waits elsewhere; or what
-                # is handed on does.
+                # for the tensor; others may run again for something else as well, which counts them. That may
+                # be before the stripe, and then the tensor waits elsewhere; or what is handed on does.
                 first, counted = last, set(path[last : entry.begin])
                 beside = [(handed, 0), ([], _COPIES * min(entry.size, sum(handed)))]
             # All of those beside the path, and what runs for the first time, is counted already.

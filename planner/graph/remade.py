@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from memstow.planner.graph.links import NOBODY, links_of
+from memstow.planner.graph.links import NOBODY, links_of, listed_order
 from memstow.planner.graph.operators import kinds_if_unbound
 from memstow.planner.graph.shares import made_before
 from memstow.planner.model.graph import Graph, size_of
@@ -42,25 +42,15 @@ class Remade:
 def remade(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterator[Remade]:
     """Those that may be bounded like that, by makers."""
     links, place = links_of(graph), {operator: at for at, operator in enumerate(path)}
-    last = dict[int, int]()
+    last = [NOBODY] * len(graph.operators)
     """By operator, the last of the path that it depends on, or that it is."""
-
-    def last_of(operator: int) -> int:
-        waiting = [operator]
-        while waiting:
-            here = waiting[-1]
-            makers = {links.producer[links.tensor_index[name]] for name in graph.operators[here].inputs}
-            if rest := [maker for maker in makers if maker != NOBODY and maker not in last]:
-                waiting += rest
-                continue
-            waiting.pop()
-            last[here] = max((last[maker] for maker in makers if maker != NOBODY), default=NOBODY)
-            last[here] = max(last[here], place.get(here, NOBODY))
-        return last[operator]
-
+    for operator in listed_order(graph):
+        last[operator] = max(last[operator], place.get(operator, NOBODY))
+        for then in links.after[operator]:
+            last[then] = max(last[then], last[operator])
     for maker, end in sorted(made_before(graph, path, all_of_it=True).items()):
         kind = kinds_if_unbound(graph)[maker]
-        begin = last_of(maker) + 1
+        begin = last[maker] + 1
         if kind is None or not 0 < begin < end or not all(cut.continues for cut in cuts[begin + 1 : end]):
             continue
         tensor = graph.tensors[kind.output]
@@ -143,11 +133,10 @@ def _best(levels: Sequence[tuple[CutLevel, ...]]) -> list[tuple[CutLevel, ...]]:
 
 
 def _is_as_bad(level: tuple[CutLevel, ...], known: tuple[CutLevel, ...]) -> bool:
-    return all(_bounds(own, other) for own, other in zip(level, known, strict=True))
+    return all(_says_no_less(own, other) for own, other in zip(level, known, strict=True))
 
 
-def _bounds(own: CutLevel, other: CutLevel) -> bool:
-    """Whether one level says no less than another."""
+def _says_no_less(own: CutLevel, other: CutLevel) -> bool:
     return (
         own.cost >= other.cost
         and own.peak >= other.peak

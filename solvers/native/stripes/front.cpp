@@ -79,7 +79,7 @@ struct Here {
     std::size_t tidied = 0;
 };
 
-// Ways to see a stripe, one of which is as good as any.
+// What a stripe needs at least is one of these.
 class FewNeeds {
   public:
     FewNeeds() = default;

@@ -22,7 +22,8 @@ using order::MaxFlow;
 
 // Of longer paths than short ones, there are fewer levels.
 constexpr std::size_t kMostLevels = 16, kFewLevels = 6;
-constexpr std::size_t kFewRead = 2;  // steps, where each has cuts beside what is read
+constexpr std::ptrdiff_t kMostSizes = 16;  // that are told apart where nothing as large is there
+constexpr std::size_t kFewRead = 2;        // steps, where each has cuts beside what is read
 constexpr Bytes kMostScale = Bytes{1} << 20;
 constexpr int kLinesBetween = 2;  // how often there is a line between two others
 // Of longer paths, nothing is known beside what is read.
@@ -256,8 +257,8 @@ class Cuts {
 
     // Less is needed than one tensor has only if nothing of that size is there: all that runs again then.
     void add_largest(const std::vector<Index>& gone, Steps& steps) {
-        for (const Bytes size : sizes_) {
-            if (size > steps.front().bytes) continue;
+        const auto first = std::ranges::lower_bound(sizes_, steps.front().bytes, std::greater<>());
+        for (const Bytes size : std::ranges::subrange(first, sizes_.end()) | std::views::take(kMostSizes)) {
             const Cost cost = least_cost_below(size, gone);
             raise(steps, cost, size);
             if (cost >= kLimit) return;
