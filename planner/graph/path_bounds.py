@@ -131,12 +131,13 @@ def path_corners(
         in_parts = replace(in_parts, beside=())  # Other parts may wait elsewhere.
     is_quick = is_one_of_many or bool(in_parts.own)
     wires = _wires(graph, set(path), in_parts, kinds, _SHORT_OF_MANY if is_quick else _SHORT)
-    cuts: Sequence[PathCut] = cuts_beside(wires, path, budget)
+    cuts = cuts_beside(wires, path, budget)
     if budget.spent:
         return None
+    whole = _Path(graph, path, kinds, unit, in_parts, always, cuts, operator_costs(graph))
     if "recompute" in kinds and not is_quick and len(path) <= _SHORT:
-        cuts = _with_remade(graph, path, kinds, unit, cuts, budget, room)
-    program = _Path(graph, path, kinds, unit, in_parts, always, cuts, operator_costs(graph)).program()
+        whole = replace(whole, cuts=whole.cuts_with_remade(budget, room))
+    program = whole.program()
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
     beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)
     front = stripe_front(program, MOST - beside, len(path), budget, room)
@@ -146,52 +147,6 @@ def path_corners(
         PathCorner(point.bytes, point.cost + beside, tuple(choice.end - 1 for choice in point.choices[:-1]))
         for point in front.points
     ]
-
-
-def _with_remade(
-    graph: Graph,
-    path: Sequence[int],
-    kinds: AbstractSet[str],
-    unit: int,
-    cuts: Sequence[PathCut],
-    budget: Budget,
-    room: Room,
-) -> Sequence[PathCut]:
-    """The same cuts where a tensor that is not there needs and costs what making it anew does."""
-    always = {step: resident_load(graph, step) for step in (unit, 1)}
-    whole = _Path(graph, path, kinds, unit, _WHOLE, always, cuts, ())
-    for entry in remade(graph, path, cuts):
-        budget.count(_WORK_OF_AN_OPERATOR * len(graph.operators))
-        places = range(entry.begin, entry.end)
-        if any(whole.may_stay(at) for at in places):
-            continue
-        to_maker = widest_path(graph, entry.maker)
-        # In a stripe with its reader are those of the path up to one that hands on something as a whole.
-        part = [*to_maker, *path[entry.end :]]
-        must_run = len(to_maker) - 1
-        handed = min(([*map(whole.size, whole.handed(at))] for at in places), key=sum)
-        for last in _begins(path, to_maker, entry, cuts) if "spill" in kinds else [None]:
-            if last is None:
-                first, counted, beside = must_run, set(path[: entry.begin]), [(handed, 0)]
-            else:
-                # In a stripe that begins up to this place, all from there on only make rows, and run again
-                # for the tensor; others may run again for something else as well, which counts them. That may
-                # be before the stripe, and then the tensor waits elsewhere; or what is handed on does.
-                first, counted = last, set(path[last : entry.begin])
-                beside = [(handed, 0), ([], _COPIES * min(entry.size, sum(handed)))]
-            # All of those beside the path, and what runs for the first time, is counted already.
-            costs = [cost if at in counted else 0 for at, cost in enumerate(operator_costs(graph))]
-            known: list[StripePoint] = []
-            for there, more in beside:
-                loads = {step: load_of(there, step, load) for step, load in always.items()}
-                ways = _Path(graph, part, kinds, unit, _WHOLE, loads, [_NO_CUT] * len(part), costs)
-                program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
-                front = stripe_front(program, MOST, len(part), budget, room)
-                if not front.complete:
-                    return cuts
-                known += (replace(point, cost=point.cost + more) for point in front.points)
-            cuts = [*with_remade(cuts, entry, Archive(known).items, last)]
-    return cuts
 
 
 def _begins(
@@ -284,6 +239,43 @@ class _Path:
     costs: Sequence[int]
     """By operator."""
 
+    def cuts_with_remade(self, budget: Budget, room: Room) -> Sequence[PathCut]:
+        """The same cuts where a tensor that is not there needs and costs what making it anew does."""
+        cuts, path = self.cuts, self.path
+        for entry in remade(self.graph, path, cuts):
+            budget.count(_WORK_OF_AN_OPERATOR * len(self.graph.operators))
+            places = range(entry.begin, entry.end)
+            if any(self._may_stay(at) for at in places):
+                continue
+            to_maker = widest_path(self.graph, entry.maker)
+            # In a stripe with its reader are those of the path up to one that hands on something as a whole.
+            part = [*to_maker, *path[entry.end :]]
+            must_run = len(to_maker) - 1
+            handed = min(([*map(self._size, self._handed(at))] for at in places), key=sum)
+            for last in _begins(path, to_maker, entry, cuts) if "spill" in self.kinds else [None]:
+                if last is None:
+                    first, counted, beside = must_run, set(path[: entry.begin]), [(handed, 0)]
+                else:
+                    # In a stripe that begins up to this place, all from there on only make rows, and run
+                    # again for the tensor; others may run again for something else as well, which counts
+                    # them. That may be before the stripe, and then the tensor waits elsewhere; or what is
+                    # handed on does.
+                    first, counted = last, set(path[last : entry.begin])
+                    beside = [(handed, 0), ([], _COPIES * min(entry.size, sum(handed)))]
+                # All of those beside the path, and what runs for the first time, is counted already.
+                costs = [cost if at in counted else 0 for at, cost in enumerate(self.costs)]
+                known: list[StripePoint] = []
+                for there, more in beside:
+                    always = {step: load_of(there, step, load) for step, load in self.always.items()}
+                    ways = replace(self, path=part, always=always, cuts=[_NO_CUT] * len(part), costs=costs)
+                    program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
+                    front = stripe_front(program, MOST, len(part), budget, room)
+                    if not front.complete:
+                        return cuts
+                    known += (replace(point, cost=point.cost + more) for point in front.points)
+                cuts = [*with_remade(cuts, entry, Archive(known).items, last)]
+        return cuts
+
     def program(self, *, must_run: tuple[int, int] | None = None, apart: Sequence[int] = ()) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses.
 
@@ -319,7 +311,7 @@ class _Path:
             cut = self.cuts[at]
             alone.append([self._alone(operator, level.running) for level in cut.levels])
             if not is_last:
-                columns["may_stay"][at] = self.may_stay(at)
+                columns["may_stay"][at] = self._may_stay(at)
             stays = columns["may_stay"][at]
             beside.append([0 if stays else level.after for level in cut.levels])
             beside_read.append([() if stays else level.beside_read for level in cut.levels])
@@ -410,7 +402,7 @@ class _Path:
             return [*level.beside_read]
         gone = [*level.beside_read]
         for number, least in enumerate(level.beside_gone):
-            handed = self.handed(number - 1)
+            handed = self._handed(number - 1)
             if len(handed) == 1:
                 gone[number] = max(gone[number], self._at_last_read(handed[0], at, max(least, level.after)))
         return gone
@@ -423,10 +415,10 @@ class _Path:
         for operator in (graph.operators[reader] for reader in links.readers[tensor]):
             # Who reads it last may make something in its place, and has what else it reads.
             others = {*operator.inputs}.difference(handed_on, (own,))
-            there = sum(self.size(links.tensor_index[name]) for name in others)
+            there = sum(self._size(links.tensor_index[name]) for name in others)
             for source, target in operator.in_place:
                 if source == own:
-                    rest = 0 if target in handed_on else after - self.size(links.tensor_index[target])
+                    rest = 0 if target in handed_on else after - self._size(links.tensor_index[target])
                     least = min(least, max(rest, there))
         return least
 
@@ -437,19 +429,19 @@ class _Path:
         """
         levels = self.cuts[at - 1].levels if at and not self.in_parts.own else ()
         own, index = self.graph.operators[self.path[at]], links_of(self.graph).tensor_index
-        used = {name: self.size(index[name]) for name in (*own.inputs, *own.outputs)}
+        used = {name: self._size(index[name]) for name in (*own.inputs, *own.outputs)}
         live: list[int] = []
         for first in range(-1, max((len(level.beside_gone) for level in levels), default=0) - 1):
-            handed = self.handed(first)
+            handed = self._handed(first)
             is_used = any(self.graph.tensors[tensor].id in used for tensor in handed)
-            live.append(0 if is_used else self._live(own, used, sum(map(self.size, handed))))
+            live.append(0 if is_used else self._live(own, used, sum(map(self._size, handed))))
         return live
 
-    def handed(self, at: int) -> list[int]:
+    def _handed(self, at: int) -> list[int]:
         """The data that an operator of the path makes for the next one; at -1, what is there before."""
         read = self.graph.operators[self.path[at + 1]].inputs
         made = self._made_by(read, NOBODY if at < 0 else self.path[at])
-        return [tensor for tensor in made if self.size(tensor)]
+        return [tensor for tensor in made if self._size(tensor)]
 
     def _around(self, apart: Sequence[int]) -> tuple[StripeProgram, Sequence[int], Sequence[int]] | None:
         """All operators; None where parts of them may run, or the path has no branches."""
@@ -498,7 +490,7 @@ class _Path:
         for operator, (kind, (cost, rerun)) in enumerate(zip(known, again, strict=True)):
             if kind is None:
                 continue
-            made = self.size(kind.output)
+            made = self._size(kind.output)
             if operator in self.in_parts.own:
                 # What other parts of it make may be counted beside this one.
                 yield kind.columns, after[operator], before[operator], 0, 0
@@ -509,7 +501,7 @@ class _Path:
 
     def _sizes(self, names: Sequence[str], maker: int) -> list[int]:
         """The bytes of the tensors of these that this operator makes."""
-        return [self.size(tensor) for tensor in self._made_by(names, maker)]
+        return [self._size(tensor) for tensor in self._made_by(names, maker)]
 
     def _made_by(self, names: Sequence[str], maker: int) -> list[int]:
         """The tensors of these that this operator makes, and that are planned."""
@@ -519,7 +511,7 @@ class _Path:
             number for number in numbers if tensors[number].kind == "data" and links.producer[number] == maker
         ]
 
-    def size(self, tensor: int) -> int:
+    def _size(self, tensor: int) -> int:
         """Its bytes, or those of a part of it; none if it is not planned."""
         if self.graph.tensors[tensor].kind != "data":
             return 0
@@ -536,7 +528,7 @@ class _Path:
         kind, cost = kinds_if_unbound(self.graph)[operator], self.in_parts.costs[operator]
         return cost if kind is None else cost - cost % (kind.rows * kind.columns)
 
-    def may_stay(self, at: int) -> bool:
+    def _may_stay(self, at: int) -> bool:
         """Whether what this place of the path hands on may be left as a whole in the middle of a stripe."""
         graph, (operator, then) = self.graph, self.path[at : at + 2]
         links, known = links_of(graph), kinds_if_unbound(graph)
@@ -564,7 +556,7 @@ class _Path:
         whole = self._live(own, {name: size_of(graph.tensors[at]) for name, at in data.items()}, beside)
         if operator not in self.in_parts.own:
             return whole
-        parts = {name: self.size(at) for name, at in data.items()}
+        parts = {name: self._size(at) for name, at in data.items()}
         return min(whole, self._live(own, parts, beside + self._beside(operator)))
 
     def _live(self, operator: Operator, used: Mapping[str, int], beside: int) -> int:

@@ -521,9 +521,10 @@ class Cuts {
             return steps;
         };
         if (is_short()) {
-            const Steps all = steps_of(costs, costs.size());
+            known = steps_of(costs, costs.size());
+            if (known.size() <= kMostLevels) return;
             costs.clear();
-            for (const Step& step : all) costs.push_back(step.cost);
+            for (const Step& step : known) costs.push_back(step.cost);
         }
         known = steps_of(std::move(costs), is_short() ? kMostLevels : kFewRead);
     }
