@@ -255,6 +255,8 @@ def _other_ways(graph: Graph, request: FrontRequest) -> Iterator[str]:
         yield "other orders (--order free)"
 
 
+# Of all, for what candidates leave to plans of them.
+_PLACING_SHARE: Final = 0.1
 # Of what is left: to look for orders, in the order of the document, for what paths say of any order, and
 # where the order is free, for choices in any order, for schedules in them, for other orders, for what runs
 # again.
@@ -321,7 +323,11 @@ class _Run:
 
     def points(self) -> Points:
         """Each point when it is placed."""
+        whole = self._allowance
+        self._allowance = Allowance(whole.share(1 - _PLACING_SHARE))
         candidates = self._candidates()
+        whole.spend(self._allowance.work)
+        self._allowance = whole
         self._know(candidates)
         fitting = self._fitting(candidates)
         known = {entry.plan.schedule: entry for entry in self._request.start}
