@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from memstow.planner.graph.changes import InChannels, channel_alternatives
-from memstow.planner.graph.operators import operator_costs
+from memstow.planner.graph.live_bytes import most_saved, pairs_among
+from memstow.planner.graph.operators import kinds_if_unbound, operator_costs
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.shares import shares_in_stripes
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Alternative, Graph, size_of
+from memstow.planner.model.graph import Alternative, Graph, Operator, index_of, size_of
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST
 
@@ -36,7 +37,7 @@ class InParts:
     """Operators that may run in parts or not."""
 
     own: Mapping[int, int] = field(default_factory=dict)
-    """By operator, the bytes of a part of what it makes, or of all where it adds parts up."""
+    """By operator, the bytes of a part of what it makes; `MOST` where it adds parts up, and makes all."""
     makes: Container[int] = ()
     """Those that make channels: they stand for several, each of which reads what is before."""
     costs: Mapping[int, int] = field(default_factory=dict)
@@ -71,6 +72,8 @@ class ChannelParts:
 
     Of each that is added later, all is there; of those before, a sum, or each of them as well.
     """
+    needs: int
+    """What is live at least while one of its operators runs: those that are in no stripe have all there."""
 
 
 def _known_in(graph: Graph) -> Iterator[tuple[int, InChannels]]:
@@ -135,7 +138,19 @@ def _parts_of(entry: InChannels, changed: Graph) -> ChannelParts:
             costs[step.operator] = min(if_all, costs.get(step.operator, if_all))
             least[step.operator] = min(cost, least.get(step.operator, cost))
     own, others = _sizes_of_parts(entry)
-    return ChannelParts(tuple(alternative.replaces), totals, costs, least, own, others)
+    kinds = zip(changed.operators, kinds_if_unbound(changed), strict=True)
+    alone = (operator for operator, kind in kinds if kind is None and operator.id in entry.steps)
+    needs = max((_live_alone(changed, operator) for operator in alone), default=0)
+    return ChannelParts(tuple(alternative.replaces), totals, costs, least, own, others, needs)
+
+
+def _live_alone(graph: Graph, operator: Operator) -> int:
+    """The bytes of what an operator uses, wherever that begins."""
+    tensors = index_of(graph).tensors
+    used = dict.fromkeys((*operator.inputs, *operator.outputs))
+    names = [name for name in used if tensors[name].kind == "data"]
+    sizes = [size_of(tensors[name]) for name in names]
+    return sum(sizes) - most_saved(sizes, pairs_among(operator, names))
 
 
 def whether_in_parts(
@@ -170,8 +185,6 @@ def whether_in_parts(
         PartsBeside(place[group[0]], place[group[-2]], place[group[-1]], size - size % unit)
         for group, size in beside.items()
     )
-    # A part and what is beside it, rounded up each, may be more than both of them as a whole.
-    own = {at: size if size == MOST else size - size % unit for at, size in own.items()}
     makes = {place[group[0]] for group in beside}
     return InParts(own, makes, least, again, None if spread else tuple(groups))
 

@@ -131,6 +131,15 @@ Pair = tuple[int, int]
 _MOST_MATCHED: Final = 1_000
 
 
+def pairs_among(operator: Operator, names: Sequence[str]) -> list[Pair]:
+    """The pairs in place of an operator, by places in these tensors."""
+    return [
+        (names.index(source), names.index(target))
+        for source, target in operator.in_place
+        if source in names and target in names
+    ]
+
+
 def most_saved(size: Sequence[int], pairs: Sequence[Pair]) -> int:
     """The most bytes that pairs save, each input and each output in one of them at most."""
     if len(pairs) < 2:

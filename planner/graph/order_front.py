@@ -5,13 +5,14 @@ Where operators of alternatives may be in stripes, choices of alternatives are g
 as it is, but takes no memory (`stripe_program`). That bounds all choices that are left: each part reads as
 much of what is before as the operator of which it is a part, at the same rows and columns, and whatever it
 makes needs bytes. A stripe of some parts becomes one of the operators up to the last of them, and parts that
-run later have with them all that the others still read. So a choice is looked into only where something
-better than what is known can come of it, and where time is over there are bounds. `corners_in_any_order` goes
-through the same tree, with bounds that hold in any order and whatever runs again (`path_bounds`).
+run later have with them all that the others still read. Those that add up to sums are in no stripe, so that
+an alternative needs what they use. So a choice is looked into only where something better than what is known
+can come of it, and where time is over there are bounds. `corners_in_any_order` goes through the same tree,
+with bounds that hold in any order and whatever runs again (`path_bounds`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -163,7 +164,7 @@ class _Choices(ABC):
         """All of them, within the budget."""
         left: Archive[Corner] = Archive()
         self._take_known()
-        root = self._settled(_Node((), frozenset(), 0, (Corner(0, 0),)))
+        root = self._settled(_Node((), frozenset(), 0, (Corner(0, self._least_cost()),)))
         heap = [(0, 0, 0, 0, root)]
         serial = looks = 0
         most = _MOST_CHOICES if self._first_known else _MOST_BOUNDED
@@ -197,19 +198,36 @@ class _Choices(ABC):
         corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left.items]).items
         return OrderFront(points, not left.items, tuple(corners))
 
+    def _least_cost(self) -> int:
+        """What all operators cost at least, whatever is chosen."""
+        chosen = None if self._first_known else self._chosen(())
+        return 0 if chosen is None else _least_cost_of_all(chosen, self._parts)
+
     def _children(self, node: _Node) -> Iterator[_Node]:
-        """With each alternative of the next group, and without."""
-        for alternative in (None, *self._groups[node.next]):
-            child = replace(node, next=node.next + 1)
-            if alternative is not None:
+        """With each alternative of the next group that may be of use, and without."""
+        with_one: list[_Node] = []
+        for alternative in self._groups[node.next]:
+            corners = self._corners_with(node, alternative)
+            if corners:
                 gone = node.gone.union(alternative.replaces)
-                child = replace(child, chosen=(*node.chosen, alternative.id), gone=gone)
-            child = self._settled(child)
-            if child.next == len(self._groups):
+                chosen = (*node.chosen, alternative.id)
+                with_one.append(self._settled(_Node(chosen, gone, node.next + 1, corners)))
+        without = self._settled(replace(node, next=node.next + 1))
+        for child in (without, *with_one):
+            # Where none may be of use, no more is known than before.
+            if child.next == len(self._groups) or not with_one:
                 yield child
             else:
                 bounded = self._corners(child)
-                yield child if bounded is None else replace(child, corners=_as_bad(node.corners, bounded))
+                yield child if bounded is None else replace(child, corners=_as_bad(child.corners, bounded))
+
+    def _corners_with(self, node: _Node, alternative: Alternative) -> Sequence[Corner]:
+        """Those of a node that are left if an alternative is chosen, of what one of its operators needs."""
+        parts = self._parts.get(alternative.id)
+        if parts is None:
+            return node.corners
+        corners = _as_bad(node.corners, [Corner(parts.needs, 0)])
+        return [entry for entry in corners if not self._archive.beats(entry.bytes, entry.cost)]
 
     def _settled(self, node: _Node) -> _Node:
         """The node without open groups that cannot be chosen beside the chosen alternatives."""
@@ -232,7 +250,8 @@ class _Choices(ABC):
         if node.next < self._first_known:
             return None
         groups = (group for group in self._groups[node.next :] if node.gone.isdisjoint(group[0].replaces))
-        return self._bounds(node, [self._parts[entry.id] for group in groups for entry in group])
+        may_be = (entry for group in groups for entry in group if self._corners_with(node, entry))
+        return self._bounds(node, [self._parts[entry.id] for entry in may_be])
 
 
 def _as_bad(one: Sequence[Corner], other: Sequence[Corner]) -> Sequence[Corner]:
@@ -339,6 +358,10 @@ def least_cost_of_choices(graph: Graph, budget: Budget) -> int | None:
     parts = parts_in(graph, budget)
     if len(parts) < len(graph.alternatives):
         return None
-    chosen = with_chosen(graph, ())
-    may_be = whether_in_parts(chosen, (), tuple(parts.values()), 1)
-    return may_be.least_cost(chosen, range(len(chosen.operators)))
+    return _least_cost_of_all(with_chosen(graph, ()), parts)
+
+
+def _least_cost_of_all(graph: Graph, parts: Mapping[str, ChannelParts]) -> int:
+    """What all operators of a graph cost at least, in parts or not."""
+    may_be = whether_in_parts(graph, (), tuple(parts.values()), 1)
+    return may_be.least_cost(graph, range(len(graph.operators)))

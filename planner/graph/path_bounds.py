@@ -19,16 +19,17 @@ the last time before, when all that is still to be read is there beside it, and 
 any more (`beside_gone`). Where a stripe is only as bad as two, nothing is said of the moment between these
 (`_may_stay`).
 
-Where less is there than a tensor that one of the path reads, it is made anew. That needs room as well, and
-costs what strips cost (`remade`).
+Where less is there than a tensor that one of the path reads, it is made anew, and so is what several of the
+path read something of. That needs room as well, and costs what strips cost (`remade`, `shared`).
 
 In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
 an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`). So has
 what comes to it from what an earlier stripe has read, where that has stayed, and runs again in this one.
 
-Where operators run in parts of channels, there is such a path through each part, and all parts cost what each
-costs of its path's share. So they cost no less than the cheapest way to cut one of these paths, if one part
-cost as much as all: then nothing is known of what is beside it (`InParts.beside` is None).
+Where operators run in parts of channels, there is such a path through each part, whose rows are of its
+channels; who reads what is before may have rows of that made sooner for another part. All parts cost what
+each costs of its path's share. So they cost no less than the cheapest way to cut one of these paths, if one
+part cost as much as all: then nothing is known of what is beside it (`InParts.beside` is None).
 """
 
 from array import array
@@ -44,6 +45,7 @@ from memstow.planner.graph.live_bytes import (
     Load,
     load_of,
     most_saved,
+    pairs_among,
     resident_load,
     start_height,
     temporary_height,
@@ -51,12 +53,13 @@ from memstow.planner.graph.live_bytes import (
 )
 from memstow.planner.graph.live_bytes import whole as rounded_up
 from memstow.planner.graph.operators import (
+    Image,
     image_of,
     kinds_if_unbound,
     operator_costs,
 )
 from memstow.planner.graph.recompute_search import Archive
-from memstow.planner.graph.remade import Remade, remade, with_remade
+from memstow.planner.graph.remade import Remade, remade, shared, with_remade
 from memstow.planner.graph.schedules import can_spill
 from memstow.planner.graph.shares import LaterRun, later_runs, made_before, reruns_in_stripes
 from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
@@ -129,14 +132,14 @@ def path_corners(
     always = {step: resident_load(graph, step) for step in (unit, 1)}
     if "spill" in kinds and in_parts.beside:
         in_parts = replace(in_parts, beside=())  # Other parts may wait elsewhere.
-    is_quick = is_one_of_many or bool(in_parts.own)
+    is_quick = is_one_of_many or in_parts.beside is None
     wires = _wires(graph, set(path), in_parts, kinds, _SHORT_OF_MANY if is_quick else _SHORT)
     cuts = cuts_beside(wires, path, budget)
     if budget.spent:
         return None
     whole = _Path(graph, path, kinds, unit, in_parts, always, cuts, operator_costs(graph))
-    if "recompute" in kinds and not is_quick and len(path) <= _SHORT:
-        whole = replace(whole, cuts=whole.cuts_with_remade(budget, room))
+    if "recompute" in kinds and in_parts.beside is not None and len(path) <= _SHORT:
+        whole = replace(whole, cuts=whole.cuts_with_remade(budget, room, only_shared=is_quick))
     program = whole.program()
     counted = set(path) if in_parts.beside is None else set(path).difference(in_parts.own)
     beside = in_parts.least_cost(graph, set(range(len(graph.operators))) - counted)
@@ -239,29 +242,30 @@ class _Path:
     costs: Sequence[int]
     """By operator."""
 
-    def cuts_with_remade(self, budget: Budget, room: Room) -> Sequence[PathCut]:
+    def cuts_with_remade(self, budget: Budget, room: Room, *, only_shared: bool) -> Sequence[PathCut]:
         """The same cuts where a tensor that is not there needs and costs what making it anew does."""
         cuts, path = self.cuts, self.path
-        for entry in remade(self.graph, path, cuts):
+        for entry in self._remade(only_shared):
             budget.count(_WORK_OF_AN_OPERATOR * len(self.graph.operators))
             places = range(entry.begin, entry.end)
             if any(self._may_stay(at) for at in places):
                 continue
-            to_maker = widest_path(self.graph, entry.maker)
+            to_maker = entry.way or widest_path(self.graph, entry.maker)
             # In a stripe with its reader are those of the path up to one that hands on something as a whole.
             part = [*to_maker, *path[entry.end :]]
-            must_run = len(to_maker) - 1
+            must_run = to_maker.index(entry.maker)
             handed = min(([*map(self._size, self._handed(at))] for at in places), key=sum)
             for last in _begins(path, to_maker, entry, cuts) if "spill" in self.kinds else [None]:
                 if last is None:
-                    first, counted, beside = must_run, set(path[: entry.begin]), [(handed, 0)]
+                    counted = set(path).intersection(to_maker[: must_run + 1])
+                    first, beside = must_run, [(handed, 0)]
                 else:
                     # In a stripe that begins up to this place, all from there on only make rows, and run
                     # again for the tensor; others may run again for something else as well, which counts
                     # them. That may be before the stripe, and then the tensor waits elsewhere; or what is
                     # handed on does.
                     first, counted = last, set(path[last : entry.begin])
-                    beside = [(handed, 0), ([], _COPIES * min(entry.size, sum(handed)))]
+                    beside = [(handed, 0), ([], _COPIES * min(entry.sizes[0], sum(handed)))]
                 # All of those beside the path, and what runs for the first time, is counted already.
                 costs = [cost if at in counted else 0 for at, cost in enumerate(self.costs)]
                 known: list[StripePoint] = []
@@ -275,6 +279,18 @@ class _Path:
                     known += (replace(point, cost=point.cost + more) for point in front.points)
                 cuts = [*with_remade(cuts, entry, Archive(known).items, last)]
         return cuts
+
+    def _remade(self, only_shared: bool) -> Iterator[Remade]:
+        """What is shared does not wait elsewhere, and is not there in parts."""
+        chains: set[int] = set()
+        in_parts = {operator for operator, size in self.in_parts.own.items() if size < MOST}
+        for entry in shared(self.graph, self.path, self.cuts) if "spill" not in self.kinds else ():
+            if in_parts.isdisjoint((entry.maker, *entry.chains)):
+                chains |= entry.chains
+                yield entry
+        for entry in remade(self.graph, self.path, self.cuts) if not only_shared else ():
+            if entry.maker not in chains and entry.maker not in in_parts:
+                yield entry
 
     def program(self, *, must_run: tuple[int, int] | None = None, apart: Sequence[int] = ()) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses.
@@ -324,7 +340,7 @@ class _Path:
                 columns["can"][at] = not at or bool(uses_of_path)
                 output = graph.tensors[kind.output]
                 external = output.kind == "external"
-                image = None if external or operator in self.in_parts.own else image_of(output)
+                image = None if external else image_of(output)
                 columns["reduces"][at] = kind.reduces
                 columns["shared"][at] = not is_last and (
                     len(links.readers[kind.output]) > 1 or path[at + 1] in self.in_parts.makes
@@ -332,7 +348,7 @@ class _Path:
                 is_kept = is_last or external or (not self.kinds and output.id in graph.outputs)
                 columns["kept"][at] = is_kept
                 columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
-                columns["pixel"][at] = 0 if kind.reduces or image is None else image.pixel
+                columns["pixel"][at] = 0 if kind.reduces or image is None else self._pixel(operator, image)
                 columns["sums"][at] = 0 if operator in self.in_parts.own else kind.sums
                 temporaries = [entry.size for entry in graph.operators[operator].temporaries]
                 extra = load_of(temporaries, unit)
@@ -444,18 +460,27 @@ class _Path:
         return [tensor for tensor in made if self._size(tensor)]
 
     def _around(self, apart: Sequence[int]) -> tuple[StripeProgram, Sequence[int], Sequence[int]] | None:
-        """All operators; None where parts of them may run, or the path has no branches."""
+        """All operators; None where the path has no branches."""
         graph, readers = self.graph, links_of(self.graph).readers
-        if self.in_parts.own or all(len(them) <= 1 for them in readers):
+        if all(len(them) <= 1 for them in readers):
             return None
         order = listed_order(graph)
         place = {operator: at for at, operator in enumerate(order)}
-        before = made_before(graph, self.path)
+        before, known = made_before(graph, self.path), kinds_if_unbound(graph)
         on_path = [place[operator] for operator in self.path]
         program = stripe_program(graph, order, self.unit)
+        beside = set(self.in_parts.own).difference(self.path)
         for operator, at in place.items():
-            program.cost[at] = self.costs[operator]
-            program.can[at] *= operator not in apart
+            program.cost[at] = self._cost(operator, self.costs[operator])
+            program.can[at] *= operator not in apart and operator not in beside
+        for operator in self.in_parts.own:
+            output, at = known[operator], place[operator]
+            image = None if output is None else image_of(graph.tensors[output.output])
+            if image is not None and program.pixel[at]:
+                program.pixel[at] = self._pixel(operator, image)
+        for operator, then in pairwise(self.path):
+            # Other parts may have rows made sooner.
+            program.kept[place[operator]] |= then in self.in_parts.makes
         return (
             program,
             on_path,
@@ -515,8 +540,14 @@ class _Path:
         """Its bytes, or those of a part of it; none if it is not planned."""
         if self.graph.tensors[tensor].kind != "data":
             return 0
-        maker = links_of(self.graph).producer[tensor]
-        return min(self.in_parts.own.get(maker, MOST), size_of(self.graph.tensors[tensor]))
+        maker, size = links_of(self.graph).producer[tensor], size_of(self.graph.tensors[tensor])
+        own = self.in_parts.own.get(maker, MOST)
+        # A part and what is beside it, rounded up each, may be more than both of them as a whole.
+        return min(own - own % self.unit, size)
+
+    def _pixel(self, operator: int, image: Image) -> int:
+        """The bytes of a place of what an operator of the path makes, or of a part of it."""
+        return min(image.pixel, self.in_parts.own.get(operator, MOST) // (image.rows * image.columns))
 
     def _cost(self, operator: int, cost: int) -> int:
         """What is counted by stripes. Parts of it cost what they are of the whole, if nothing is rounded."""
@@ -561,12 +592,7 @@ class _Path:
 
     def _live(self, operator: Operator, used: Mapping[str, int], beside: int) -> int:
         """What is live while an operator runs, from the bytes of what it uses and of what is beside."""
-        names = list(used)
-        pairs = [
-            (names.index(source), names.index(target))
-            for source, target in operator.in_place
-            if source in used and target in used
-        ]
+        pairs = pairs_among(operator, list(used))
         least = 0
         # On top may be a pair in place, of which less is left than of the smaller one.
         for unit in {self.unit, 1} if pairs else {self.unit}:

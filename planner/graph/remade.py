@@ -6,6 +6,10 @@ there as a whole: between two stripes, and in a stripe that reads it. What makes
 well. So they need and cost no less than the cheapest way to cut a path to its maker into stripes beside what
 is handed on, from any place of that path on, since something of it may still be there.
 
+Some of the path run by themselves, and read the ends of chains beside it, which begin at one of the path.
+Between these, what that one makes is there, or something of each chain that is still to be read; or it runs
+again, in a stripe that ends with something of a chain at the latest (`shared`).
+
 Where tensors may wait elsewhere, this is known of the end of a stripe with what the tensor is made of, of
 which only rows were there: if the tensor is not there, all of that runs again for it, before or after.
 """
@@ -16,10 +20,10 @@ from itertools import takewhile
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
-from memstow.planner.graph.operators import kinds_if_unbound
+from memstow.planner.graph.operators import Kind, kinds_if_unbound
 from memstow.planner.graph.shares import made_before
 from memstow.planner.model.graph import Graph, size_of
-from memstow.solvers.graph_programs import CutLevel, PathCut, StripePoint
+from memstow.solvers.graph_programs import MOST, CutLevel, PathCut, StripePoint
 
 _MOST_WAYS: Final = 8
 _MOST_LEVELS: Final = 64
@@ -27,9 +31,10 @@ _MOST_LEVELS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """A tensor that is made of what the path makes, and not on it."""
+    """A tensor that is made of what the path makes, and not on it; or for chains beside it."""
 
-    size: int
+    sizes: tuple[int, ...]
+    """By place from `begin` to the end, the bytes that are there if it is not made anew."""
     maker: int
     begin: int
     """The first place of the path after all of those that it is made of."""
@@ -37,6 +42,15 @@ class Remade:
     """A place that reads all of it."""
     used: frozenset[int]
     """Places before the end that read some of it."""
+    way: tuple[int, ...] = ()
+    """Operators one after the other, among them its maker, to one that the end reads; empty: any.
+
+    Those after the maker need no more than others in their place.
+    """
+    handed_on: int | None = None
+    """The place of the path that hands it on, where something of each chain may be there instead."""
+    chains: frozenset[int] = frozenset()
+    """Operators that make those."""
 
 
 def remade(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterator[Remade]:
@@ -57,7 +71,104 @@ def remade(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterat
         if tensor.kind == "data" and len(graph.operators[maker].outputs) == 1 and size_of(tensor):
             readers = {place.get(reader, end) for reader in links.readers[kind.output]}
             used = frozenset(reader for reader in readers if reader < end)
-            yield Remade(size_of(tensor), maker, begin, end, used)
+            yield Remade((size_of(tensor),) * (end - begin), maker, begin, end, used)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Operators beside a path, each of which reads only what the one before makes, the first of the path."""
+
+    begin: int
+    """The place of that one."""
+    end: int
+    """The place that reads what the last one makes."""
+    operators: tuple[int, ...]
+    size: int
+    """Of the smallest tensor that is made."""
+
+
+def shared(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterator[Remade]:
+    """What operators of the path make for chains beside it, the ends of which others of the path read."""
+    chains: dict[int, list[_Chain]] = {}
+    for chain in _chains(graph, path):
+        chains.setdefault(chain.begin, []).append(chain)
+    links = links_of(graph)
+    for place, known in chains.items():
+        tensor, last = _made_alone(graph, path[place]), known[-1]
+        begin = known[0].end - 1
+        if tensor is None or begin <= place:
+            continue
+        readers = {path[place + 1], *(chain.operators[0] for chain in known)}
+        if (
+            not readers.issuperset(links.readers[tensor])
+            or not all(cut.continues for cut in cuts[begin + 1 : last.end])
+            or not all(_stands_for(graph, last, chain) for chain in known)
+            # Those that run by themselves have all of a chain there.
+            or any(kinds_if_unbound(graph)[path[chain.end]] for chain in known)
+        ):
+            continue
+        size = size_of(graph.tensors[tensor])
+        sizes = tuple(
+            min(size, sum(chain.size for chain in known if chain.end > at)) for at in range(begin, last.end)
+        )
+        way = (*path[: place + 1], *last.operators)
+        chained = frozenset(operator for chain in known for operator in chain.operators)
+        yield Remade(sizes, path[place], begin, last.end, frozenset(), way, place, chained)
+
+
+def _chains(graph: Graph, path: Sequence[int]) -> Iterator[_Chain]:
+    """Ascending by their ends, each of which reads all of what the last one makes, whose readers are one."""
+    links, place = links_of(graph), {operator: at for at, operator in enumerate(path)}
+    ends = made_before(graph, path, all_of_it=True)
+    for maker, end in sorted(ends.items(), key=lambda pair: pair[1]):
+        operators: list[int] = []
+        operator, size = maker, MOST
+        while operator != NOBODY and operator not in place:
+            tensor, read = _made_alone(graph, operator), _only_read(graph, operator)
+            if tensor is None or read is None or len(links.readers[tensor]) != 1:
+                break
+            operators.append(operator)
+            size = min(size, size_of(graph.tensors[tensor]))
+            operator = links.producer[read]
+        if operator in place and operators:
+            yield _Chain(place[operator], end, tuple(reversed(operators)), size)
+
+
+def _made_alone(graph: Graph, operator: int) -> int | None:
+    """The tensor that is all that an operator makes, in rows, if nobody keeps it."""
+    kind = kinds_if_unbound(graph)[operator]
+    if kind is None or kind.reduces or len(graph.operators[operator].outputs) != 1:
+        return None
+    tensor = graph.tensors[kind.output]
+    return kind.output if tensor.kind == "data" and tensor.id not in graph.outputs else None
+
+
+def _only_read(graph: Graph, operator: int) -> int | None:
+    """The tensor that is all that an operator reads, beside constants."""
+    index = links_of(graph).tensor_index
+    read = {index[name] for name in graph.operators[operator].inputs}
+    read = {tensor for tensor in read if graph.tensors[tensor].kind != "constant"}
+    return read.pop() if len(read) == 1 else None
+
+
+def _stands_for(graph: Graph, chain: _Chain, other: _Chain) -> bool:
+    """Whether its operators read as those of another do, and need no more."""
+    if len(chain.operators) != len(other.operators):
+        return False
+    known = kinds_if_unbound(graph)
+    for own, its in zip(chain.operators, other.operators, strict=True):
+        mine, others = known[own], known[its]
+        if mine is None or others is None or _shape(mine) != _shape(others):
+            return False
+        is_larger = size_of(graph.tensors[mine.output]) > size_of(graph.tensors[others.output])
+        if is_larger or graph.operators[own].temporaries:
+            return False
+    return True
+
+
+def _shape(kind: Kind) -> tuple[object, ...]:
+    """What it makes, and what it needs for that."""
+    return (kind.rows, kind.columns, *((use.rows, use.columns) for use in kind.uses))
 
 
 def with_remade(
@@ -101,7 +212,9 @@ def _few(ways: Sequence[StripePoint]) -> list[tuple[int, int]]:
 
 
 def _where_there(level: CutLevel, entry: Remade, place: int, last: int | None) -> CutLevel:
-    size = entry.size
+    size = entry.sizes[place - entry.begin]
+    if entry.handed_on is not None:
+        return _where_shared(level, entry.handed_on, size)
     if last is not None:
         read = [max(least, size) if at <= last else least for at, least in enumerate(level.beside_read)]
         return level._replace(beside_read=read)
@@ -110,6 +223,25 @@ def _where_there(level: CutLevel, entry: Remade, place: int, last: int | None) -
         after=max(level.after, size),
         beside_read=[max(least, size) for least in level.beside_read],
         beside_gone=[max(least, size) for least in level.beside_gone],
+    )
+
+
+def _where_shared(level: CutLevel, handed_on: int, size: int) -> CutLevel:
+    """What is handed on there may be what is there."""
+    end = max(level.end, handed_on + 1)
+
+    def beside(known: Sequence[int]) -> list[int]:
+        least = [*known, *[level.after] * (end + 1 - len(known))]
+        return [own if at == handed_on + 1 else max(own, size) for at, own in enumerate(least)]
+
+    return level._replace(
+        running=max(level.running, size),
+        after=max(level.after, size),
+        begin=min(level.begin, handed_on),
+        end=end,
+        beside_read=beside(level.beside_read),
+        beside_gone=beside(level.beside_gone) if level.beside_gone else level.beside_gone,
+        beside_next=[max(least, size) for least in level.beside_next],
     )
 
 

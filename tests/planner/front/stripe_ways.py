@@ -1,18 +1,22 @@
 """Small graphs that run in stripes, and all ways to run them, gone through one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 from random import Random
 
 from memstow.planner.front.free_front import all_orders
-from memstow.planner.graph.links import listed_order
+from memstow.planner.front.front_request import FrontCallbacks
+from memstow.planner.front.graph_candidates import striped
+from memstow.planner.graph.links import links_of, listed_order
 from memstow.planner.graph.order_front import order_front
 from memstow.planner.graph.schedules import with_chosen, with_runs
-from memstow.planner.graph.stripe_front import Candidate
+from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, Window
-from memstow.planner.model.plan import Schedule
+from memstow.planner.model.options import Options
+from memstow.planner.model.plan import Schedule, Spill
+from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
 from tests.graphs import Document
 from tests.planner.graph.stripes.nets import random_net
@@ -143,3 +147,85 @@ def network(random: Random) -> Document:
         "inputs": ["x"],
         "outputs": ["b", "c"],
     }
+
+
+def assert_bounded(corners: Sequence[Corner] | None, ways: Iterable[Candidate], seed: int) -> int:
+    """How many ways there are."""
+    assert corners is not None
+    count = 0
+    for way in ways:
+        count += 1
+        assert any(corner.bytes <= way.bytes and corner.cost <= way.cost for corner in corners), (seed, way)
+    return count
+
+
+def runs_none_twice(way: Candidate) -> bool:
+    """In each stripe; runs are named after the operator, and a number from the second on."""
+    names = [name.partition("#")[0] for name in way.schedule.order]
+    return all(
+        len(set(names[stripe.begin : stripe.end])) == stripe.end - stripe.begin
+        for stripe in way.schedule.stripes
+    )
+
+
+def some_ways_copied(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
+    """Stripes in a random order, in which some tensors wait for a while."""
+    names = [graph.operators[at].id for at in some_order(graph, random)]
+    for _ in range(random.randint(0, 2) if again else 0):
+        at = random.randint(1, len(names))
+        names.insert(at, random.choice(names[:at]))
+    spills: list[Spill] = []
+    for tensor in random.sample([*graph.tensors], len(graph.tensors)):
+        uses = [
+            at
+            for at, name in enumerate(names)
+            for operator in graph.operators
+            if operator.id == name and tensor.id in (*operator.inputs, *operator.outputs)
+        ]
+        apart = [(out, back) for out, back in pairwise(uses) if back > out + 1]
+        if apart and len(spills) < 3:
+            out, back = random.choice(apart)
+            spills.append(Spill(tensor=tensor.id, pool="slow", out=out, back=back))
+    schedule = Schedule(order=tuple(names), spills=tuple(sorted(spills, key=lambda one: (one.out, one.back))))
+    try:
+        with_runs(graph, schedule)
+    except InputError:
+        return
+    entry, allowance = (
+        Candidate(0, 0, schedule),
+        Allowance(Options(deterministic=True, work_limit=20_000_000)),
+    )
+    yield from striped(graph, [entry], "fast", allowance, 1.0, FrontCallbacks())
+
+
+def some_order(graph: Graph, random: Random) -> list[int]:
+    order: list[int] = []
+    waiting = set(range(len(graph.operators)))
+    before = [
+        {at for at, them in enumerate(links_of(graph).successors()) if then in them} for then in waiting
+    ]
+    while waiting:
+        order.append(random.choice([at for at in sorted(waiting) if waiting.isdisjoint(before[at])]))
+        waiting.remove(order[-1])
+    return order
+
+
+def some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
+    order = some_order(graph, random)
+    listed = replace(graph, order=GIVEN, operators=tuple(graph.operators[at] for at in order))
+    names = [operator.id for operator in listed.operators]
+    runs = [names]
+    for _ in range(4 if again else 0):
+        more = list(names)
+        for _ in range(random.randint(1, 3)):
+            at = random.randint(1, len(more))
+            more.insert(at, random.choice(more[:at]))
+        runs.append(more)
+    for run in runs:
+        try:
+            plain, _ = with_runs(listed, Schedule(order=tuple(run)))
+        except InputError:
+            continue
+        yield from filter(
+            runs_none_twice, order_front(plain, range(len(run)), Budget(-1.0, 50_000_000)).points
+        )

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 from random import Random
@@ -13,7 +13,6 @@ import pytest
 from benchmarks.fronts import beside_slow_memory, residual_network
 from memstow.planner.front.find_front import find_front
 from memstow.planner.front.front_request import FrontCallbacks
-from memstow.planner.front.graph_candidates import striped
 from memstow.planner.graph import path_bounds
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.graph_document import parse_graph
@@ -22,7 +21,7 @@ from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.path_bounds import path_corners, widest_path
 from memstow.planner.graph.recompute_search import Archive
-from memstow.planner.graph.schedules import with_chosen, with_runs
+from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.shares import (
     Rerun,
     Share,
@@ -31,17 +30,25 @@ from memstow.planner.graph.shares import (
     reruns_in_stripes,
     shares_in_stripes,
 )
-from memstow.planner.graph.stripe_front import Candidate, Corner
+from memstow.planner.graph.stripe_front import Candidate
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import FrontOptions
 from memstow.planner.model.graph import GIVEN, Graph, Tensor, View
 from memstow.planner.model.options import Options
-from memstow.planner.model.plan import Schedule, Spill
-from memstow.planner.solve.portfolio import Allowance
 from memstow.solvers.core import Budget
 from tests.campaign import gate_first, rounds
 from tests.graphs import Document
-from tests.planner.front.stripe_ways import chain, every_way, every_way_again, network, varied
+from tests.planner.front.stripe_ways import (
+    assert_bounded,
+    chain,
+    every_way,
+    every_way_again,
+    network,
+    runs_none_twice,
+    some_ways,
+    some_ways_copied,
+    varied,
+)
 from tests.planner.graph.stripes.nets import random_net
 
 ONCE: Final[frozenset[str]] = frozenset()
@@ -54,22 +61,12 @@ def _budget() -> Budget:
     return Budget(-1.0, 50_000_000)
 
 
-def _assert_bounded(corners: Sequence[Corner] | None, ways: Iterable[Candidate], seed: int) -> int:
-    """How many ways there are."""
-    assert corners is not None
-    count = 0
-    for way in ways:
-        count += 1
-        assert any(corner.bytes <= way.bytes and corner.cost <= way.cost for corner in corners), (seed, way)
-    return count
-
-
 @pytest.mark.rounds
 def test_no_order_of_a_random_net_is_better() -> None:
     count = 0
     for seed in range(rounds(40)):
         graph = replace(random_net(seed, 3 + seed % 4), order="free")
-        count += _assert_bounded(path_corners(graph, _budget(), kinds=ONCE), every_way(graph), seed)
+        count += assert_bounded(path_corners(graph, _budget(), kinds=ONCE), every_way(graph), seed)
     assert count
 
 
@@ -77,17 +74,8 @@ def test_no_order_of_a_random_net_is_better() -> None:
 def test_nothing_that_runs_again_is_better(seeds: range) -> None:
     for seed in seeds:
         graph = varied(seed) if seed % 2 else parse_graph(json.loads(json.dumps(network(Random(seed)))))
-        ways = [way for way in every_way_again(graph, 2) if _runs_none_twice(way)]
-        assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, seed)
-
-
-def _runs_none_twice(way: Candidate) -> bool:
-    """In each stripe; runs are named after the operator, and a number from the second on."""
-    names = [name.partition("#")[0] for name in way.schedule.order]
-    return all(
-        len(set(names[stripe.begin : stripe.end])) == stripe.end - stripe.begin
-        for stripe in way.schedule.stripes
-    )
+        ways = [way for way in every_way_again(graph, 2) if runs_none_twice(way)]
+        assert assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, seed)
 
 
 @pytest.mark.rounds
@@ -99,7 +87,7 @@ def test_parts_of_channels_in_any_order_are_not_better() -> None:
         ways = list(every_way(graph))
         for known in ((), listed):
             corners = corners_in_any_order(graph, known, _budget(), kinds=ONCE)
-            assert _assert_bounded(corners, ways, seed)
+            assert assert_bounded(corners, ways, seed)
         inside += any(way.schedule.stripes and len(way.schedule.order) > len(graph.operators) for way in ways)
     assert inside
 
@@ -162,7 +150,7 @@ def test_a_part_and_those_beside_it_are_no_more_than_the_whole() -> None:
     }
     graph = with_channels(parse_graph(document))
     corners = corners_in_any_order(graph, (), _budget(), kinds=ONCE)
-    assert _assert_bounded(corners, every_way(graph), 0)
+    assert assert_bounded(corners, every_way(graph), 0)
 
 
 @pytest.mark.parametrize("order", ["given", "free"])
@@ -197,7 +185,7 @@ def test_who_only_reads_the_margin_needs_no_rows(margin: int) -> None:
     for tensor in document["tensors"][3:]:
         tensor["shape"][:2] = [1, 1]
     graph = parse_graph(document)
-    assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), every_way_again(graph, 0), 0)
+    assert assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), every_way_again(graph, 0), 0)
 
 
 @pytest.mark.rounds
@@ -207,7 +195,7 @@ def test_a_second_reader_may_have_rows_made_sooner() -> None:
         graph = _pulled(Random(seed))
         ways = list(every_way(graph))
         for again in (False, True):
-            assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN if again else ONCE), ways, seed)
+            assert assert_bounded(path_corners(graph, _budget(), kinds=AGAIN if again else ONCE), ways, seed)
 
 
 def _pulled(random: Random) -> Graph:
@@ -262,8 +250,8 @@ def test_blocks_in_parts_are_not_better_in_any_order_nor_again() -> None:
                 except InputError:
                     continue
                 for _ in range(4 - 2 * number):
-                    ways += _some_ways(whole, random, again=bool(number))
-            counts[number] += _assert_bounded(corners_in_any_order(graph, (), _budget(), kinds), ways, seed)
+                    ways += some_ways(whole, random, again=bool(number))
+            counts[number] += assert_bounded(corners_in_any_order(graph, (), _budget(), kinds), ways, seed)
     assert all(counts)
 
 
@@ -274,15 +262,15 @@ def test_branches_in_a_stripe_keep_rows() -> None:
     for seed in range(rounds(60)):
         random = Random(seed)
         graph = parse_graph(_branches(random))
-        ways = list(every_way(graph)) or list(_some_ways(graph, random, again=False))
+        ways = list(every_way(graph)) or list(some_ways(graph, random, again=False))
         corners = path_corners(graph, _budget(), kinds=ONCE)
-        assert _assert_bounded(corners, ways, seed)
+        assert assert_bounded(corners, ways, seed)
         best = [(way.bytes, way.cost) for way in Archive(ways).items]
         exact += [(corner.bytes, corner.cost) for corner in corners or ()] == best
         corners = path_corners(graph, _budget(), kinds=AGAIN)
-        assert _assert_bounded(corners, ways, seed)
+        assert assert_bounded(corners, ways, seed)
         for _ in range(3):
-            again += _assert_bounded(corners, _some_ways(graph, random, again=True), seed)
+            again += assert_bounded(corners, some_ways(graph, random, again=True), seed)
     assert exact
     assert again
 
@@ -345,37 +333,10 @@ def test_no_copies_are_better(again: bool) -> None:
         corners = corners_in_any_order(wide, (), _budget(), kinds)
         for chosen in ((), *random.sample([(name,) for name in names], min(2, len(names)))):
             whole = with_chosen(wide, chosen)
-            ways = [way for _ in range(3) for way in _some_ways_copied(whole, random, again=again)]
-            _assert_bounded(corners, ways, seed)
+            ways = [way for _ in range(3) for way in some_ways_copied(whole, random, again=again)]
+            assert_bounded(corners, ways, seed)
             counts.update(bool(way.schedule.spills and way.schedule.stripes) for way in ways)
     assert min(counts.values()) > 20
-
-
-def _some_ways_copied(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
-    """Stripes in a random order, in which some tensors wait for a while."""
-    names = [graph.operators[at].id for at in _some_order(graph, random)]
-    for _ in range(random.randint(0, 2) if again else 0):
-        at = random.randint(1, len(names))
-        names.insert(at, random.choice(names[:at]))
-    spills: list[Spill] = []
-    for tensor in random.sample([*graph.tensors], len(graph.tensors)):
-        uses = [
-            at
-            for at, name in enumerate(names)
-            for operator in graph.operators
-            if operator.id == name and tensor.id in (*operator.inputs, *operator.outputs)
-        ]
-        apart = [(out, back) for out, back in pairwise(uses) if back > out + 1]
-        if apart and len(spills) < 3:
-            out, back = random.choice(apart)
-            spills.append(Spill(tensor=tensor.id, pool="slow", out=out, back=back))
-    schedule = Schedule(order=tuple(names), spills=tuple(sorted(spills, key=lambda one: (one.out, one.back))))
-    try:
-        with_runs(graph, schedule)
-    except InputError:
-        return
-    entry, allowance = Candidate(0, 0, schedule), Allowance(_STEADY)
-    yield from striped(graph, [entry], "fast", allowance, 1.0, FrontCallbacks())
 
 
 @pytest.mark.rounds
@@ -385,8 +346,8 @@ def test_a_dear_branch_may_be_there_as_a_whole() -> None:
     for seed in range(rounds(60)):
         random = Random(seed)
         graph = parse_graph(_dear_branch(random))
-        ways = filter(_runs_none_twice, every_way_again(graph, 1))
-        count += _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, seed)
+        ways = filter(runs_none_twice, every_way_again(graph, 1))
+        count += assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, seed)
     assert count
 
 
@@ -403,7 +364,7 @@ def test_runs_make_at_least_what_somebody_reads() -> None:
         least = shares_in_stripes(counted)[number].cost(all_)
         more = reruns_in_stripes(counted)[number].adds(all_)
         name = counted.operators[number].id
-        for way in filter(_runs_none_twice, every_way_again(counted, 1)):
+        for way in filter(runs_none_twice, every_way_again(counted, 1)):
             runs = sum(run.partition("#")[0] == name for run in way.schedule.order)
             assert way.cost >= least + (more if runs > 1 else 0), (seed, way)
             part += least < all_
@@ -424,7 +385,7 @@ def test_a_later_run_makes_what_those_still_to_run_need() -> None:
             own, all_ = made_along(counted, path)[number], counted.operators[number].cost or 0
             least = all_ if own is None else own.count
             later = [run for run in later_runs(counted, path) if run.operator == number]
-            for way in filter(_runs_none_twice, every_way_again(counted, 1)):
+            for way in filter(runs_none_twice, every_way_again(counted, 1)):
                 for place in _places_of_other_runs(counted, path, number, way):
                     run = [entry for entry in later if entry.place <= place][-1]
                     assert way.cost >= least + run.made.cost(all_), (seed, way)
@@ -438,7 +399,7 @@ def test_what_is_made_anew_needs_room(seed: int, monkeypatch: pytest.MonkeyPatch
     """While a path waits that reads it, and runs what that is made of in stripes."""
     graph = parse_graph(_two_branches(Random(seed)))
     known = path_corners(graph, _budget(), kinds=AGAIN)
-    assert _assert_bounded(known, filter(_runs_none_twice, every_way_again(graph, 2)), seed)
+    assert assert_bounded(known, filter(runs_none_twice, every_way_again(graph, 2)), seed)
     monkeypatch.setattr(path_bounds, "remade", lambda *_: ())
     assert path_corners(graph, _budget(), kinds=AGAIN) != known
 
@@ -462,9 +423,9 @@ def test_what_is_handed_on_is_there_once() -> None:
     tensors.append({"id": "y", "shape": [3, 3, 1], "type": "int8"})
     document = {"version": 1, "tensors": tensors, "inputs": ["x"], "outputs": ["y"]}
     graph = parse_graph(document | {"operators": [*operators[:3], join, operators[3]]})
-    ways = [way for way in every_way_again(graph, 1) if _runs_none_twice(way)]
+    ways = [way for way in every_way_again(graph, 1) if runs_none_twice(way)]
     assert (138, 107) in {(way.bytes, way.cost) for way in ways}
-    assert _assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, 0)
+    assert assert_bounded(path_corners(graph, _budget(), kinds=AGAIN), ways, 0)
 
 
 def test_what_a_maker_reads_may_be_there_instead() -> None:
@@ -475,7 +436,7 @@ def test_what_a_maker_reads_may_be_there_instead() -> None:
     assert [operator.inputs for operator in graph.operators][2] == ("m0",)
     graph = replace(with_cost_unit(beside_slow_memory(graph), "bytes"), order="free")
     corners = path_corners(graph, _budget(), kinds=COPIES | AGAIN)
-    assert _assert_bounded(corners, every_way(graph), 0)
+    assert assert_bounded(corners, every_way(graph), 0)
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
@@ -676,37 +637,6 @@ def _branches(random: Random) -> Document:
         "inputs": ["x"],
         "outputs": [name for name in shapes if name not in read],
     }
-
-
-def _some_order(graph: Graph, random: Random) -> list[int]:
-    order: list[int] = []
-    waiting = set(range(len(graph.operators)))
-    before = [
-        {at for at, them in enumerate(links_of(graph).successors()) if then in them} for then in waiting
-    ]
-    while waiting:
-        order.append(random.choice([at for at in sorted(waiting) if waiting.isdisjoint(before[at])]))
-        waiting.remove(order[-1])
-    return order
-
-
-def _some_ways(graph: Graph, random: Random, *, again: bool) -> Iterator[Candidate]:
-    order = _some_order(graph, random)
-    listed = replace(graph, order=GIVEN, operators=tuple(graph.operators[at] for at in order))
-    names = [operator.id for operator in listed.operators]
-    runs = [names]
-    for _ in range(4 if again else 0):
-        more = list(names)
-        for _ in range(random.randint(1, 3)):
-            at = random.randint(1, len(more))
-            more.insert(at, random.choice(more[:at]))
-        runs.append(more)
-    for run in runs:
-        try:
-            plain, _ = with_runs(listed, Schedule(order=tuple(run)))
-        except InputError:
-            continue
-        yield from filter(_runs_none_twice, order_front(plain, range(len(run)), _budget()).points)
 
 
 def _blocks(random: Random) -> Document:

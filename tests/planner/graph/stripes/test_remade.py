@@ -10,7 +10,7 @@ from memstow.planner.graph.remade import Remade, remade, with_remade
 from memstow.solvers.graph_programs import CutLevel, PathCut, StripePoint
 from tests.graphs import Document
 
-_ENTRY = Remade(size=10, maker=9, begin=1, end=3, used=frozenset({2}))
+_ENTRY = Remade(sizes=(10, 10), maker=9, begin=1, end=3, used=frozenset({2}))
 
 
 def _level(cost: int, needs: Sequence[int], begin: int = 0) -> CutLevel:
@@ -101,5 +101,5 @@ def test_only_what_is_read_as_a_whole_is_counted(stride: int) -> None:
     graph = parse_graph(document | {"operators": [*operators[:3], join, operators[3]]})
     path = [at for at in listed_order(graph) if graph.operators[at].id != "to around"]
     cuts = [PathCut([CutLevel(0, 0, 0, -1, -1, (), (), ())], at > 0) for at in range(len(path))]
-    known = [Remade(size=16, maker=1, begin=1, end=2, used=frozenset())]
+    known = [Remade(sizes=(16,), maker=1, begin=1, end=2, used=frozenset())]
     assert [*remade(graph, path, cuts)] == (known if stride == 1 else [])
