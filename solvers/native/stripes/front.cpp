@@ -432,8 +432,10 @@ class Search {
                 if (need.cost + more > limits_.cost) continue;
                 ways.push_back({need.bytes, need.cost + more, strips.columns, kNobody});
             }
-            // The first is of one strip.
-            if (&strips == &all.front() && first.bytes <= limits_.least && !stripe.segment().skips_columns())
+            // The first is of one strip, with which each of them costs least.
+            const auto is_enough = [&](const Need& need) { return need.bytes <= limits_.least; };
+            if (&strips == &all.front() && std::ranges::all_of(needs, is_enough) &&
+                !stripe.segment().skips_columns())
                 break;
             budget_.count((reference + strips.columns - 1) / strips.columns * count);
             if (budget_.spent()) {
