@@ -319,7 +319,7 @@ class _InAnyOrder(_Choices):
     def _bounds(self, node: _Node, may_be: Sequence[ChannelParts]) -> Sequence[Corner] | None:
         """By a path through one of its parts and what is beside it, and by one that stands for all parts."""
         corners, is_known = node.corners, False
-        for graph, unit, in_parts in self._looks(node, may_be):
+        for graph, unit, in_parts, is_quick in self._looks(node, may_be):
             room = self._room(corners)
             known = path_corners(
                 graph,
@@ -328,7 +328,7 @@ class _InAnyOrder(_Choices):
                 unit=unit,
                 in_parts=in_parts,
                 room=room,
-                is_one_of_many=bool(node.chosen),
+                is_one_of_many=is_quick,
             )
             if known is None:
                 continue
@@ -342,15 +342,17 @@ class _InAnyOrder(_Choices):
 
     def _looks(
         self, node: _Node, may_be: Sequence[ChannelParts]
-    ) -> Iterator[tuple[Graph, int | None, InParts]]:
-        graph = self._chosen(node.chosen)
+    ) -> Iterator[tuple[Graph, int | None, InParts, bool]]:
+        """Also whether it is a quick one; where nothing is chosen yet, a close one follows."""
+        graph, unit = self._chosen(node.chosen), self._unit if may_be else None
         if graph is not None:
-            unit = self._unit if may_be else None
-            yield graph, unit, whether_in_parts(graph, (), may_be, self._unit)
+            yield graph, unit, whether_in_parts(graph, (), may_be, self._unit), True
         parts = [self._parts[name] for name in node.chosen if name in self._parts]
-        graph = self._chosen(tuple(name for name in node.chosen if name not in self._parts))
-        if graph is not None and (parts or may_be):
-            yield graph, self._unit, whether_in_parts(graph, parts, may_be, self._unit, spread=True)
+        without = self._chosen(tuple(name for name in node.chosen if name not in self._parts))
+        if without is not None and (parts or may_be):
+            yield without, self._unit, whether_in_parts(without, parts, may_be, self._unit, spread=True), True
+        if graph is not None and not node.chosen:
+            yield graph, unit, whether_in_parts(graph, (), may_be, self._unit), False
 
 
 def least_cost_of_choices(graph: Graph, budget: Budget) -> int | None:

@@ -1,6 +1,6 @@
 """What paths say where operators run in parts, or in chains: against schedules gone through one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from random import Random
@@ -9,6 +9,8 @@ from typing import Final
 import pytest
 
 from benchmarks.fronts import beside_slow_memory, residual_network
+from memstow.planner.front.find_front import find_front
+from memstow.planner.front.front_request import FrontCallbacks
 from memstow.planner.graph import path_bounds
 from memstow.planner.graph.changes import with_channels
 from memstow.planner.graph.channel_parts import parts_in, whether_in_parts
@@ -18,11 +20,15 @@ from memstow.planner.graph.live_bytes import unit_of
 from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
 from memstow.planner.graph.path_bounds import path_corners
+from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.stripe_front import Candidate, Corner
 from memstow.planner.model.errors import InputError
+from memstow.planner.model.front import FrontOptions, Generator
 from memstow.planner.model.graph import GIVEN, Graph
+from memstow.planner.model.options import Options
 from memstow.solvers.core import Budget
+from memstow.solvers.graph_programs import Room
 from tests.campaign import gate_first, rounds
 from tests.graphs import Document
 from tests.planner.front.stripe_ways import (
@@ -203,6 +209,29 @@ def test_parts_beside_branches_are_not_better(seeds: range, copies: bool) -> Non
     assert count
 
 
+def _raised(corners: Iterable[Corner], least: int) -> list[tuple[int, int]]:
+    best = Archive(Corner(max(entry.bytes, least), entry.cost) for entry in corners)
+    return [(entry.bytes, entry.cost) for entry in best.items]
+
+
+@pytest.mark.rounds
+def test_only_bytes_of_interest_are_told_apart() -> None:
+    """Corners from some bytes on, or up to some, are those of all."""
+    fewer = 0
+    for seed in range(rounds(60)):
+        graph = residual_network(1) if seed < 1 else _residual(seed)
+        for kinds in (ONCE, AGAIN):
+            corners = path_corners(graph, _budget(), kinds=kinds) or []
+            for limit in {entry.bytes + more for entry in corners[:4] for more in (-1, 0, 1)}:
+                known = path_corners(graph, _budget(), kinds=kinds, room=Room(least=limit)) or []
+                assert _raised(known, 0) == _raised(corners, limit), seed
+                fewer += len(known) < len(corners)
+                known = path_corners(graph, _budget(), kinds=kinds, room=Room(most=limit)) or []
+                below = [entry for entry in corners if entry.bytes <= limit]
+                assert _raised(known, 0) == _raised(below, 0), seed
+    assert fewer
+
+
 @pytest.mark.rounds
 def test_an_alternative_needs_what_adds_up_to_sums() -> None:
     """In whatever order and stripes."""
@@ -229,3 +258,25 @@ def test_layers_whose_sums_are_too_large_are_not_looked_at() -> None:
     assert [(corner.bytes, corner.cost) for corner in corners or ()] == [
         (point.bytes, point.cost) for point in known
     ]
+
+
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_plans_without_parts_are_bounded_beside_them(blocks: int, copies: bool) -> None:
+    plain = replace(residual_network(blocks), order=GIVEN)
+    request = FrontOptions(generators=("stripes", "recompute"))
+    if copies:
+        plain = beside_slow_memory(plain)
+        ways: tuple[Generator, ...] = ("stripes", "recompute", "spill")
+        request = FrontOptions(generators=ways, cost="bytes", terms=("peak:fast", "cost"))
+    steady = Options(deterministic=True, work_limit=20_000_000)
+    front = find_front(plain, request, steady, FrontCallbacks())
+    points = [tuple(point.values.values()) for point in front.points]
+    graph = with_channels(plain)
+    graph = with_cost_unit(graph, "bytes") if copies else graph
+    kinds = AGAIN | {"spill"} if copies else AGAIN
+    known = order_front(graph, listed_order(graph), _budget()).points
+    corners = corners_in_any_order(graph, known, _budget(), kinds) or []
+    assert len(points) > 3
+    for size, cost in points:
+        assert any(corner.bytes <= size and corner.cost <= cost for corner in corners)
