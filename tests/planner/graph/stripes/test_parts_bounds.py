@@ -146,6 +146,17 @@ def test_what_chains_share_is_there_or_is_made_anew(monkeypatch: pytest.MonkeyPa
     assert tighter
 
 
+@pytest.mark.parametrize("seed", gate_first([56, 102, 275, 307, 390, 419, 443, 549, 566, 676, 722, 772], 3))
+def test_what_chains_share_may_wait_elsewhere(seed: int) -> None:
+    """And so may something of each chain, which is less than what was there for it."""
+    graph, random = with_cost_unit(beside_slow_memory(_chains(seed)), "bytes"), Random(seed)
+    graph, kinds = replace(graph, order="free"), AGAIN | {"spill"}
+    ways = [way for _ in range(8) for way in some_ways_copied(graph, random, again=True)]
+    for is_one_of_many in (False, True):
+        corners = path_corners(graph, _budget(), kinds=kinds, is_one_of_many=is_one_of_many)
+        assert assert_bounded(corners, ways, seed)
+
+
 def _residual(seed: int) -> Graph:
     """One or two blocks, around each of which goes what comes to it."""
     random = Random(seed)
