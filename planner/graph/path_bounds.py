@@ -53,7 +53,6 @@ from memstow.planner.graph.live_bytes import (
 )
 from memstow.planner.graph.live_bytes import whole as rounded_up
 from memstow.planner.graph.operators import (
-    Image,
     image_of,
     kinds_if_unbound,
     operator_costs,
@@ -348,7 +347,8 @@ class _Path:
                 is_kept = is_last or external or (not self.kinds and output.id in graph.outputs)
                 columns["kept"][at] = is_kept
                 columns["rows"][at], columns["columns"][at] = kind.rows, kind.columns
-                columns["pixel"][at] = 0 if kind.reduces or image is None else self._pixel(operator, image)
+                if not kind.reduces and image is not None:
+                    columns["pixel"][at] = self._pixel(operator, kind.rows, kind.columns, image.pixel)
                 columns["sums"][at] = 0 if operator in self.in_parts.own else kind.sums
                 temporaries = [entry.size for entry in graph.operators[operator].temporaries]
                 extra = load_of(temporaries, unit)
@@ -466,18 +466,17 @@ class _Path:
             return None
         order = listed_order(graph)
         place = {operator: at for at, operator in enumerate(order)}
-        before, known = made_before(graph, self.path), kinds_if_unbound(graph)
+        before = made_before(graph, self.path)
         on_path = [place[operator] for operator in self.path]
         program = stripe_program(graph, order, self.unit)
         beside = set(self.in_parts.own).difference(self.path)
         for operator, at in place.items():
             program.cost[at] = self._cost(operator, self.costs[operator])
             program.can[at] *= operator not in apart and operator not in beside
-        for operator in self.in_parts.own:
-            output, at = known[operator], place[operator]
-            image = None if output is None else image_of(graph.tensors[output.output])
-            if image is not None and program.pixel[at]:
-                program.pixel[at] = self._pixel(operator, image)
+            if program.pixel[at]:
+                program.pixel[at] = self._pixel(
+                    operator, program.rows[at], program.columns[at], program.pixel[at]
+                )
         for operator, then in pairwise(self.path):
             # Other parts may have rows made sooner.
             program.kept[place[operator]] |= then in self.in_parts.makes
@@ -545,9 +544,9 @@ class _Path:
         # A part and what is beside it, rounded up each, may be more than both of them as a whole.
         return min(own - own % self.unit, size)
 
-    def _pixel(self, operator: int, image: Image) -> int:
-        """The bytes of a place of what an operator of the path makes, or of a part of it."""
-        return min(image.pixel, self.in_parts.own.get(operator, MOST) // (image.rows * image.columns))
+    def _pixel(self, operator: int, rows: int, columns: int, whole: int) -> int:
+        """The bytes of one row in one column of what an operator makes, or of a part of it."""
+        return min(whole, self.in_parts.own.get(operator, MOST) // (rows * columns))
 
     def _cost(self, operator: int, cost: int) -> int:
         """What is counted by stripes. Parts of it cost what they are of the whole, if nothing is rounded."""

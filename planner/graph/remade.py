@@ -20,10 +20,10 @@ from itertools import takewhile
 from typing import Final
 
 from memstow.planner.graph.links import NOBODY, links_of, listed_order
-from memstow.planner.graph.operators import Kind, kinds_if_unbound
+from memstow.planner.graph.operators import kinds_if_unbound
 from memstow.planner.graph.shares import made_before
 from memstow.planner.model.graph import Graph, size_of
-from memstow.solvers.graph_programs import MOST, CutLevel, PathCut, StripePoint
+from memstow.solvers.graph_programs import CutLevel, PathCut, StripePoint
 
 _MOST_WAYS: Final = 8
 _MOST_LEVELS: Final = 64
@@ -68,7 +68,7 @@ def remade(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterat
         if kind is None or not 0 < begin < end or not all(cut.continues for cut in cuts[begin + 1 : end]):
             continue
         tensor = graph.tensors[kind.output]
-        if tensor.kind == "data" and len(graph.operators[maker].outputs) == 1 and size_of(tensor):
+        if tensor.kind == "data" and size_of(tensor):
             readers = {place.get(reader, end) for reader in links.readers[kind.output]}
             used = frozenset(reader for reader in readers if reader < end)
             yield Remade((size_of(tensor),) * (end - begin), maker, begin, end, used)
@@ -83,8 +83,8 @@ class _Chain:
     end: int
     """The place that reads what the last one makes."""
     operators: tuple[int, ...]
-    size: int
-    """Of the smallest tensor that is made."""
+    sizes: tuple[int, ...]
+    """By operator, of what it makes."""
 
 
 def shared(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterator[Remade]:
@@ -109,7 +109,8 @@ def shared(graph: Graph, path: Sequence[int], cuts: Sequence[PathCut]) -> Iterat
             continue
         size = size_of(graph.tensors[tensor])
         sizes = tuple(
-            min(size, sum(chain.size for chain in known if chain.end > at)) for at in range(begin, last.end)
+            min(size, sum(min(chain.sizes) for chain in known if chain.end > at))
+            for at in range(begin, last.end)
         )
         way = (*path[: place + 1], *last.operators)
         chained = frozenset(operator for chain in known for operator in chain.operators)
@@ -122,22 +123,23 @@ def _chains(graph: Graph, path: Sequence[int]) -> Iterator[_Chain]:
     ends = made_before(graph, path, all_of_it=True)
     for maker, end in sorted(ends.items(), key=lambda pair: pair[1]):
         operators: list[int] = []
-        operator, size = maker, MOST
+        sizes: list[int] = []
+        operator = maker
         while operator != NOBODY and operator not in place:
             tensor, read = _made_alone(graph, operator), _only_read(graph, operator)
             if tensor is None or read is None or len(links.readers[tensor]) != 1:
                 break
-            operators.append(operator)
-            size = min(size, size_of(graph.tensors[tensor]))
+            operators.insert(0, operator)
+            sizes.insert(0, size_of(graph.tensors[tensor]))
             operator = links.producer[read]
         if operator in place and operators:
-            yield _Chain(place[operator], end, tuple(reversed(operators)), size)
+            yield _Chain(place[operator], end, tuple(operators), tuple(sizes))
 
 
 def _made_alone(graph: Graph, operator: int) -> int | None:
     """The tensor that is all that an operator makes, in rows, if nobody keeps it."""
     kind = kinds_if_unbound(graph)[operator]
-    if kind is None or kind.reduces or len(graph.operators[operator].outputs) != 1:
+    if kind is None or kind.reduces:
         return None
     tensor = graph.tensors[kind.output]
     return kind.output if tensor.kind == "data" and tensor.id not in graph.outputs else None
@@ -153,22 +155,18 @@ def _only_read(graph: Graph, operator: int) -> int | None:
 
 def _stands_for(graph: Graph, chain: _Chain, other: _Chain) -> bool:
     """Whether its operators read as those of another do, and need no more."""
-    if len(chain.operators) != len(other.operators):
-        return False
     known = kinds_if_unbound(graph)
-    for own, its in zip(chain.operators, other.operators, strict=True):
-        mine, others = known[own], known[its]
-        if mine is None or others is None or _shape(mine) != _shape(others):
-            return False
-        is_larger = size_of(graph.tensors[mine.output]) > size_of(graph.tensors[others.output])
-        if is_larger or graph.operators[own].temporaries:
-            return False
-    return True
 
+    def shapes(operators: Sequence[int]) -> list[tuple[object, ...]]:
+        """What each makes, and what it needs for that."""
+        kinds = (kind for operator in operators if (kind := known[operator]) is not None)
+        return [(kind.rows, kind.columns, *((use.rows, use.columns) for use in kind.uses)) for kind in kinds]
 
-def _shape(kind: Kind) -> tuple[object, ...]:
-    """What it makes, and what it needs for that."""
-    return (kind.rows, kind.columns, *((use.rows, use.columns) for use in kind.uses))
+    return (
+        shapes(chain.operators) == shapes(other.operators)
+        and all(own <= size for own, size in zip(chain.sizes, other.sizes, strict=True))
+        and not any(graph.operators[operator].temporaries for operator in chain.operators)
+    )
 
 
 def with_remade(
@@ -213,35 +211,36 @@ def _few(ways: Sequence[StripePoint]) -> list[tuple[int, int]]:
 
 def _where_there(level: CutLevel, entry: Remade, place: int, last: int | None) -> CutLevel:
     size = entry.sizes[place - entry.begin]
-    if entry.handed_on is not None:
-        return _where_shared(level, entry.handed_on, size)
     if last is not None:
         read = [max(least, size) if at <= last else least for at, least in enumerate(level.beside_read)]
         return level._replace(beside_read=read)
+    if entry.handed_on is not None:
+        level = _may_be_among(level, entry.handed_on)
+
+    def beside(known: Sequence[int]) -> list[int]:
+        """From place -1 on; beside what may be there instead, nothing more need be."""
+        return [least if at == entry.handed_on else max(least, size) for at, least in enumerate(known, -1)]
+
     return level._replace(
         running=level.running if place in entry.used else max(level.running, size),
         after=max(level.after, size),
-        beside_read=[max(least, size) for least in level.beside_read],
-        beside_gone=[max(least, size) for least in level.beside_gone],
+        beside_read=beside(level.beside_read),
+        beside_gone=beside(level.beside_gone),
     )
 
 
-def _where_shared(level: CutLevel, handed_on: int, size: int) -> CutLevel:
-    """What is handed on there may be what is there."""
-    end = max(level.end, handed_on + 1)
+def _may_be_among(level: CutLevel, place: int) -> CutLevel:
+    """The same where what is handed on at an earlier place may be among what is needed."""
+    end = max(level.end, place + 1)
 
-    def beside(known: Sequence[int]) -> list[int]:
-        least = [*known, *[level.after] * (end + 1 - len(known))]
-        return [own if at == handed_on + 1 else max(own, size) for at, own in enumerate(least)]
+    def up_to_end(known: Sequence[int]) -> list[int]:
+        return [*known, *[level.after] * (end + 1 - len(known))]
 
     return level._replace(
-        running=max(level.running, size),
-        after=max(level.after, size),
-        begin=min(level.begin, handed_on),
+        begin=min(level.begin, place),
         end=end,
-        beside_read=beside(level.beside_read),
-        beside_gone=beside(level.beside_gone) if level.beside_gone else level.beside_gone,
-        beside_next=[max(least, size) for least in level.beside_next],
+        beside_read=up_to_end(level.beside_read),
+        beside_gone=up_to_end(level.beside_gone) if level.beside_gone else level.beside_gone,
     )
 
 
