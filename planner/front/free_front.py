@@ -212,7 +212,7 @@ class _Search:
     def _corners_of_all_again(self, again: Again) -> Iterable[Corner] | None:
         """The same of all choices at once: of what is there whichever is chosen."""
         graph = self._chosen(())
-        if graph is None or not self._counts():
+        if graph is None or not self._counts() or self._is_over:
             return None
         root = self._settled(_Node((), frozenset(), 0))
         undecided = self._undecided(root)
@@ -255,10 +255,12 @@ class _Search:
         return replace(graph, order=GIVEN)
 
     def _counts(self) -> bool:
-        """Whether the cost of each alternative is known, and the judge takes each by itself."""
+        """Whether the cost of each alternative is known, without stripes, of which it says nothing."""
         graph, costs = self._graph, self._costs
         total = sum(costs.values())
-        for alternative in graph.alternatives:
+        for alternative in () if self._stripes else graph.alternatives:
+            if self._is_over:
+                return False
             self._allowance.spend(_WORK_OF_AN_OPERATOR * len(graph.operators))
             try:
                 changed = with_chosen(graph, (alternative.id,))

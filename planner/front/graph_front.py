@@ -31,7 +31,7 @@ from memstow.planner.front.graph_candidates import (
     reruns,
     striped,
 )
-from memstow.planner.graph.channel_parts import with_sums_last
+from memstow.planner.graph.channel_parts import in_listed_order, with_sums_last
 from memstow.planner.graph.check import require_valid
 from memstow.planner.graph.links import has_other_orders, links_of, listed_order
 from memstow.planner.graph.live_bytes import unit_of
@@ -324,7 +324,9 @@ class _Run:
     def points(self) -> Points:
         """Each point when it is placed."""
         whole = self._allowance
-        self._allowance = Allowance(whole.share(1 - _PLACING_SHARE))
+        # One pool is placed after the other.
+        placing = self._seconds_to_describe() * (1 if self._pool is None else 2)
+        self._allowance = Allowance(whole.share(1 - max(_PLACING_SHARE, whole.fraction(placing))))
         candidates = self._candidates()
         whole.spend(self._allowance.work)
         self._allowance = whole
@@ -501,14 +503,15 @@ class _Run:
             return
         if stripes and self._affords_description():
             # What is known in the order of the document is possible in this one as well.
-            self._listed = front = self._in_listed_order(graph)
+            listed = in_listed_order(graph)
+            self._listed = front = self._in_listed_order(listed)
             if given and again:
                 self._know_where_none_runs_again(front)
-            changed = None if given else with_sums_last(graph)
+            changed = None if given else with_sums_last(listed)
             later = () if changed is None else self._in_listed_order(changed).points
             points = Archive([*front.points, *later]).items
             yield from points
-            if self._knows_by_paths(points):
+            if not self._affords_description() or self._knows_by_paths(points):
                 return
 
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
@@ -534,7 +537,7 @@ class _Run:
     def _in_listed_order(self, graph: Graph) -> OrderFront:
         budget = self._allowance.budget(_LISTED_SHARE)
         with cancelling(budget, self._callbacks.cancel):
-            front = order_front(replace(graph, order=GIVEN), listed_order(graph), budget)
+            front = order_front(graph, listed_order(graph), budget)
         self._allowance.spend(budget.work)
         return front
 
@@ -750,7 +753,11 @@ class _Run:
 
     def _affords_description(self) -> bool:
         """Whether there is time to describe another order to those who look for schedules in it."""
-        return self._allowance.affords(_SECONDS_TO_DESCRIBE * len(self._graph.operators))
+        return self._allowance.affords(self._seconds_to_describe())
+
+    def _seconds_to_describe(self) -> float:
+        alternatives = sum(len(entry.operators) for entry in self._graph.alternatives)
+        return _SECONDS_TO_DESCRIBE * (len(self._graph.operators) + alternatives)
 
     def _affords_plan(self) -> bool:
         """Whether there is time for another plan, were its search over at once."""
@@ -785,5 +792,6 @@ def _least_with_reruns(graph: Graph) -> int:
 
 def _is_only_way(graph: Graph, request: FrontRequest) -> bool:
     """Whether the graph runs in the order of the document, and there is nothing to choose."""
-    cuts = "stripes" in request.generators and any(kinds(graph))
-    return graph.order == GIVEN and not graph.alternatives and not kinds_of(request) and not cuts
+    if graph.order != GIVEN or graph.alternatives or kinds_of(request):
+        return False
+    return "stripes" not in request.generators or not any(kinds(graph))

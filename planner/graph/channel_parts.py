@@ -3,7 +3,7 @@
 So they are bounded together, by a graph that has the operators that they replace.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -13,7 +13,8 @@ from memstow.planner.graph.operators import kinds_if_unbound, operator_costs
 from memstow.planner.graph.schedules import with_chosen
 from memstow.planner.graph.shares import shares_in_stripes
 from memstow.planner.model.errors import InputError
-from memstow.planner.model.graph import Alternative, Graph, Operator, index_of, size_of
+from memstow.planner.model.graph import GIVEN, Alternative, Graph, Operator, index_of, size_of
+from memstow.records import Remembered
 from memstow.solvers.core import Budget
 from memstow.solvers.graph_programs import MOST
 
@@ -76,24 +77,36 @@ class ChannelParts:
     """What is live at least while one of its operators runs: those that are in no stripe have all there."""
 
 
-def _known_in(graph: Graph) -> Iterator[tuple[int, InChannels]]:
+@Remembered
+def _known_in(graph: Graph) -> Mapping[int, InChannels]:
     """The alternatives of a graph that are in parts of channels, by their places."""
     try:
-        known = channel_alternatives(replace(graph, alternatives=())) if graph.alternatives else []
+        made = channel_alternatives(with_chosen(graph, ())) if graph.alternatives else []
     except InputError:
-        known = []
+        made = []
     listed = {alternative.id: at for at, alternative in enumerate(graph.alternatives)}
-    for entry in known:
+    known: dict[int, InChannels] = {}
+    for entry in made:
         at = listed.get(entry.alternative.id)
         if at is not None and _plain(graph.alternatives[at]) == _plain(entry.alternative):
-            yield at, entry
+            known[at] = entry
+    return known
+
+
+def in_listed_order(graph: Graph) -> Graph:
+    """The graph whose operators run as they are listed, of which what is known of its parts is known."""
+    if graph.order == GIVEN:
+        return graph
+    changed = replace(graph, order=GIVEN)
+    _known_in.note(changed, _known_in(graph))
+    return changed
 
 
 def parts_in(graph: Graph, budget: Budget) -> dict[str, ChannelParts]:
     """As many of those of a graph as the budget allows, by alternative."""
     place = {operator.id: at for at, operator in enumerate(graph.operators)}
     parts: dict[str, ChannelParts] = {}
-    for _, entry in _known_in(graph):
+    for entry in () if budget.spent else _known_in(graph).values():
         if budget.spent:
             break
         replaced = [place[name] for name in entry.alternative.replaces]
@@ -113,14 +126,17 @@ def with_sums_last(graph: Graph) -> Graph | None:
 
     What they are made of need not wait beside the sums then.
     """
-    alternatives = list(graph.alternatives)
-    for at, entry in _known_in(graph):
+    alternatives, known = list(graph.alternatives), _known_in(graph)
+    for at, entry in known.items():
         operators = sorted(
             alternatives[at].operators, key=lambda operator: entry.steps[operator.id].work in ("adds", "ends")
         )
         alternatives[at] = replace(alternatives[at], operators=tuple(operators))
-    changed = tuple(alternatives)
-    return None if changed == graph.alternatives else replace(graph, alternatives=changed)
+    if tuple(alternatives) == graph.alternatives:
+        return None
+    changed = replace(graph, alternatives=tuple(alternatives))
+    _known_in.note(changed, known)
+    return changed
 
 
 def _parts_of(entry: InChannels, changed: Graph) -> ChannelParts:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from memstow.planner.graph.check import require_valid
+from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
 from memstow.planner.graph.lowering import listed_problem, lower, lowered
 from memstow.planner.graph.stripes import with_stripes
@@ -29,7 +29,7 @@ from memstow.planner.model.graph import (
 )
 from memstow.planner.model.plan import Plan, Schedule, Spill, Stripe
 from memstow.planner.model.problem import Problem
-from memstow.records import replace
+from memstow.records import Remembered, replace
 
 
 def checked_order(graph: Graph, links: Links, schedule: Schedule) -> list[int]:
@@ -366,6 +366,8 @@ def scheduled_graph(graph: Graph, schedule: Schedule) -> Graph:
 
 def with_chosen(graph: Graph, names: tuple[str, ...]) -> Graph:
     """The graph with these alternatives in the place of what they replace, and no others."""
+    if not names:
+        return _without_alternatives(graph) if graph.alternatives else graph
     by_id = {alternative.id: alternative for alternative in graph.alternatives}
     unknown = next((name for name in names if name not in by_id), None)
     if unknown is not None:
@@ -378,12 +380,17 @@ def with_chosen(graph: Graph, names: tuple[str, ...]) -> Graph:
         raise InputError.single("not_a_schedule", "schedule.alternatives", message)
     for alternative in chosen:
         graph = with_alternative(graph, with_own_cost(alternative))
-    if not graph.alternatives and not chosen:
-        return graph
     alone = replace(graph, alternatives=(), limits=None)
-    if chosen:
-        # Each was checked by itself; two may use one name, or what the other does away with.
-        require_valid(alone)
+    # Each was checked by itself; two may use one name, or what the other does away with.
+    require_valid(alone)
+    return alone
+
+
+@Remembered
+def _without_alternatives(graph: Graph) -> Graph:
+    alone = replace(graph, alternatives=(), limits=None)
+    if is_valid(graph):
+        take_as_valid(alone)
     return alone
 
 

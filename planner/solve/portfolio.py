@@ -252,6 +252,13 @@ class Allowance:
         """Whether so much time is left; that of a deterministic run has no end."""
         return self._options.deterministic or self.seconds_left >= seconds
 
+    def fraction(self, seconds: float) -> float:
+        """How much this is of the time that is left; nothing in a deterministic run."""
+        if self._options.deterministic:
+            return 0.0
+        left = self.seconds_left
+        return seconds / left if left > seconds else 1.0
+
     def _work_limit(self) -> int | None:
         if self._options.work_limit is not None or not self._options.deterministic:
             return self._options.work_limit

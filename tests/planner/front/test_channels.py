@@ -15,7 +15,7 @@ from memstow.planner.graph.graph_document import graph_digest
 from memstow.planner.graph.operators import with_cost_unit
 from memstow.planner.model.errors import InputError
 from memstow.planner.model.front import CostUnit, Front, FrontOptions, FrontPoint, Generator
-from memstow.planner.model.graph import Graph, Operator, Tensor, Window, is_planned, size_of
+from memstow.planner.model.graph import Graph, Operator, Order, Tensor, Window, is_planned, size_of
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
 from memstow.planner.model.problem import Buffer, Pool, Problem, Target
@@ -314,3 +314,22 @@ def test_where_operators_run_again_there_are_bounds_of_all_choices() -> None:
                 assert cost > point.values["cost"] or peak >= point.bounds.get("peak", 0)
                 assert peak > point.values["peak"] or cost >= point.bounds.get("cost", 0)
     assert bounded
+
+
+@pytest.mark.parametrize("order", ["given", "free"])
+@pytest.mark.parametrize("generators", KINDS)
+def test_many_alternatives_do_not_break_a_limit(order: Order, generators: tuple[Generator, ...]) -> None:
+    images, operators = [Tensor(id="x", shape=(4, 4, 4), type="int8")], list[Operator]()
+    for at in range(90):
+        kind, width, kernel = (("conv2d", 16, 1), ("depthwise_conv2d", 16, 3), ("conv2d", 4, 1))[at % 3]
+        made = Tensor(id=f"t{at}", shape=(4, 4, width), type="int8")
+        window = Window(kernel=(kernel, kernel), padding=(kernel // 2,) * 4)
+        operators.append(
+            Operator(id=f"o{at}", type=kind, inputs=[images[-1].id], outputs=[made.id], window=window)
+        )
+        images.append(made)
+    graph = Graph(tensors=images, operators=operators, inputs=["x"], outputs=[images[-1].id], order=order)
+    limited = Options(deterministic=True, work_limit=100_000)
+    front = memstow.front(graph, generators=["channels", *generators], options=limited)
+    assert front.points
+    assert front.work < 200_000
