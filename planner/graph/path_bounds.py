@@ -253,29 +253,38 @@ class _Path:
             # In a stripe with its reader are those of the path up to one that hands on something as a whole.
             part = [*to_maker, *path[entry.end :]]
             must_run = to_maker.index(entry.maker)
-            handed = min(([*map(self._size, self._handed(at))] for at in places), key=sum)
+            handed = min(sum(map(self._size, self._handed(at))) for at in places)
             for last in _begins(path, to_maker, entry, cuts) if "spill" in self.kinds else [None]:
+                beside = [(handed, 0)]
                 if last is None:
                     counted = set(path).intersection(to_maker[: must_run + 1])
-                    first, beside = must_run, [(handed, 0)]
+                    first = must_run
                 else:
                     # In a stripe that begins up to this place, all from there on only make rows, and run
                     # again for the tensor; others may run again for something else as well, which counts
                     # them. That may be before the stripe, and then the tensor waits elsewhere; or what is
                     # handed on does.
                     first, counted = last, set(path[last : entry.begin])
-                    beside = [(handed, 0), ([], _COPIES * min(entry.sizes[0], sum(handed)))]
+                    beside.append((0, _COPIES * min(entry.sizes[0], handed)))
                 # All of those beside the path, and what runs for the first time, is counted already.
                 costs = [cost if at in counted else 0 for at, cost in enumerate(self.costs)]
-                known: list[StripePoint] = []
-                for there, more in beside:
-                    always = {step: load_of(there, step, load) for step, load in self.always.items()}
-                    ways = replace(self, path=part, always=always, cuts=[_NO_CUT] * len(part), costs=costs)
-                    program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
-                    front = stripe_front(program, MOST, len(part), budget, room)
-                    if not front.complete:
-                        return cuts
-                    known += (replace(point, cost=point.cost + more) for point in front.points)
+                ways = replace(self, path=part, cuts=[_NO_CUT] * len(part), costs=costs)
+                program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
+                # What is live before all is there at no other moment.
+                front = stripe_front(
+                    replace(program, start=0),
+                    MOST,
+                    len(part),
+                    budget,
+                    replace(room, least=max(room.least - handed, 0)),
+                )
+                if not front.complete:
+                    return cuts
+                known = [
+                    replace(point, bytes=max(point.bytes + there, program.start), cost=point.cost + more)
+                    for point in front.points
+                    for there, more in beside
+                ]
                 cuts = [*with_remade(cuts, entry, Archive(known).items, last)]
         return cuts
 

@@ -1,6 +1,8 @@
 #include "stripes/cut_steps.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <ranges>
 
 #include "core/bounds.hpp"
@@ -45,14 +47,34 @@ const Step& step_at(const Steps& steps, Cost cost) {
 std::vector<Cost> few_of(std::vector<Cost> costs, std::size_t most) {
     std::ranges::sort(costs);
     costs.erase(std::ranges::unique(costs).begin(), costs.end());
-    while (costs.size() > most + 1) {
-        std::size_t least = 2;
-        for (std::size_t i = 3; i < costs.size(); ++i) {
-            if (costs[i] - costs[i - 1] < costs[least] - costs[least - 1]) least = i;
-        }
-        costs.erase(costs.begin() + static_cast<std::ptrdiff_t>(least));
+    if (costs.size() <= most + 1) return costs;
+    // The one that is the least above what is left before it goes next, of several the cheapest.
+    using Gap = std::pair<Cost, std::size_t>;
+    std::priority_queue<Gap, std::vector<Gap>, std::greater<>> gaps;
+    std::vector<std::size_t> before(costs.size()), after(costs.size());
+    for (std::size_t i = 1; i < costs.size(); ++i) {
+        before[i] = i - 1;
+        after[i - 1] = i;
+        if (i > 1) gaps.emplace(costs[i] - costs[i - 1], i);
     }
-    return costs;
+    std::vector<bool> is_gone(costs.size());
+    for (std::size_t left = costs.size(); left > most + 1;) {
+        const auto [gap, i] = gaps.top();
+        gaps.pop();
+        if (is_gone[i] || gap != costs[i] - costs[before[i]]) continue;
+        is_gone[i] = true;
+        --left;
+        const std::size_t next = after[i];
+        if (next == 0) continue;
+        before[next] = before[i];
+        after[before[i]] = next;
+        gaps.emplace(costs[next] - costs[before[next]], next);
+    }
+    std::vector<Cost> few;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        if (!is_gone[i]) few.push_back(costs[i]);
+    }
+    return few;
 }
 
 Cost most_of(const std::vector<Cost>& few, std::size_t i) {

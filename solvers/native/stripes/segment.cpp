@@ -11,7 +11,9 @@ namespace {
 
 // cost * part / whole, rounded up, for products of more than 64 bits.
 Cost share(Cost cost, Place part, Place whole) {
-    return cost / whole * part + (cost % whole * part + whole - 1) / whole;
+    if (cost == 0) return 0;
+    const Cost each = cost / whole, rest = cost % whole;
+    return each * part + (rest == 0 ? 0 : (rest * part + whole - 1) / whole);
 }
 
 }  // namespace
@@ -112,10 +114,9 @@ Place Segment::needed_from(Index place) const {
     return least;
 }
 
-// Whether rows of it are kept now.
-void Segment::look(Index place) {
-    if (is_sink(place)) return;
-    held_[at(place)] = needed_from(place) < done_[at(place)];
+// Whether rows of it are kept now, of which those from this one on are needed.
+void Segment::look(Index place, Place needed) {
+    if (!is_sink(place)) held_.set(place, needed < done_[at(place)]);
 }
 
 // What is there while an operator of a path with branches runs, also without some of the branches: then no
@@ -126,10 +127,7 @@ void Segment::touch_of_path(Index here) {
         const Index from = source(use);
         if (from != kNobody && (op(from).is_branch || from == op(here).before)) sure_[at(from)].touch(here);
     }
-    for (Index place = 0; place < count_; ++place) {
-        const bool is_within = done_[at(place)] > 0 && done_[at(place)] < rows_made_[at(place)];
-        if (op(place).overlaps && is_within) sure_[at(op(place).before)].touch(here);
-    }
+    within_beside_[at(here)].add(within_, [&](Index place) { sure_[at(op(place).before)].touch(here); });
 }
 
 void Segment::step(Index here) {
@@ -140,20 +138,19 @@ void Segment::step(Index here) {
         for (const Use& use : op(here).uses) {
             if (const Index from = source(use); from != kNobody) touch(from);
         }
-        for (Index place = 0; place < count_; ++place) {
-            if (held_[at(place)] != 0) touch(place);
-        }
+        held_beside_[at(here)].add(held_, touch);
         if (program_->has_branches) touch_of_path(here);
     }
     const Place done = ++done_[at(here)];
+    if (op(here).overlaps) within_.set(here, done < rows_made_[at(here)]);
     if (!is_sink(here)) {
         // The row is there before it is known that nobody needs it.
-        const Place from = std::min(needed_from(here), done - 1);
-        rows_[at(here)] = std::max(rows_[at(here)], done - from);
+        const Place needed = needed_from(here);
+        rows_[at(here)] = std::max(rows_[at(here)], done - std::min(needed, done - 1));
+        look(here, needed);
     }
-    look(here);
     for (const Use& use : op(here).uses) {
-        if (const Index from = source(use); from != kNobody) look(from);
+        if (const Index from = source(use); from != kNobody) look(from, needed_from(from));
     }
 }
 
@@ -180,7 +177,9 @@ void Segment::replay() {
     lives_.assign(at(count_), {count_, -1});
     sure_ = lives_;
     done_.assign(at(count_), 0);
-    held_.assign(at(count_), 0);
+    held_ = within_ = PlaceSet(count_);
+    held_beside_.assign(at(count_), held_);
+    if (program_->has_branches) within_beside_.assign(at(count_), within_);
     const Place reference = last().rows;
     for (Place row = 0; row < reference; ++row) {
         for (Index place = 0; place + 1 < count_; ++place) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "stripes/program.hpp"
 
 namespace memstow::stripes {
@@ -19,6 +20,32 @@ struct Need {
 struct Sure {
     Bytes bytes = 0;           // at the fullest moment
     std::vector<Bytes> rings;  // by operator, in whole units
+};
+
+// Some of the places of a segment.
+class PlaceSet {
+  public:
+    explicit PlaceSet(Index count = 0) : words_((at(count) + kBits - 1) / kBits) {}
+
+    void set(Index place, bool is_in) {
+        std::uint64_t& word = words_[at(place) / kBits];
+        const std::uint64_t bit = std::uint64_t{1} << at(place) % kBits;
+        word = is_in ? word | bit : word & ~bit;
+    }
+    // Add all of another one; those that are new.
+    template <typename Use>
+    void add(const PlaceSet& other, const Use& use) {
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            const std::uint64_t added = other.words_[i] & ~words_[i];
+            words_[i] |= added;
+            for_each(added, [&](Index bit) { use(static_cast<Index>(i * kBits) + bit); });
+        }
+    }
+
+  private:
+    static constexpr std::size_t kBits = 64;
+
+    std::vector<std::uint64_t> words_;
 };
 
 class Segment {
@@ -65,7 +92,7 @@ class Segment {
     void step(Index place);
     void touch_of_path(Index place);
     Place needed_from(Index place) const;
-    void look(Index place);
+    void look(Index place, Place needed);
     std::vector<Load> rings_of(const std::vector<Place>& widest) const;
     Bytes fullest(const std::vector<Life>& lives, const std::vector<Load>& rings, const Load& whole) const;
     Bytes fullest_between(Index begin, Index end, const std::vector<Life>& lives,
@@ -92,7 +119,11 @@ class Segment {
     bool is_shared_ = false;   // by operators that are not here; then it is a path
     // While rows are made.
     std::vector<Place> done_;
-    std::vector<std::uint8_t> held_;
+    PlaceSet held_;                      // those of which rows are kept
+    std::vector<PlaceSet> held_beside_;  // by place, those that were held while it ran
+    // The same of a path with branches: those that overlap, and have made some rows and not all.
+    PlaceSet within_;
+    std::vector<PlaceSet> within_beside_;
     std::vector<Index> waiting_;
 };
 
