@@ -5,6 +5,7 @@
 #include "check.hpp"
 #include "stripe_programs.hpp"
 #include "stripe_referee.hpp"
+#include "stripes/branches.hpp"
 #include "stripes/segment.hpp"
 
 using namespace stripe_programs;
@@ -62,6 +63,32 @@ Program chain(Index count, Place rows, Place columns) {
     return program;
 }
 
+// Whether two stripes need and cost as much in strips of any columns.
+bool needs_the_same(const Program& program, const Segment& one, const Segment& other, Place reference) {
+    for (Place columns = 1; columns <= reference; ++columns) {
+        Sure sure, other_sure;
+        const Need need = one.need(reference, columns, program.base, &sure);
+        const Need other_need = other.need(reference, columns, program.base, &other_sure);
+        CHECK(need.bytes == other_need.bytes && need.cost == other_need.cost);
+        CHECK(sure.bytes == other_sure.bytes && sure.rings == other_sure.rings);
+    }
+    CHECK(one.rows_made() == other.rows_made());
+    return true;
+}
+
+// A path from the last operator back, always to who makes what it reads first.
+Surroundings surroundings_of(const Program& program) {
+    Surroundings around{program.operators, {program.count() - 1}, {}};
+    for (const Operator* last = &program.operators.back(); !last->uses.empty();) {
+        const Index source = last->uses.front().source;
+        if (source == kNobody) break;
+        around.path.insert(around.path.begin(), source);
+        last = &program.operators[at(source)];
+    }
+    around.made_before.assign(program.operators.size(), memstow::count_of(around.path));
+    return around;
+}
+
 }  // namespace
 
 TEST(the_front_of_stripes_is_that_of_all_ways) {
@@ -98,6 +125,84 @@ TEST(where_only_some_must_run_others_before_and_after_need_not) {
         }
     }
     CHECK(fewer > 0);
+}
+
+TEST(rows_of_a_stripe_are_those_of_a_longer_one_to_the_same_end) {
+    std::int64_t stripes = 0, with_branches = 0;
+    for (int seed = 0; seed < check::rounds(kPrograms); ++seed) {
+        const Program program = random_program(static_cast<std::uint64_t>(seed), 8);
+        for (Index end = 2; end <= program.count(); ++end) {
+            std::optional<Segment> longest;
+            Index first = 0;
+            for (Index begin = 0; begin < end; ++begin) {
+                std::optional<Segment> own = Segment::of(program, begin, end);
+                if (!own) continue;
+                own->make_rows();
+                if (!longest) {
+                    longest = std::move(own);
+                    first = begin;
+                    continue;
+                }
+                std::vector<Index> places;
+                for (Index place = begin - first; place < end - first; ++place) places.push_back(place);
+                std::optional<Segment> taken = Segment::of(program, begin, end);
+                taken->take_rows(*longest, places);
+                stripes += needs_the_same(program, *own, *taken, program.operators[at(end) - 1].columns);
+            }
+        }
+        const Surroundings around = surroundings_of(program);
+        for (Index end = 2; end <= memstow::count_of(around.path); ++end) {
+            const std::optional<Branches> longer = branches_of(around, 0, end);
+            if (!longer) continue;
+            std::optional<Segment> longest = Segment::of(longer->program, 0, longer->program.count());
+            if (!longest) continue;
+            longest->make_rows();
+            for (Index begin = 1; begin < end; ++begin) {
+                const std::optional<Branches> branches = branches_of(around, begin, end);
+                if (!branches) continue;
+                const Program& all = branches->program;
+                std::optional<Segment> own = Segment::of(all, 0, all.count()), taken = own;
+                if (!own) continue;
+                const std::optional<std::vector<Index>> places = branches->places_in(*longer);
+                if (!places) continue;
+                own->make_rows();
+                taken->take_rows(*longest, *places);
+                with_branches += needs_the_same(all, *own, *taken, all.operators.back().columns);
+            }
+        }
+    }
+    CHECK(stripes > 0);
+    CHECK(with_branches > 0);
+}
+
+TEST(rows_that_another_branch_reads_in_a_longer_stripe_are_not_taken_from_that) {
+    // The path is all but the third, which reads the first two and is read by the last.
+    Program program;
+    const std::vector<std::vector<Index>> reads = {{}, {0}, {0, 1}, {1}, {3, 2}};
+    for (Index at = 0; at < memstow::count_of(reads); ++at) {
+        Operator one = chain(1, 4, 4).operators.front();
+        one.kept = at == 4;
+        one.uses.clear();
+        for (const Index source : reads[static_cast<std::size_t>(at)]) {
+            const Index number = memstow::count_of(one.uses);
+            one.uses.push_back({source, {4, 1, 1, 1, 2}, {4, 1, 1, 1, 2}});
+            program.operators[static_cast<std::size_t>(source)].readers.push_back({at, number});
+        }
+        program.operators.push_back(one);
+    }
+    const Surroundings around{program.operators, {0, 1, 3, 4}, std::vector<Index>(5, 4)};
+    const std::optional<Branches> all = branches_of(around, 0, 4);
+    CHECK(all && all->numbers == std::vector<Index>({0, 1, 2, 3, 4}));
+    CHECK(all && all->places_in(*all) == all->numbers);
+    // From the second on the branch is not in it, which nothing else goes around.
+    CHECK(!branches_of(around, 1, 4));
+    Branches without = *all;
+    without.numbers.erase(without.numbers.begin() + 2);
+    without.program.operators.erase(without.program.operators.begin() + 2);
+    for (Operator& one : without.program.operators) {
+        std::erase_if(one.readers, [](const Reader& reader) { return reader.at == 2; });
+    }
+    CHECK(!without.places_in(*all));
 }
 
 TEST(limits_of_cost_and_length_of_stripes_are_kept) {

@@ -121,6 +121,7 @@ class Members {
             else if (!has_run(i))
                 branches.cost += operation.cost;
             own.push_back(std::move(operation));
+            branches.numbers.push_back(i);
         }
         return branches;
     }
@@ -180,6 +181,19 @@ class Members {
 };
 
 }  // namespace
+
+std::optional<std::vector<Index>> Branches::places_in(const Branches& longer) const {
+    std::vector<Index> places;
+    Index there = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        while (there < count_of(longer.numbers) && longer.numbers[at(there)] < numbers[i]) ++there;
+        if (there == count_of(longer.numbers) || longer.numbers[at(there)] != numbers[i]) return std::nullopt;
+        const std::vector<Reader>& readers = longer.program.operators[at(there)].readers;
+        if (readers.size() != program.operators[i].readers.size()) return std::nullopt;
+        places.push_back(there);
+    }
+    return places;
+}
 
 std::optional<Branches> branches_of(const Surroundings& around, Index begin, Index end, Index stays) {
     return Members(around, begin, end, stays).branches();

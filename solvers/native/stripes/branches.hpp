@@ -17,10 +17,14 @@ struct Branches {
         Bytes instead = kLimit;
     };
 
-    Program program;          // of the stripe with all branches
-    std::vector<Index> path;  // which of its operators are the path
+    Program program;             // of the stripe with all branches
+    std::vector<Index> numbers;  // of its operators, among all of the graph; ascending
+    std::vector<Index> path;     // which of its operators are the path
     std::vector<Group> groups;
     Cost cost = 0;  // of those branches that are counted in any case, and have not run before
+
+    // Where its operators are in those of a longer one; none if others read one of them there.
+    std::optional<std::vector<Index>> places_in(const Branches& longer) const;
 };
 
 // What nothing is of that is there as a whole.

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <memory>
+#include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "stripes/branches.hpp"
@@ -76,7 +79,14 @@ struct Here {
     // from the start.
     Index stays = kNothing;
     std::vector<State> states = {};
-    std::size_t tidied = 0;
+    std::size_t tidied = 0;  // so many of them are the best of these, ascending in bytes
+
+    // Whether one of those is as good.
+    bool has_as_good(Bytes bytes, Cost cost) const {
+        const auto end = states.begin() + static_cast<std::ptrdiff_t>(tidied);
+        const auto next = std::ranges::upper_bound(states.begin(), end, bytes, {}, &State::bytes);
+        return next != states.begin() && std::prev(next)->cost <= cost;
+    }
 };
 
 // What a stripe needs at least is one of these.
@@ -104,11 +114,20 @@ class Stripe {
 
     const Segment& segment() const { return segment_; }
 
-    // Before `needs`; how many steps that took, if they are not made yet.
-    std::int64_t make_rows(const Program& program, Index begin, Index end) {
+    // Before `needs`; how many steps that took, if they are not made yet. `longer`: one to the same end, that
+    // begins so many places before it.
+    std::int64_t make_rows(const Program& program, Index begin, Index end, Stripe* longer = nullptr,
+                           Index before = 0) {
         if (has_rows_) return 0;
         has_rows_ = true;
-        std::int64_t steps = stays_ == kNothing ? segment_.make_rows() : 0;
+        std::int64_t steps = longer == nullptr ? 0 : longer->make_rows(program, begin - before, end);
+        if (longer != nullptr) {
+            std::vector<Index> places(at(end - begin));
+            std::iota(places.begin(), places.end(), before);
+            segment_.take_rows(longer->segment_, std::move(places));
+        } else if (stays_ == kNothing) {
+            steps += segment_.make_rows();
+        }
         if (program.around.path.empty()) return steps;
         steps += program.around.path[at(end) - 1] - program.around.path[at(begin)];
         branches_ = branches_of(program.around, begin, end, stays_);
@@ -116,13 +135,17 @@ class Stripe {
         branches_->program.unit = program.unit;
         all_ = Segment::of(branches_->program, 0, branches_->program.count());
         if (!all_) return steps;
-        steps += all_->make_rows();
+        std::optional<std::vector<Index>> places;
+        if (longer != nullptr && longer->all_) places = branches_->places_in(*longer->branches_);
+        if (places)
+            all_->take_rows(*longer->all_, *std::move(places));
+        else
+            steps += all_->make_rows();
         // Where a branch needs more rows, it is not known what is there without it.
+        knows_branches_ = true;
         for (Index place = 0; place < end - begin; ++place) {
             const Place of_all = all_->rows_made()[at(branches_->path[at(place)])];
-            if (of_all == segment_.rows_made()[at(place)]) continue;
-            all_.reset();
-            break;
+            knows_branches_ = knows_branches_ && of_all == segment_.rows_made()[at(place)];
         }
         return steps;
     }
@@ -174,8 +197,8 @@ class Stripe {
   private:
     Needs needs_of(Place reference, Place columns, const Load& whole) const {
         Sure own, of_all;
-        const Need alone = segment_.need(reference, columns, whole, all_ ? &own : nullptr);
-        if (!all_) return {alone, std::nullopt, alone.cost};
+        const Need alone = segment_.need(reference, columns, whole, knows_branches_ ? &own : nullptr);
+        if (!knows_branches_) return {alone, std::nullopt, alone.cost};
         Need all = all_->need(reference, columns, whole, &of_all);
         all.bytes = std::max(alone.bytes, all.bytes);
         // What branches cost once is counted beside the path.
@@ -200,7 +223,7 @@ class Stripe {
     Index stays_;
     std::optional<Branches> branches_;
     std::optional<Segment> all_;
-    bool has_rows_ = false;
+    bool has_rows_ = false, knows_branches_ = false;
     std::map<std::array<Place, 3>, Needs> known_;  // without those bytes
 };
 
@@ -212,12 +235,16 @@ struct Levels {
     Cost all = 0;
 };
 
-// Only what nothing else is at most as large as in both; ascending in bytes, so descending in cost.
+// Only what nothing else is at most as large as in both; ascending in bytes, so descending in cost. So many
+// are so already.
 template <typename Item>
-void keep_best(std::vector<Item>& items) {
-    std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+void keep_best(std::vector<Item>& items, std::size_t tidied = 0) {
+    const auto is_before = [](const Item& a, const Item& b) {
         return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost;
-    });
+    };
+    const auto others = items.begin() + static_cast<std::ptrdiff_t>(tidied);
+    std::stable_sort(others, items.end(), is_before);
+    std::inplace_merge(items.begin(), others, items.end(), is_before);
     std::size_t kept = 0;
     for (const Item& item : items) {
         if (kept > 0 && items[kept - 1].cost <= item.cost) continue;
@@ -229,7 +256,11 @@ void keep_best(std::vector<Item>& items) {
 class Search {
   public:
     Search(const Program& program, const Limits& limits, Budget& budget)
-        : program_(program), limits_(limits), budget_(budget), places_(at(program.count()) + 1) {
+        : program_(program),
+          limits_(limits),
+          budget_(budget),
+          longest_(at(program.count()) + 1),
+          places_(at(program.count()) + 1) {
         places_[0].resize(1);
         for (Index place = 0; place < program.count(); ++place) {
             const Operator& operation = program.operators[at(place)];
@@ -262,8 +293,9 @@ class Search {
 
   private:
     void from(Index begin) {
+        longest_[at(begin)].stripe.reset();
         for (Here& here : places_[at(begin)]) {
-            keep_best(here.states);
+            keep_best(here.states, here.tidied);
             if (here.stays != kNothing) leave_out_worse(here, places_[at(begin)][at(here.level)]);
             count_ += here.states.size();
         }
@@ -387,14 +419,24 @@ class Search {
         }
         std::optional<Segment> segment = Segment::of(program_, begin, end);
         if (!segment) return;
-        Stripe stripe(*std::move(segment));
+        Longest& longest = longest_[at(end)];
+        std::optional<Stripe> own;
+        if (longest.stripe) {
+            own.emplace(*std::move(segment));
+        } else {
+            longest = {begin, std::make_unique<Stripe>(*std::move(segment))};
+        }
+        Stripe& stripe = own ? *own : *longest.stripe;
         std::map<Index, Stripe> with_sources;  // by what stays
+        std::map<std::tuple<Load, Load, Load, Index, Cost>, std::vector<Way>>
+            ways;  // by all that they depend on
         const std::vector<Strips>* strips = nullptr;
         for (const Levels& levels : levels_of(begin, end)) {
             const Around whole = around(&stripe.segment(), begin, end, levels);
             const Load least = whole.with(0, program_.unit);
             if (least.height() > limits_.most) continue;
-            budget_.count(stripe.make_rows(program_, begin, end));
+            budget_.count(stripe.make_rows(program_, begin, end, own ? longest.stripe.get() : nullptr,
+                                           begin - longest.begin));
             // No strips need less than those of one column.
             const Place columns = program_.operators[at(end) - 1].columns;
             if (limits_.most < kLimit && !stripe.fits(columns, least, limits_.most)) continue;
@@ -405,9 +447,13 @@ class Search {
                 budget_.count(with_source->make_rows(program_, begin, end));
             }
             if (strips == nullptr) strips = &strips_of(begin, end);
-            for (const Way& way : ways_of(stripe, with_source, *strips, end - begin, whole, levels.all)) {
-                add_or_stay(begin, end, levels, way, whole.gone.height());
-            }
+            // What runs again elsewhere is a part of no more than what strips may cost in addition.
+            const Cost again =
+                with_source == nullptr ? std::min(levels.all, dearest_of(*strips)) : levels.all;
+            const auto [known, is_new] =
+                ways.try_emplace({whole.at_begin, whole.at_end, whole.bare, stays, again});
+            if (is_new) known->second = ways_of(stripe, with_source, *strips, end - begin, whole, again);
+            for (const Way& way : known->second) add_or_stay(begin, end, levels, way, whole.gone.height());
         }
     }
 
@@ -445,6 +491,13 @@ class Search {
         }
         keep_best(ways);
         return ways;
+    }
+
+    // The most that one of these costs in addition.
+    static Cost dearest_of(const std::vector<Strips>& all) {
+        Cost dearest = 0;
+        for (const Strips& strips : all) dearest = std::max(dearest, strips.reference.cost);
+        return dearest;
     }
 
     // The strips to try of [begin, end).
@@ -533,11 +586,12 @@ class Search {
         for (; i < here.size(); ++i) {
             if (cost > limits_.cost - here[i].cost) continue;
             const Bytes bytes = std::max(here[i].bytes, way.bytes);
+            if (there.has_as_good(bytes, here[i].cost + cost)) continue;
             there.states.push_back(
                 {bytes, here[i].cost + cost, begin, levels.here, i, way.columns, way.other});
         }
-        if (there.states.size() > kTidy && there.states.size() > 2 * there.tidied) {
-            keep_best(there.states);
+        if (there.states.size() > 2 * std::max(there.tidied, kTidy)) {
+            keep_best(there.states, there.tidied);
             there.tidied = there.states.size();
         }
     }
@@ -568,12 +622,18 @@ class Search {
         return result;
     }
 
-    static constexpr std::size_t kTidy = 4096;
+    static constexpr std::size_t kTidy = 32;
 
     const Program& program_;
     const Limits& limits_;
     Budget& budget_;
     std::map<std::pair<Place, std::vector<Reference>>, std::vector<Strips>> strips_;
+    // By end that is still to come, the stripe that begins first.
+    struct Longest {
+        Index begin = 0;
+        std::unique_ptr<Stripe> stripe;
+    };
+    std::vector<Longest> longest_;
     std::vector<std::vector<Here>> places_;  // by level
     std::vector<Index> parts_;               // by operator, the first with its levels
     std::size_t count_ = 0;

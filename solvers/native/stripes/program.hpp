@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,8 @@ struct Load {
         rest = std::max(rest, other.rest);
     }
     Bytes height() const { return bytes - rest; }
+
+    auto operator<=>(const Load&) const = default;
 };
 
 // Which places of an input, along rows or columns, place q needs.

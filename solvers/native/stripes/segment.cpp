@@ -55,8 +55,44 @@ std::optional<Segment> Segment::of(const Program& program, Index begin, Index en
 std::int64_t Segment::make_rows() {
     count_made();
     replay();
-    for (Index place = 0; place + 1 < count_; ++place) is_shared_ = is_shared_ || op(place).shared;
+    find_lives();
+    find_shared();
     return steps_;
+}
+
+void Segment::take_rows(const Segment& longer, std::vector<Index> places) {
+    longer_ = &longer;
+    places_ = std::move(places);
+    for (const Index there : places_) {
+        rows_made_.push_back(longer.rows_made_[at(there)]);
+        rows_.push_back(longer.rows_[at(there)]);
+    }
+    find_lives();
+    find_shared();
+}
+
+void Segment::find_shared() {
+    for (Index place = 0; place + 1 < count_; ++place) is_shared_ = is_shared_ || op(place).shared;
+}
+
+// What is there while an operator on a branch runs is not known.
+void Segment::find_lives() {
+    const Segment& known = longer_ == nullptr ? *this : *longer_;
+    std::vector<Index> here(at(known.count_), kNobody);
+    for (Index place = 0; place < count_; ++place)
+        here[at(longer_ == nullptr ? place : places_[at(place)])] = place;
+    const auto lives_of = [&](const std::vector<PlaceSet>& touched) {
+        std::vector<Life> lives(at(count_), {count_, -1});
+        for (Index there = 0; there < count_of(touched); ++there) {
+            if (here[at(there)] == kNobody) continue;
+            touched[at(there)].for_all([&](Index place) {
+                if (here[at(place)] != kNobody) lives[at(here[at(place)])].touch(here[at(there)]);
+            });
+        }
+        return lives;
+    };
+    lives_ = lives_of(known.touched_);
+    sure_ = lives_of(known.sure_touched_);
 }
 
 bool Segment::is_stripe() {
@@ -122,27 +158,28 @@ void Segment::look(Index place, Place needed) {
 // What is there while an operator of a path with branches runs, also without some of the branches: then no
 // reader on the path is further ahead of those after it, nor one before it closer to its end.
 void Segment::touch_of_path(Index here) {
-    sure_[at(here)].touch(here);
+    PlaceSet& touched = sure_touched_[at(here)];
+    touched.set(here);
     for (const Use& use : op(here).uses) {
         const Index from = source(use);
-        if (from != kNobody && (op(from).is_branch || from == op(here).before)) sure_[at(from)].touch(here);
+        if (from != kNobody && (op(from).is_branch || from == op(here).before)) touched.set(from);
     }
-    within_beside_[at(here)].add(within_, [&](Index place) { sure_[at(op(place).before)].touch(here); });
+    touched.add(within_);
 }
 
 void Segment::step(Index here) {
     ++steps_;
     if (!op(here).is_branch) {
-        const auto touch = [&](Index place) { lives_[at(place)].touch(here); };
-        touch(here);
+        PlaceSet& touched = touched_[at(here)];
+        touched.set(here);
         for (const Use& use : op(here).uses) {
-            if (const Index from = source(use); from != kNobody) touch(from);
+            if (const Index from = source(use); from != kNobody) touched.set(from);
         }
-        held_beside_[at(here)].add(held_, touch);
+        touched.add(held_);
         if (program_->has_branches) touch_of_path(here);
     }
     const Place done = ++done_[at(here)];
-    if (op(here).overlaps) within_.set(here, done < rows_made_[at(here)]);
+    if (op(here).overlaps) within_.set(op(here).before, done < rows_made_[at(here)]);
     if (!is_sink(here)) {
         // The row is there before it is known that nobody needs it.
         const Place needed = needed_from(here);
@@ -174,12 +211,10 @@ void Segment::make(Index place) {
 
 void Segment::replay() {
     rows_.assign(at(count_), 0);
-    lives_.assign(at(count_), {count_, -1});
-    sure_ = lives_;
     done_.assign(at(count_), 0);
     held_ = within_ = PlaceSet(count_);
-    held_beside_.assign(at(count_), held_);
-    if (program_->has_branches) within_beside_.assign(at(count_), within_);
+    touched_.assign(at(count_), held_);
+    if (program_->has_branches) sure_touched_ = touched_;
     const Place reference = last().rows;
     for (Place row = 0; row < reference; ++row) {
         for (Index place = 0; place + 1 < count_; ++place) {
@@ -191,9 +226,9 @@ void Segment::replay() {
     }
 }
 
-Need Segment::need(Place reference, Place columns, const Load& whole, Sure* sure) const {
-    std::vector<Place> widest(at(count_), 0);
-    std::vector<Place> total(at(count_), 0);
+Segment::Columns Segment::columns_of(Place reference, Place columns) const {
+    Columns known{std::vector<Place>(at(count_), 0), std::vector<Place>(at(count_), 0)};
+    auto& [widest, total] = known;
     std::vector<std::pair<Place, Place>> spans(at(count_));
     for (Place from = 0; from < reference; from += columns) {
         const Place to = std::min(from + columns, reference);
@@ -220,6 +255,27 @@ Need Segment::need(Place reference, Place columns, const Load& whole, Sure* sure
             total[at(place)] += width;
         }
     }
+    return known;
+}
+
+const Segment::Columns& Segment::known_columns(Place reference, Place columns) const {
+    const auto [known, is_new] = columns_.try_emplace({reference, columns});
+    if (is_new) known->second = columns_of(reference, columns);
+    return known->second;
+}
+
+Need Segment::need(Place reference, Place columns, const Load& whole, Sure* sure) const {
+    Columns own;
+    if (longer_ == nullptr) {
+        own = known_columns(reference, columns);
+    } else {
+        const Columns& known = longer_->known_columns(reference, columns);
+        for (const Index there : places_) {
+            own.widest.push_back(known.widest[at(there)]);
+            own.total.push_back(known.total[at(there)]);
+        }
+    }
+    const auto& [widest, total] = own;
     Need need;
     for (Index place = 0; place < count_; ++place) {
         const Operator& operation = op(place);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -27,19 +29,18 @@ class PlaceSet {
   public:
     explicit PlaceSet(Index count = 0) : words_((at(count) + kBits - 1) / kBits) {}
 
-    void set(Index place, bool is_in) {
+    void set(Index place, bool is_in = true) {
         std::uint64_t& word = words_[at(place) / kBits];
         const std::uint64_t bit = std::uint64_t{1} << at(place) % kBits;
         word = is_in ? word | bit : word & ~bit;
     }
-    // Add all of another one; those that are new.
+    void add(const PlaceSet& other) {
+        for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    }
     template <typename Use>
-    void add(const PlaceSet& other, const Use& use) {
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            const std::uint64_t added = other.words_[i] & ~words_[i];
-            words_[i] |= added;
-            for_each(added, [&](Index bit) { use(static_cast<Index>(i * kBits) + bit); });
-        }
+    void for_all(const Use& use) const {
+        for (std::size_t i = 0; i < words_.size(); ++i)
+            for_each(words_[i], [&](Index bit) { use(static_cast<Index>(i * kBits) + bit); });
     }
 
   private:
@@ -55,6 +56,9 @@ class Segment {
 
     // Goes through its rows, before `need`; how many steps that took.
     std::int64_t make_rows();
+    // The same from one that has the same end and begins before it, as long as that one is there: `places`
+    // are those there, and each is read by the same. So they make their rows in the same turns.
+    void take_rows(const Segment& longer, std::vector<Index> places);
     // Whether columns of what one makes may not be needed: else no more strips cost less than one.
     bool skips_columns() const;
     bool leaves(Index place) const { return leaves_[at(place)]; }
@@ -91,8 +95,16 @@ class Segment {
     void make(Index place);
     void step(Index place);
     void touch_of_path(Index place);
+    void find_lives();
+    void find_shared();
     Place needed_from(Index place) const;
     void look(Index place, Place needed);
+    // By place, how many columns it makes in a strip at most, and in all of them.
+    struct Columns {
+        std::vector<Place> widest, total;
+    };
+    Columns columns_of(Place reference, Place columns) const;
+    const Columns& known_columns(Place reference, Place columns) const;
     std::vector<Load> rings_of(const std::vector<Place>& widest) const;
     Bytes fullest(const std::vector<Life>& lives, const std::vector<Load>& rings, const Load& whole) const;
     Bytes fullest_between(Index begin, Index end, const std::vector<Life>& lives,
@@ -113,17 +125,18 @@ class Segment {
     // By place.
     std::vector<std::uint8_t> leaves_;
     std::vector<Place> rows_made_;
-    std::vector<Place> rows_;  // kept at a time
-    std::vector<Life> lives_;  // of these rows
-    std::vector<Life> sure_;   // also without branches
-    bool is_shared_ = false;   // by operators that are not here; then it is a path
+    std::vector<Place> rows_;                       // kept at a time
+    std::vector<Life> lives_;                       // of these rows
+    std::vector<Life> sure_;                        // also without branches
+    bool is_shared_ = false;                        // by operators that are not here; then it is a path
+    std::vector<PlaceSet> touched_, sure_touched_;  // whose rows are there while it runs
+    const Segment* longer_ = nullptr;
+    std::vector<Index> places_;  // there
+    mutable std::map<std::pair<Place, Place>, Columns> columns_;
     // While rows are made.
     std::vector<Place> done_;
-    PlaceSet held_;                      // those of which rows are kept
-    std::vector<PlaceSet> held_beside_;  // by place, those that were held while it ran
-    // The same of a path with branches: those that overlap, and have made some rows and not all.
-    PlaceSet within_;
-    std::vector<PlaceSet> within_beside_;
+    PlaceSet held_;    // those of which rows are kept
+    PlaceSet within_;  // of a path with branches: those that overlap, and have made some rows and not all
     std::vector<Index> waiting_;
 };
 
