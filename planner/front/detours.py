@@ -14,7 +14,7 @@ from enum import Enum, auto
 from itertools import islice, product
 from typing import Final
 
-from memstow.planner.graph.links import NOBODY, links_of, topological_order
+from memstow.planner.graph.links import NOBODY, links_of, listed_order, topological_order
 from memstow.planner.graph.schedules import can_spill
 from memstow.planner.model.graph import GIVEN, Graph
 from memstow.planner.model.plan import Schedule, Spill
@@ -76,6 +76,7 @@ class Along:
         index = links.tensor_index
         self._reads = [[index[name] for name in dict.fromkeys(entry.inputs)] for entry in graph.operators]
         self._makes = [[index[name] for name in entry.outputs] for entry in graph.operators]
+        self._listed = listed_order(graph) if graph.order == GIVEN else ()
         self._beside: dict[int, list[int]] = {}
 
     def beside(self, cut: int) -> list[int]:
@@ -88,9 +89,13 @@ class Along:
             self._beside[cut] = [tensor for tensor in made if tensor in needed and tensor not in handed]
         return self._beside[cut]
 
-    def schedule(self, at_cuts: Mapping[int, Detour]) -> Schedule | None:
-        """With one detour for each cut, ascending; None where the order that is given does not allow them."""
-        run = _Running(self._reads, self._makes, self._links.producer, self._rank)
+    def schedule(self, at_cuts: Mapping[int, Detour]) -> Schedule:
+        """With one detour for each cut, ascending.
+
+        Where the order is given, an operator that is to run before those listed before it has these run
+        first, once more than they are read.
+        """
+        run = _Running(self._reads, self._makes, self._links.producer, self._rank, self._listed)
         inputs, whole = frozenset(run.there), set(run.there)
         begin = 0
         for cut, detour in at_cuts.items():
@@ -98,32 +103,34 @@ class Along:
             end, beside, handed = self._rank[last] + 1, self.beside(cut), self._makes[last]
             is_made = detour.made in (_Made.WITHIN, _Made.BEFORE)
             if detour.made is _Made.BEFORE:
+                run.first_before(beside)
                 run.make(beside)
                 run.there = whole.union(beside)
-            if is_made or self._graph.order == GIVEN:
+            if is_made:
                 run.first(self._order[begin:end])
             run.make(handed)
             at_end = len(run.order) - 1
             if not is_made:
                 run.there = whole.union(handed)
             if detour.made is _Made.AFTER:
+                run.first_before(beside)
+                if detour.path_waits:
+                    run.waits += ((tensor, len(run.order) - 1, True) for tensor in handed)
+                    run.waits += ((tensor, at_end, False) for tensor in whole if len(run.order) > at_end + 1)
                 run.make(beside)
             # Else what that is made of stays.
             if run.there.issuperset(beside):
                 whole = {*inputs, *beside}
             whole.update(handed)
             run.there = set(whole)
-            run.waits += ((tensor, at_end) for tensor in handed if detour.path_waits)
-            run.waits += ((tensor, len(run.order) - 1) for tensor in beside if detour.beside_waits)
+            run.waits += ((tensor, len(run.order) - 1, True) for tensor in beside if detour.beside_waits)
             begin = end
         run.first(self._order)
         return self._schedule(run)
 
-    def _schedule(self, run: "_Running") -> Schedule | None:
-        if self._graph.order == GIVEN and [*dict.fromkeys(run.order)] != self._order:
-            return None
+    def _schedule(self, run: "_Running") -> Schedule:
         operators, tensors = self._graph.operators, self._graph.tensors
-        gaps = {(tensor, gap) for tensor, at in run.waits if (gap := run.gap(tensor, at)) is not None}
+        gaps = {(wait[0], gap) for wait in run.waits if (gap := run.gap(*wait)) is not None}
         spills = [
             Spill(tensor=tensors[tensor].id, pool=self._pool, out=out, back=back)
             for tensor, (out, back) in gaps
@@ -142,23 +149,35 @@ class _Running:
         makes: Sequence[Sequence[int]],
         producer: Sequence[int],
         rank: Mapping[int, int],
+        listed: Sequence[int],
     ) -> None:
+        """`listed`: in which order operators run for the first time; empty: in any."""
         self.order: list[int] = []
         self.there = {tensor for tensor, maker in enumerate(producer) if maker == NOBODY}
         """What may be read without running its maker again."""
-        self.waits: list[tuple[int, int]] = []
-        """Tensors that are to wait, and the place of the order after which they do."""
+        self.waits: list[tuple[int, int, bool]] = []
+        """Tensors that are to wait, the place of the order after which they do, and whether from their last
+        use before."""
         self._reads = reads
         self._makes = makes
         self._producer = producer
-        self._rank = rank
+        self._rank = {operator: at for at, operator in enumerate(listed)} if listed else rank
+        self._listed = listed
+        self._done: set[int] = set()
 
     def first(self, operators: Iterable[int]) -> None:
         """Run those that have not run yet, in this order."""
-        done = set(self.order)
-        for operator in operators:
-            if operator not in done:
+        for operator in sorted(operators, key=self._rank.__getitem__) if self._listed else operators:
+            if operator not in self._done:
                 self._run([operator])
+
+    def first_before(self, tensors: Collection[int]) -> None:
+        """Run those that are listed before all that makes these for the first time."""
+        makers = {self._producer[tensor] for tensor in tensors}.difference(self._done, (NOBODY,))
+        if self._listed and makers:
+            there = set(self.there)
+            self.first(self._listed[: min(map(self._rank.__getitem__, makers))])
+            self.there = there
 
     def make(self, tensors: Collection[int]) -> None:
         """Have these made, where they are not there."""
@@ -174,17 +193,22 @@ class _Running:
                     needed.add(maker)
                     waiting.append(maker)
         for operator in sorted(needed, key=self._rank.__getitem__):
+            if self._listed and operator not in self._done:
+                for before in self._listed[: self._rank[operator]]:
+                    if before not in self._done:
+                        self._run([before])
             self.order.append(operator)
+            self._done.add(operator)
             self.there.update(self._makes[operator])
 
-    def gap(self, tensor: int, at: int) -> tuple[int, int] | None:
-        """The uses between which a tensor can wait: the last one up to a place, and the next one."""
+    def gap(self, tensor: int, at: int, from_use: bool) -> tuple[int, int] | None:
+        """Where a tensor can wait: from this place, or its last use up to there, to the next use."""
         uses = [
             place
             for place, entry in enumerate(self.order)
             if tensor in (*self._reads[entry], *self._makes[entry])
         ]
-        out = max((place for place in uses if place <= at), default=-1)
+        out = max((place for place in uses if place <= at), default=-1) if from_use else at
         back = min((place for place in uses if place > at), default=-1)
         is_free = out >= 0 and back > out + 1 and tensor not in self._makes[self.order[back]]
         return (out, back) if is_free else None
@@ -197,26 +221,31 @@ def try_detours(
     is_better: Callable[[Schedule], bool],
     is_over: Callable[[], bool],
 ) -> None:
-    """Try schedules for ways to cut a path, by the places after which it is: those that help, together."""
+    """Try schedules for ways to cut a path, by the places after which it is: those that help, together.
+
+    At the other cuts nothing is done; or where tensors may wait, those beside the path do so at each.
+    """
     tried: set[Schedule] = set()
 
     def helps(way: Along, at_cuts: Mapping[int, Detour]) -> bool:
-        schedule = None if is_over() else way.schedule(at_cuts)
-        if schedule is None or schedule in tried:
+        if is_over() or (schedule := way.schedule(at_cuts)) in tried:
             return False
         tried.add(schedule)
         return is_better(schedule)
 
-    for cuts, way in product(dict.fromkeys(map(tuple, ways)), along):
-        none = dict.fromkeys(cuts, _NONE)
+    waiting = [Detour(beside_waits=True)] if "spill" in kinds else []
+    for cuts, way, usual in product(dict.fromkeys(map(tuple, ways)), along, [_NONE, *waiting]):
+        beside = [cut for cut in cuts if way.beside(cut)]
+        at_cuts = dict.fromkeys(cuts, _NONE) | dict.fromkeys(beside, usual)
+        if usual != _NONE:
+            helps(way, at_cuts)
         helpful = {
-            cut: [detour for detour in _all_detours(kinds) if helps(way, none | {cut: detour})]
-            for cut in cuts
-            if way.beside(cut)
+            cut: [detour for detour in _all_detours(kinds) if helps(way, at_cuts | {cut: detour})]
+            for cut in beside
         }
-        for chosen in islice(product(*((_NONE, *them) for them in helpful.values())), _MOST_TOGETHER):
-            if sum(detour != _NONE for detour in chosen) > 1:
-                helps(way, none | dict(zip(helpful, chosen, strict=True)))
+        for chosen in islice(product(*((usual, *them) for them in helpful.values())), _MOST_TOGETHER):
+            if sum(detour != usual for detour in chosen) > 1:
+                helps(way, at_cuts | dict(zip(helpful, chosen, strict=True)))
 
 
 def eager(graph: Graph, path: Sequence[int], order: Sequence[int]) -> list[int]:

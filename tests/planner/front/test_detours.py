@@ -138,7 +138,7 @@ def _blocks(random: Random) -> Graph:
 def _schedules(graph: Graph, random: Random, kinds: AbstractSet[str] = AGAIN | COPIES) -> list[Schedule]:
     """Those that are tried for some ways to cut the path, of which some help."""
     path, listed = widest_path(graph), listed_order(graph)
-    orders = [listed] if graph.order == GIVEN else [listed, eager(graph, path, listed)]
+    orders = [listed, eager(graph, path, listed)]
     ways = [sorted(random.sample(range(len(path)), random.randint(0, len(path) - 1))) for _ in range(3)]
     schedules: list[Schedule] = []
 
@@ -194,3 +194,37 @@ def test_what_is_needed_later_is_made_first_and_waits() -> None:
     schedule = points[15_040, 978_816]
     assert schedule is not None
     assert [spill.tensor for spill in schedule.spills] == ["c64.0"]
+
+
+def test_in_the_given_order_those_listed_before_run_once_more_for_what_is_made_first() -> None:
+    """What the second branch makes waits; the first one, which is listed before, runs before and after."""
+    graph = beside_slow_memory(replace(residual_network(2), order=GIVEN))
+    request = FrontOptions(
+        generators=("stripes", "recompute", "spill"), cost="bytes", terms=("peak:fast", "cost")
+    )
+    front = find_front(graph, request, _STEADY, FrontCallbacks())
+    points = {tuple(point.values.values()): point.plan.schedule for point in front.points}
+    # In any order this takes 978,816.
+    schedule = points[15_040, 1_003_392]
+    assert schedule is not None
+    order = schedule.order
+    assert list(dict.fromkeys(order)) == [operator.id for operator in graph.operators]
+    first = order.index("to b64.0")
+    assert first < order.index("to c64.0") < order.index("to b64.0", first + 1)
+    assert "a64.0" in {spill.tensor for spill in schedule.spills}
+
+
+def test_what_is_beside_the_path_waits_at_each_cut() -> None:
+    """Of a residual network of 20 layers, whose tensors have no room beside each other."""
+    graph = beside_slow_memory(replace(residual_network(3), order="free"))
+    request = FrontOptions(
+        generators=("stripes", "recompute", "spill"), cost="bytes", terms=("peak:fast", "cost")
+    )
+    enough = Options(deterministic=True, work_limit=100_000_000)
+    front = find_front(graph, request, enough, FrontCallbacks())
+    points = {tuple(point.values.values()): point for point in front.points}
+    point = points[16_384, 1_538_368]
+    assert point.proven
+    assert point.plan.schedule is not None
+    waiting = Counter(spill.tensor for spill in point.plan.schedule.spills)
+    assert waiting["32.0"] == waiting["32.1"] == waiting["c32.0"] == 1
