@@ -41,7 +41,7 @@ from memstow.planner.graph.operators import (
     with_cost_unit,
 )
 from memstow.planner.graph.order_front import corners_in_any_order, order_front
-from memstow.planner.graph.path_bounds import PathCorner, path_corners, widest_path
+from memstow.planner.graph.path_bounds import PathCorner, widest_path
 from memstow.planner.graph.recompute import (
     KINDS,
     overfull_pools,
@@ -262,10 +262,9 @@ _PLACING_SHARE: Final = 0.1
 # again.
 _ORDERS_SHARE: Final = 0.3
 _LISTED_SHARE: Final = 0.15
-_PATHS_SHARE: Final = 0.75
-_FREE_PATHS_SHARE: Final = 0.6
+_PATHS_SHARE: Final = 0.8
 _FREE_SHARE: Final = 0.5
-_DETOURS_SHARE: Final = 0.15
+_DETOURS_SHARE: Final = 0.3
 # Of larger graphs each schedule takes longer than it helps.
 _MOST_ALONG: Final = 300
 _SCHEDULES_SHARE: Final = 0.4
@@ -469,7 +468,6 @@ class _Run:
         )
         self._allowance.spend(orders.work)
         candidates = list(self._in_any_order())
-        candidates += self._beside_a_path(candidates)
         for number, order in enumerate(orders.orders):
             share = 1 / (len(orders.orders) - number)
             self._plain.append(self._unchanged(order))
@@ -511,8 +509,19 @@ class _Run:
             later = () if changed is None else self._in_listed_order(changed).points
             points = Archive([*front.points, *later]).items
             yield from points
-            if not self._affords_description() or self._knows_by_paths(points):
+            if not self._affords_description():
                 return
+            without: Sequence[Corner] = ()
+            if graph.alternatives:
+                # With better plans, fewer of the choices have to be looked at.
+                without = self._corners_without_choices(points)
+                better = self._beside_a_path(points, without)
+                yield from better
+                points = Archive([*points, *better]).items
+            if self._knows_by_paths(points, without):
+                return
+            if not graph.alternatives:
+                yield from self._beside_a_path(points, self._open)
 
         def run_again(chosen: Graph, order: Sequence[int], share: float) -> Reruns:
             return reruns(chosen, order, request, self._pool, self._allowance, share, self._callbacks)
@@ -541,12 +550,11 @@ class _Run:
         self._allowance.spend(budget.work)
         return front
 
-    def _knows_by_paths(self, known: Sequence[Candidate]) -> bool:
+    def _knows_by_paths(self, known: Sequence[Candidate], without: Sequence[Corner]) -> bool:
         """Learn what paths through the graph say of all orders; whether none is better than what is known."""
-        given = self._graph.order == GIVEN
-        budget = self._allowance.budget(_PATHS_SHARE if given else _FREE_PATHS_SHARE)
+        budget = self._allowance.budget(_PATHS_SHARE)
         with cancelling(budget, self._callbacks.cancel):
-            corners = corners_in_any_order(self._graph, known, budget, kinds_of(self._request))
+            corners = corners_in_any_order(self._graph, known, budget, kinds_of(self._request), without)
         self._allowance.spend(budget.work)
         if corners is None:
             return False
@@ -555,23 +563,28 @@ class _Run:
         self._open = [corner for corner in corners if not best.beats(corner.bytes, corner.cost)]
         return not self._open
 
-    def _beside_a_path(self, known: Sequence[Candidate]) -> Iterable[Candidate]:
+    def _corners_without_choices(self, known: Sequence[Candidate]) -> Sequence[Corner]:
+        """Corners of all without alternatives, if some run again; none where they are not known."""
+        graph, kinds = with_chosen(self._graph, ()), kinds_of(self._request)
+        if not kinds:
+            return ()
+        budget = self._allowance.budget(_DETOURS_SHARE)
+        with cancelling(budget, self._callbacks.cancel):
+            corners = corners_in_any_order(graph, known, budget, kinds)
+        self._allowance.spend(budget.work)
+        return corners or ()
+
+    def _beside_a_path(self, known: Sequence[Candidate], corners: Sequence[Corner]) -> Sequence[Candidate]:
         """What is better than these, without alternatives: along a path, where bounds of it are better."""
-        kinds = kinds_of(self._request)
-        if not kinds or not self._open or len(self._graph.operators) > _MOST_ALONG:
+        kinds, graph = kinds_of(self._request), with_chosen(self._graph, ())
+        if not kinds or not corners or len(graph.operators) > _MOST_ALONG:
             return []
-        graph, corners = with_chosen(self._graph, ()), self._open
-        if self._graph.alternatives:
-            budget = self._allowance.budget(_DETOURS_SHARE)
-            with cancelling(budget, self._callbacks.cancel):
-                corners = path_corners(graph, budget, kinds=kinds) or ()
-            self._allowance.spend(budget.work)
         best = Archive(known)
         is_open = (corner for corner in corners if not best.beats(corner.bytes, corner.cost))
         ways = [corner.ends for corner in is_open if isinstance(corner, PathCorner)]
         path, listed = widest_path(graph), listed_order(graph)
         waits_in = None if self._pool is None else pool_of_spills(graph, self._pool)
-        orders = [listed] if graph.order == GIVEN else [listed, eager(graph, path, listed)]
+        orders = [listed, eager(graph, path, listed)]
         end = self._allowance.mark(_DETOURS_SHARE)
         better: list[Candidate] = []
 

@@ -44,6 +44,8 @@ from memstow.solvers.graph_programs import MOST, Room, stripe_front
 # Choices that are looked into: where alternatives have no bounds, and where all of them have.
 _MOST_CHOICES: Final = 64
 _MOST_BOUNDED: Final = 1_000
+# Close looks at choices that follow each other and say nothing new, where all are gone through first.
+_FEW_CLOSE: Final = 3
 # What describing one counts as, for each of its operators.
 _WORK_OF_AN_OPERATOR: Final = 300
 
@@ -63,19 +65,30 @@ def order_front(
 
 
 def corners_in_any_order(
-    graph: Graph, known: Sequence[Candidate], budget: Budget, kinds: AbstractSet[str]
+    graph: Graph,
+    known: Sequence[Candidate],
+    budget: Budget,
+    kinds: AbstractSet[str],
+    without: Sequence[Corner] = (),
 ) -> Sequence[Corner] | None:
     """Corners of which each schedule in stripes is as bad as one in both terms, in any order.
 
     Of a valid graph; `known`: candidates, so that nothing is looked for that they are as good as. `kinds`:
-    whether operators run again, when no stripe runs one twice, or tensors wait elsewhere. None where nothing
-    is known.
+    whether operators run again, when no stripe runs one twice, or tensors wait elsewhere. `without`: the
+    corners of those without alternatives, where these are known. None where nothing is known.
     """
     if not graph.alternatives:
         least = least_cost_in_stripes(graph)
         cheapest = min((entry.bytes for entry in known if entry.cost <= least), default=None)
         return path_corners(graph, budget, kinds=kinds, room=Room(most=cheapest))
-    return _InAnyOrder(graph, budget, MOST, OrderFront(tuple(known), False), kinds).front().corners
+    points = OrderFront(tuple(known), False)
+    corners: Sequence[Corner] = [Corner(0, 0)]
+    for close_looks in (_FEW_CLOSE, _MOST_BOUNDED):
+        tree = _InAnyOrder(graph, budget, points, kinds, without, close_looks)
+        corners = _as_bad(corners, tree.front().corners or ())
+        if budget.spent or tree.leaves_none_with_alternatives:
+            break
+    return corners
 
 
 def countable_choice(graph: Graph, names: tuple[str, ...], stripes: bool) -> Graph | None:
@@ -130,6 +143,10 @@ class _Choices(ABC):
         self._known = known.points
         self._unit = unit_of(graph)
         self._archive: Archive[Candidate] = Archive()
+        self._left: Archive[Corner] = Archive()
+        """What nothing better is known of."""
+        self._ended: set[tuple[str, ...]] = set()
+        """Choices that were looked at as a whole."""
         self._graphs: dict[tuple[str, ...], Graph | None] = {}
         """By what is chosen."""
         groups: dict[tuple[str, ...], list[Alternative]] = {}
@@ -162,7 +179,7 @@ class _Choices(ABC):
 
     def front(self) -> OrderFront:
         """All of them, within the budget."""
-        left: Archive[Corner] = Archive()
+        left = self._left
         self._take_known()
         root = self._settled(_Node((), frozenset(), 0, (Corner(0, self._least_cost()),)))
         heap = [(0, 0, 0, 0, root)]
@@ -170,10 +187,7 @@ class _Choices(ABC):
         most = _MOST_CHOICES if self._first_known else _MOST_BOUNDED
         while heap:
             *_, node = heappop(heap)
-            corners = [entry for entry in node.corners if not self._archive.beats(entry.bytes, entry.cost)]
-            if not self._makes_points:
-                # What is left already is as good as whatever would be left of these.
-                corners = [entry for entry in corners if not left.beats(entry.bytes, entry.cost)]
+            corners = self._open(node.corners)
             if self._budget.spent or looks >= most:
                 for corner in corners:
                     left.offer(corner)
@@ -183,9 +197,11 @@ class _Choices(ABC):
             for child in self._children(replace(node, corners=corners)):
                 looks += child.next >= self._first_known
                 if child.next == len(self._groups):
-                    for corner in self._looked_at(child):
-                        left.offer(corner)
+                    self._end(child)
                 elif child.corners:
+                    if not self._makes_points and self._open(child.corners):
+                        # What is left of it alone, most of those with others are as bad as.
+                        self._end(replace(child, next=len(self._groups)))
                     serial += 1
                     # Of those that may need as little, the fewest alternatives come first, and few are kept.
                     turn = child.corners[0].bytes, len(child.chosen), -child.next, serial
@@ -197,6 +213,21 @@ class _Choices(ABC):
         points = tuple(self._archive.items)
         corners = Archive([*(Corner(point.bytes, point.cost) for point in points), *left.items]).items
         return OrderFront(points, not left.items, tuple(corners))
+
+    def _end(self, node: _Node) -> None:
+        """Look at a choice to which no others are added, once."""
+        if node.chosen not in self._ended:
+            self._ended.add(node.chosen)
+            for corner in self._looked_at(node):
+                self._left.offer(corner)
+
+    def _open(self, corners: Sequence[Corner]) -> Sequence[Corner]:
+        """Those that are of interest."""
+        known: list[Archive[Candidate] | Archive[Corner]] = [self._archive]
+        if not self._makes_points:
+            # What is left already is as good as whatever would be left of these.
+            known.append(self._left)
+        return [entry for entry in corners if not any(them.beats(entry.bytes, entry.cost) for them in known)]
 
     def _least_cost(self) -> int:
         """What all operators cost at least, whatever is chosen."""
@@ -226,8 +257,7 @@ class _Choices(ABC):
         parts = self._parts.get(alternative.id)
         if parts is None:
             return node.corners
-        corners = _as_bad(node.corners, [Corner(parts.needs, 0)])
-        return [entry for entry in corners if not self._archive.beats(entry.bytes, entry.cost)]
+        return self._open(_as_bad(node.corners, [Corner(parts.needs, 0)]))
 
     def _settled(self, node: _Node) -> _Node:
         """The node without open groups that cannot be chosen beside the chosen alternatives."""
@@ -303,14 +333,31 @@ class _InAnyOrder(_Choices):
     _makes_points = False
 
     def __init__(
-        self, graph: Graph, budget: Budget, most_cost: int, known: OrderFront, kinds: AbstractSet[str]
+        self,
+        graph: Graph,
+        budget: Budget,
+        known: OrderFront,
+        kinds: AbstractSet[str],
+        without: Sequence[Corner] = (),
+        close_looks: int = _FEW_CLOSE,
     ) -> None:
-        super().__init__(graph, budget, most_cost, known)
+        """`close_looks`: so many of those that say nothing new may follow each other."""
+        super().__init__(graph, budget, MOST, known)
         self._kinds = kinds
+        self._without = without
+        self._most_close = self._close_looks = close_looks
+
+    @property
+    def leaves_none_with_alternatives(self) -> bool:
+        """Whether nothing can be better than what is known, but for what has no alternatives."""
+        return all(corner in self._without for corner in self._left.items)
 
     def _take_known(self) -> None:
         for point in self._known:
             self._archive.offer(point)
+        for corner in self._without:
+            self._left.offer(corner)
+            self._ended.add(())
 
     def _looked_at(self, node: _Node) -> Sequence[Corner]:
         bounded = self._bounds(node, ())
@@ -320,6 +367,8 @@ class _InAnyOrder(_Choices):
         """By a path through one of its parts and what is beside it, and by one that stands for all parts."""
         corners, is_known = node.corners, False
         for graph, unit, in_parts, is_quick in self._looks(node, may_be):
+            if node.chosen and not is_quick and not self._close_looks:
+                continue
             room = self._room(corners)
             known = path_corners(
                 graph,
@@ -333,9 +382,9 @@ class _InAnyOrder(_Choices):
             if known is None:
                 continue
             is_known = True
-            corners = [
-                entry for entry in _as_bad(corners, known) if not self._archive.beats(entry.bytes, entry.cost)
-            ]
+            corners = self._open(_as_bad(corners, known))
+            if not is_quick and node.chosen:
+                self._close_looks = self._close_looks - 1 if corners else self._most_close
             if not corners:
                 break
         return corners if is_known else None
@@ -343,7 +392,7 @@ class _InAnyOrder(_Choices):
     def _looks(
         self, node: _Node, may_be: Sequence[ChannelParts]
     ) -> Iterator[tuple[Graph, int | None, InParts, bool]]:
-        """Also whether it is a quick one; where nothing is chosen yet, a close one follows."""
+        """Also whether it is a quick one; a close one follows."""
         graph, unit = self._chosen(node.chosen), self._unit if may_be else None
         if graph is not None:
             yield graph, unit, whether_in_parts(graph, (), may_be, self._unit), True
@@ -351,7 +400,7 @@ class _InAnyOrder(_Choices):
         without = self._chosen(tuple(name for name in node.chosen if name not in self._parts))
         if without is not None and (parts or may_be):
             yield without, self._unit, whether_in_parts(without, parts, may_be, self._unit, spread=True), True
-        if graph is not None and not node.chosen:
+        if graph is not None:
             yield graph, unit, whether_in_parts(graph, (), may_be, self._unit), False
 
 

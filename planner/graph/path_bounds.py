@@ -77,7 +77,6 @@ from memstow.solvers.graph_programs import (
     CutLevel,
     PathCut,
     Room,
-    StripePoint,
     StripeProgram,
     Wires,
     cuts_beside,
@@ -94,6 +93,8 @@ _SHORT: Final = 120
 _SHORT_OF_MANY: Final = 40
 # Bytes copied out and back, for each that waits.
 _COPIES: Final = 2
+# A tensor is small beside one that is so many times as large.
+_SMALL: Final = 4
 # Of stripes before a tensor is made anew.
 _MOST_BEGINS: Final = 4
 _NO_CUT: Final = PathCut([CutLevel(0, 0, 0, NOBODY, NOBODY, (), (), ())], False)
@@ -296,9 +297,11 @@ class _Path:
             if in_parts.isdisjoint((entry.maker, *entry.chains)):
                 chains |= entry.chains
                 yield entry
-        for entry in remade(self.graph, self.path, self.cuts) if not only_shared else ():
-            if entry.maker not in chains and entry.maker not in in_parts:
-                yield entry
+        others = [*remade(self.graph, self.path, self.cuts)] if not only_shared else []
+        others = [entry for entry in others if entry.maker not in chains and entry.maker not in in_parts]
+        # What is small beside others adds little to what is needed, and takes as long.
+        least = max((entry.sizes[0] for entry in others), default=0) / _SMALL
+        yield from (entry for entry in others if entry.sizes[0] >= least)
 
     def program(self, *, must_run: tuple[int, int] | None = None, apart: Sequence[int] = ()) -> StripeProgram:
         """The path as if nothing else were there; where it is alone, an operator has all that it uses.

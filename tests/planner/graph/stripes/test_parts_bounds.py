@@ -182,10 +182,15 @@ def _residual(seed: int) -> Graph:
 
 
 def _bounds(graph: Graph, kinds: frozenset[str]) -> Iterator[list[Corner]]:
-    """Of the whole tree of choices, with points that are known and without; and of its root alone."""
+    """Of the whole tree of choices, with points that are known and without; and of its root alone.
+
+    Also where it is known before what is left without a choice.
+    """
     listed = order_front(replace(graph, order=GIVEN), listed_order(graph), _budget()).points
     for known in ((), listed):
-        yield [*(corners_in_any_order(graph, known, _budget(), kinds) or ())]
+        without = corners_in_any_order(with_chosen(graph, ()), known, _budget(), kinds) or ()
+        for corners in ((), without):
+            yield [*(corners_in_any_order(graph, known, _budget(), kinds, corners) or ())]
     whole, parts, unit = with_chosen(graph, ()), parts_in(graph, _budget()).values(), unit_of(graph)
     for spread in (False, True):
         in_parts = whether_in_parts(whole, (), [*parts], unit, spread=spread)
@@ -288,6 +293,9 @@ def test_plans_without_parts_are_bounded_beside_them(blocks: int, copies: bool) 
     kinds = AGAIN | {"spill"} if copies else AGAIN
     known = order_front(graph, listed_order(graph), _budget()).points
     corners = corners_in_any_order(graph, known, _budget(), kinds) or []
+    without = corners_in_any_order(with_chosen(graph, ()), known, _budget(), kinds) or []
+    beside = corners_in_any_order(graph, known, _budget(), kinds, without) or []
     assert len(points) > 3
     for size, cost in points:
-        assert any(corner.bytes <= size and corner.cost <= cost for corner in corners)
+        for bounds in (corners, beside):
+            assert any(corner.bytes <= size and corner.cost <= cost for corner in bounds)
