@@ -7,6 +7,7 @@ bounds of them. Of what runs again or waits elsewhere, there are bounds for what
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -51,7 +52,7 @@ from memstow.planner.graph.recompute import (
     with_room,
 )
 from memstow.planner.graph.recompute_search import MOST_OPERATORS, Archive
-from memstow.planner.graph.schedules import runs_once, with_chosen
+from memstow.planner.graph.schedules import COPIES, can_spill, runs_once, with_chosen
 from memstow.planner.graph.shares import least_cost_in_stripes, reruns_in_stripes
 from memstow.planner.graph.small_recompute import MOST_OPERATORS as MOST_OF_EVERY_WAY
 from memstow.planner.graph.small_recompute import every_way
@@ -606,10 +607,13 @@ class _Run:
         return better
 
     def _know_where_none_runs_again(self, front: OrderFront) -> None:
-        """Learn from the front of an order in which each operator runs once, up to what another run costs."""
-        corners = front.points if front.complete else front.corners
-        if corners and kinds_of(self._request) == {"recompute"} and not self._graph.alternatives:
-            self._know_corners(corners, _least_with_reruns(self._graph) - 1)
+        """Learn from the front of an order in which each operator runs once, and nothing waits.
+
+        Up to what one more run costs, or one copy.
+        """
+        corners, kinds = front.points if front.complete else front.corners, kinds_of(self._request)
+        if corners and kinds and not self._graph.alternatives:
+            self._know_corners(corners, _least_with_more(self._graph, kinds) - 1)
 
     def _know_corners(self, corners: Sequence[Corner | Candidate], dearest: int = ANY) -> None:
         """Each plan is as bad as one of these in both terms, which are a front, ascending in bytes.
@@ -786,20 +790,25 @@ class _Run:
         return FrontPoint(values=values, bounds=bounds, proven=bounds == values, plan=plan)
 
 
-def _least_with_reruns(graph: Graph) -> int:
-    """What all operators cost at least, in any stripes, if one of them runs again and that is of some use.
+def _least_with_more(graph: Graph, kinds: AbstractSet[str]) -> int:
+    """What all operators cost at least, in any stripes, if one runs again, or one tensor waits elsewhere.
 
-    Of one that makes nothing that is planned it is none.
+    If that is of some use: what makes nothing that is planned need not run again.
     """
-    sized = {tensor.id for tensor in graph.tensors if is_planned(tensor) and size_of(tensor)}
-    each = zip(
-        graph.operators, operator_costs(graph), runs_once(graph), reruns_in_stripes(graph), strict=True
-    )
-    added = (
-        rerun.adds(cost)
-        for operator, cost, once, rerun in each
-        if not (once or sized.isdisjoint(operator.outputs))
-    )
+    sized = [tensor for tensor in graph.tensors if is_planned(tensor) and size_of(tensor)]
+    names = {tensor.id for tensor in sized}
+    added: list[int] = []
+    if "recompute" in kinds:
+        each = zip(
+            graph.operators, operator_costs(graph), runs_once(graph), reruns_in_stripes(graph), strict=True
+        )
+        added += (
+            rerun.adds(cost)
+            for operator, cost, once, rerun in each
+            if not (once or names.isdisjoint(operator.outputs))
+        )
+    if "spill" in kinds:
+        added += (COPIES * size_of(tensor) for tensor in sized if can_spill(graph, tensor))
     return min(ANY, least_cost_in_stripes(graph) + min(added, default=ANY))
 
 

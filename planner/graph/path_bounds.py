@@ -59,7 +59,7 @@ from memstow.planner.graph.operators import (
 )
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.remade import Remade, remade, shared, with_remade
-from memstow.planner.graph.schedules import can_spill
+from memstow.planner.graph.schedules import COPIES, can_spill
 from memstow.planner.graph.shares import LaterRun, later_runs, made_before, reruns_in_stripes
 from memstow.planner.graph.stripe_front import Corner, axis_numbers, stripe_program
 from memstow.planner.model.graph import (
@@ -91,8 +91,6 @@ _WHOLE: Final = InParts()
 # Paths of at most so many operators are looked at closely: of one graph, or of many.
 _SHORT: Final = 120
 _SHORT_OF_MANY: Final = 40
-# Bytes copied out and back, for each that waits.
-_COPIES: Final = 2
 # A tensor is small beside one that is so many times as large.
 _SMALL: Final = 4
 # Of stripes before a tensor is made anew.
@@ -266,7 +264,7 @@ class _Path:
                     # them. That may be before the stripe, and then the tensor waits elsewhere; or what is
                     # handed on does.
                     first, counted = last, set(path[last : entry.begin])
-                    beside.append((0, _COPIES * min(entry.sizes[0], handed)))
+                    beside.append((0, COPIES * min(entry.sizes[0], handed)))
                 # All of those beside the path, and what runs for the first time, is counted already.
                 costs = [cost if at in counted else 0 for at, cost in enumerate(self.costs)]
                 ways = replace(self, path=part, cuts=[_NO_CUT] * len(part), costs=costs)

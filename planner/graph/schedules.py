@@ -9,6 +9,7 @@ version that was made, or copied back, last (`with_runs`). Stripes become one op
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Final
 
 from memstow.planner.graph.check import is_valid, require_valid, take_as_valid
 from memstow.planner.graph.links import NOBODY, Links, links_of, listed_order
@@ -47,6 +48,10 @@ def runs_once(graph: Graph) -> list[bool]:
         not states.isdisjoint(operator.outputs) or not fixed.isdisjoint(operator.inputs + operator.outputs)
         for operator in graph.operators
     ]
+
+
+COPIES: Final = 2
+"""Bytes that are copied, out and back, for each that waits in another pool."""
 
 
 def can_spill(graph: Graph, tensor: Tensor) -> bool:
