@@ -200,9 +200,10 @@ class _Search:
             self._take([_candidate(graph, order)], chosen)
             share = 1 / (len(choices) - number)
             if self._stripes and has_stripes(graph):
-                bounds = again(self._in_stripes(graph, runs_again=True), order, share).bounds
-                size = max((size for cost, size in bounds if cost >= ANY), default=0)
-                corners.append(Corner(size, least_cost_in_stripes(graph)))
+                alone, least = self._in_stripes(graph, runs_again=True), least_cost_in_stripes(graph)
+                bounds = again(alone, order, share).bounds
+                more = least - sum(operator_costs(alone))
+                corners += _corners_of(least, [(min(cost + more, ANY), size) for cost, size in bounds])
                 continue
             reruns = again(graph, order, share)
             self._take(reruns.candidates, chosen)
@@ -446,7 +447,8 @@ def _in_stripes(graph: Graph, *, counts_rows: bool, runs_again: bool = False) ->
     """The graph in which what a stripe may have as rows needs nothing, or the fewest while it is in use.
 
     No operator of it needs more than in a stripe, in which all that it reads and leaves is there as a whole.
-    What runs again leaves other versions than the last, so that also those of outputs may be rows.
+    What runs again leaves other versions than the last, so that also those of outputs may be rows. It costs
+    something if it is in no stripe: others may make some rows each time.
     """
     cut = kinds_if_unbound(graph)
     least = least_of_rows(graph) if counts_rows else [{} for _ in cut]
@@ -456,8 +458,9 @@ def _in_stripes(graph: Graph, *, counts_rows: bool, runs_again: bool = False) ->
     small = {tensor.id: tensor for tensor in graph.tensors if tensor.id in names and tensor.kind == "data"}
     taken = {tensor.id for tensor in graph.tensors}
     taken |= {temporary.id for operator in graph.operators for temporary in operator.temporaries}
+    costs = operator_costs(graph) if runs_again else [0] * len(cut)
 
-    def alone(operator: Operator, is_cut: bool, rows: dict[str, int]) -> Operator:
+    def alone(operator: Operator, is_cut: bool, rows: dict[str, int], cost: int) -> Operator:
         # Of those that may share a place, the others may be counted as a whole.
         shared = {name for pair in operator.in_place for name in pair}
         there = [name for name in rows if name in small and name not in shared]
@@ -473,15 +476,15 @@ def _in_stripes(graph: Graph, *, counts_rows: bool, runs_again: bool = False) ->
             outputs=operator.outputs,
             temporaries=temporaries,
             in_place=operator.in_place,
-            cost=0,
+            cost=0 if is_cut else cost,
         )
 
     return replace(
         graph,
         tensors=tuple(Tensor(id=entry.id, size=0) if entry.id in small else entry for entry in graph.tensors),
         operators=tuple(
-            alone(entry, bool(kind), rows)
-            for entry, kind, rows in zip(graph.operators, cut, least, strict=True)
+            alone(entry, bool(kind), rows, cost)
+            for entry, kind, rows, cost in zip(graph.operators, cut, least, costs, strict=True)
         ),
         objective=(),
     )
