@@ -273,11 +273,13 @@ class Search {
     Front run() {
         if (program_.start > limits_.most) return {};
         const auto [first, last] = program_.must_run.value_or(std::pair{Index{0}, program_.count() - 1});
+        first_ = first;
         for (Index begin = 0; begin <= first; ++begin) {
             places_[at(begin)][0].states.push_back(
                 {std::max(program_.start, limits_.least), 0, kNobody, 0, 0, 0, kNobody});
         }
-        for (Index begin = 0; begin < program_.count(); ++begin) from(begin);
+        // What comes after all that must run only adds to it.
+        for (Index begin = 0; begin <= last; ++begin) from(begin);
         std::vector<Last> all;
         for (Index end = last + 1; end <= program_.count(); ++end) {
             for (const Here& here : places_[at(end)]) {
@@ -323,8 +325,8 @@ class Search {
                 complete_ = false;
                 break;
             }
-            // One operator alone keeps no rows.
-            if (end > begin + 1) stripe(begin, end);
+            // One operator alone keeps no rows; and before the first that must run, nothing need be done.
+            if (end > begin + 1 && end > first_) stripe(begin, end);
         }
     }
 
@@ -637,6 +639,7 @@ class Search {
     std::vector<std::vector<Here>> places_;  // by level
     std::vector<Index> parts_;               // by operator, the first with its levels
     std::size_t count_ = 0;
+    Index first_ = 0;  // that must run
     bool complete_ = true;
 };
 
