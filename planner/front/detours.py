@@ -4,7 +4,8 @@ Bounds of all schedules come from such ways (`planner.graph.path_bounds`): at ea
 is there, or is made again, or waits. These are orders that may be as good: what is needed beside the path at
 a cut is made by the stripe before; or by runs of its own before that stripe, or after it, from what that one
 reads; or in the stripes to come. In the meantime it may wait, and so may what the path hands on while others
-run. Stripes are then looked for in these orders.
+run, and what these read. Stripes are then looked for in these orders. Where operators first run in the order
+of the document, those that are listed before have their turn before, once more than they are read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -109,14 +110,14 @@ class Along:
             if is_made:
                 run.first(self._order[begin:end])
             run.make(handed)
-            at_end = len(run.order) - 1
+            run.ends.append(len(run.order) - 1)
             if not is_made:
                 run.there = whole.union(handed)
             if detour.made is _Made.AFTER:
                 run.first_before(beside)
                 if detour.path_waits:
                     run.waits += ((tensor, len(run.order) - 1, True) for tensor in handed)
-                    run.waits += ((tensor, at_end, False) for tensor in whole if len(run.order) > at_end + 1)
+                    run.waits += ((tensor, run.end_of_use(tensor), False) for tensor in whole)
                 run.make(beside)
             # Else what that is made of stays.
             if run.there.issuperset(beside):
@@ -130,10 +131,14 @@ class Along:
 
     def _schedule(self, run: "_Running") -> Schedule:
         operators, tensors = self._graph.operators, self._graph.tensors
-        gaps = {(wait[0], gap) for wait in run.waits if (gap := run.gap(*wait)) is not None}
+        gaps: dict[tuple[int, int], int] = {}
+        for tensor, at, from_use in run.waits:
+            gap = run.gap(tensor, at, from_use)
+            if gap is not None:
+                gaps[tensor, gap[1]] = min(gap[0], gaps.get((tensor, gap[1]), gap[0]))
         spills = [
             Spill(tensor=tensors[tensor].id, pool=self._pool, out=out, back=back)
-            for tensor, (out, back) in gaps
+            for (tensor, back), out in gaps.items()
             if self._pool is not None and can_spill(self._graph, tensors[tensor])
         ]
         spills.sort(key=lambda entry: (entry.out, entry.back, entry.tensor))
@@ -158,6 +163,8 @@ class _Running:
         self.waits: list[tuple[int, int, bool]] = []
         """Tensors that are to wait, the place of the order after which they do, and whether from their last
         use before."""
+        self.ends: list[int] = []
+        """The place of the order at each cut so far."""
         self._reads = reads
         self._makes = makes
         self._producer = producer
@@ -201,13 +208,18 @@ class _Running:
             self._done.add(operator)
             self.there.update(self._makes[operator])
 
+    def end_of_use(self, tensor: int) -> int:
+        """The first cut after all that has used it, or this moment."""
+        last = max((at for at, entry in enumerate(self.order) if tensor in self._used_by(entry)), default=-1)
+        return next((end for end in self.ends if end >= last), len(self.order) - 1)
+
+    def _used_by(self, operator: int) -> Iterator[int]:
+        yield from self._reads[operator]
+        yield from self._makes[operator]
+
     def gap(self, tensor: int, at: int, from_use: bool) -> tuple[int, int] | None:
         """Where a tensor can wait: from this place, or its last use up to there, to the next use."""
-        uses = [
-            place
-            for place, entry in enumerate(self.order)
-            if tensor in (*self._reads[entry], *self._makes[entry])
-        ]
+        uses = [place for place, entry in enumerate(self.order) if tensor in self._used_by(entry)]
         out = max((place for place in uses if place <= at), default=-1) if from_use else at
         back = min((place for place in uses if place > at), default=-1)
         is_free = out >= 0 and back > out + 1 and tensor not in self._makes[self.order[back]]
@@ -239,13 +251,25 @@ def try_detours(
         at_cuts = dict.fromkeys(cuts, _NONE) | dict.fromkeys(beside, usual)
         if usual != _NONE:
             helps(way, at_cuts)
-        helpful = {
-            cut: [detour for detour in _all_detours(kinds) if helps(way, at_cuts | {cut: detour})]
-            for cut in beside
-        }
-        for chosen in islice(product(*((usual, *them) for them in helpful.values())), _MOST_TOGETHER):
-            if sum(detour != usual for detour in chosen) > 1:
-                helps(way, at_cuts | dict(zip(helpful, chosen, strict=True)))
+        helpful = [
+            [change for change in _changes(cut, before, kinds) if helps(way, {**at_cuts, **change})]
+            for before, cut in zip([None, *beside], beside, strict=False)
+        ]
+        none: Mapping[int, Detour] = {}
+        for chosen in islice(product(*((none, *changes) for changes in helpful)), _MOST_TOGETHER):
+            if sum(map(bool, chosen)) > 1:
+                changed = dict(at_cuts)
+                for change in chosen:
+                    changed.update(change)
+                helps(way, changed)
+
+
+def _changes(cut: int, before: int | None, kinds: AbstractSet[str]) -> Iterator[Mapping[int, Detour]]:
+    """What may be done at a cut; what is made after it may be missing since the one before."""
+    for detour in _all_detours(kinds):
+        yield {cut: detour}
+        if before is not None and detour.made is _Made.AFTER:
+            yield {before: Detour(_Made.LATER), cut: detour}
 
 
 def eager(graph: Graph, path: Sequence[int], order: Sequence[int]) -> list[int]:

@@ -265,7 +265,8 @@ _ORDERS_SHARE: Final = 0.3
 _LISTED_SHARE: Final = 0.15
 _PATHS_SHARE: Final = 0.8
 _FREE_SHARE: Final = 0.5
-_DETOURS_SHARE: Final = 0.3
+_WITHOUT_SHARE: Final = 0.3
+_DETOURS_SHARE: Final = 0.15
 # Of larger graphs each schedule takes longer than it helps.
 _MOST_ALONG: Final = 300
 _SCHEDULES_SHARE: Final = 0.4
@@ -569,7 +570,7 @@ class _Run:
         graph, kinds = with_chosen(self._graph, ()), kinds_of(self._request)
         if not kinds:
             return ()
-        budget = self._allowance.budget(_DETOURS_SHARE)
+        budget = self._allowance.budget(_WITHOUT_SHARE)
         with cancelling(budget, self._callbacks.cancel):
             corners = corners_in_any_order(graph, known, budget, kinds)
         self._allowance.spend(budget.work)
@@ -582,8 +583,11 @@ class _Run:
             return []
         best = Archive(known)
         is_open = (corner for corner in corners if not best.beats(corner.bytes, corner.cost))
-        ways = [corner.ends for corner in is_open if isinstance(corner, PathCorner)]
+        ways = [[*corner.ends] for corner in is_open if isinstance(corner, PathCorner)]
         path, listed = widest_path(graph), listed_order(graph)
+        if graph.order == GIVEN:
+            # What is made of what is beside the path may have its turn after the next one only.
+            ways += [sorted({*ends, *(end + 1 for end in ends if end + 2 < len(path))}) for ends in ways]
         waits_in = None if self._pool is None else pool_of_spills(graph, self._pool)
         orders = [listed, eager(graph, path, listed)]
         end = self._allowance.mark(_DETOURS_SHARE)
