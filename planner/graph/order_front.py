@@ -46,6 +46,8 @@ _MOST_CHOICES: Final = 64
 _MOST_BOUNDED: Final = 1_000
 # Close looks at choices that follow each other and say nothing new, where all are gone through first.
 _FEW_CLOSE: Final = 3
+# Nor are those looked at then that need less than this of all that is known.
+_NEAR: Final = 0.95
 # What describing one counts as, for each of its operators.
 _WORK_OF_AN_OPERATOR: Final = 300
 
@@ -367,7 +369,7 @@ class _InAnyOrder(_Choices):
         """By a path through one of its parts and what is beside it, and by one that stands for all parts."""
         corners, is_known = node.corners, False
         for graph, unit, in_parts, is_quick in self._looks(node, may_be):
-            if node.chosen and not is_quick and not self._close_looks:
+            if not is_quick and not self._looks_closely(node, corners):
                 continue
             room = self._room(corners)
             known = path_corners(
@@ -388,6 +390,14 @@ class _InAnyOrder(_Choices):
             if not corners:
                 break
         return corners if is_known else None
+
+    def _looks_closely(self, node: _Node, corners: Sequence[Corner]) -> bool:
+        """Whether a close look may be of use; it says more of costs than of bytes."""
+        if self._most_close > _FEW_CLOSE:
+            return True
+        known = [entry.bytes for entry in self._archive.items] + [entry.bytes for entry in self._left.items]
+        least = min(known, default=0)
+        return corners[0].bytes >= least * _NEAR and (not node.chosen or self._close_looks > 0)
 
     def _looks(
         self, node: _Node, may_be: Sequence[ChannelParts]
