@@ -22,7 +22,7 @@ any more (`beside_gone`). Where a stripe is only as bad as two, nothing is said 
 Where less is there than a tensor that one of the path reads, it is made anew, and so is what several of the
 path read something of. That needs room as well, and costs what strips cost (`remade`, `shared`). Where
 tensors may wait, this is known of those of a stripe from some place on, which make only rows in that one, and
-of the one before that place; or what that one makes is there as a whole meanwhile.
+of the one before that place.
 
 In a stripe with both ends of what goes around a part of the path, that has rows as well, since no stripe runs
 an operator twice: or one of its tensors is there as a whole (`solvers/native/stripes/branches.hpp`). So has
@@ -38,7 +38,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise, product
+from itertools import accumulate, chain, pairwise
 from typing import Final
 
 from memstow.planner.graph.channel_parts import InParts
@@ -79,7 +79,6 @@ from memstow.solvers.graph_programs import (
     CutLevel,
     PathCut,
     Room,
-    StripePoint,
     StripeProgram,
     Wires,
     cuts_beside,
@@ -260,41 +259,30 @@ class _Path:
                 beside = [(handed, 0)]
                 if last is None:
                     # What runs for the first time is counted already.
-                    first, counted = must_run, [(set(path).intersection(to_maker[: must_run + 1]), 0)]
+                    first, counted = must_run, set(path).intersection(to_maker[: must_run + 1])
                 else:
                     # In a stripe that begins up to this place, all from there on only make rows, and run
                     # again for the tensor; others may run again for something else as well, which counts
-                    # them. That may be before the stripe, and then the tensor waits elsewhere; or what is
-                    # handed on does.
-                    first, counted = last, [(set(path[last : entry.begin]), 0)]
+                    # them. So does the one before in a stripe with the next one, unless it leaves what the
+                    # path hands on there as a whole: then a stripe that reads that needs no more. That may be
+                    # before the stripe of the path, and then the tensor waits elsewhere; or what is handed on
+                    # does.
+                    first, counted = last, set(path[max(last - 1, 0) : entry.begin])
                     beside.append((0, COPIES * min(entry.sizes[0], handed)))
-                    if last > 0:
-                        # So does the one before in a stripe with the next one; or it is the run that makes
-                        # what the stripe reads, and leaves that as a whole.
-                        stays = sum(map(self._size, self._handed(last - 1)))
-                        counted = [(set(path[last - 1 : entry.begin]), 0), (counted[0][0], stays)]
-                known: list[StripePoint] = []
-                for operators, stays in counted:
-                    # All of those beside the path are counted already.
-                    costs = [cost if at in operators else 0 for at, cost in enumerate(self.costs)]
-                    ways = replace(self, path=part, cuts=[_NO_CUT] * len(part), costs=costs)
-                    program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
-                    # What is live before all is there at no other moment.
-                    front = stripe_front(
-                        replace(program, start=0),
-                        MOST,
-                        len(part),
-                        budget,
-                        Room(
-                            max(room.least - handed - stays, 0),
-                            None if room.most is None else max(room.most - stays, 0),
-                        ),
-                    )
-                    if not front.complete:
-                        return cuts
-                    for point, (there, more) in product(front.points, beside):
-                        size = max(point.bytes + there + stays, program.start)
-                        known.append(replace(point, bytes=size, cost=point.cost + more))
+                # All of those beside the path are counted already.
+                costs = [cost if at in counted else 0 for at, cost in enumerate(self.costs)]
+                ways = replace(self, path=part, cuts=[_NO_CUT] * len(part), costs=costs)
+                program = ways.program(must_run=(first, must_run), apart=path[entry.begin : entry.end])
+                # What is live before all is there at no other moment.
+                within = replace(room, least=max(room.least - handed, 0))
+                front = stripe_front(replace(program, start=0), MOST, len(part), budget, within)
+                if not front.complete:
+                    return cuts
+                known = [
+                    replace(point, bytes=max(point.bytes + there, program.start), cost=point.cost + more)
+                    for point in front.points
+                    for there, more in beside
+                ]
                 cuts = [*with_remade(cuts, entry, Archive(known).items, last)]
         return cuts
 
