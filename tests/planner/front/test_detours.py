@@ -22,7 +22,7 @@ from memstow.planner.graph.path_bounds import path_corners, widest_path
 from memstow.planner.graph.recompute_search import Archive
 from memstow.planner.graph.schedules import with_runs
 from memstow.planner.graph.stripe_front import Candidate, Corner
-from memstow.planner.model.front import FrontOptions
+from memstow.planner.model.front import FrontOptions, FrontPoint
 from memstow.planner.model.graph import GIVEN, Graph, Operator, Tensor, Window
 from memstow.planner.model.options import Options
 from memstow.planner.model.plan import Schedule
@@ -184,28 +184,29 @@ def test_what_is_needed_later_is_made_again_in_a_later_stripe() -> None:
     assert Counter(schedule.order)["to 32.0"] == 2
 
 
-def test_what_is_needed_later_is_made_first_and_waits() -> None:
-    graph = beside_slow_memory(replace(residual_network(2), order="free"))
+def _points_beside_slow_memory(graph: Graph, work: int) -> dict[tuple[int, ...], FrontPoint]:
+    """By bytes and cost, with stripes, recompute and spill."""
     request = FrontOptions(
         generators=("stripes", "recompute", "spill"), cost="bytes", terms=("peak:fast", "cost")
     )
-    front = find_front(graph, request, _STEADY, FrontCallbacks())
-    points = {tuple(point.values.values()): point.plan.schedule for point in front.points}
-    schedule = points[15_040, 978_816]
+    steady = Options(deterministic=True, work_limit=work)
+    front = find_front(beside_slow_memory(graph), request, steady, FrontCallbacks())
+    return {tuple(point.values.values()): point for point in front.points}
+
+
+def test_what_is_needed_later_is_made_first_and_waits() -> None:
+    points = _points_beside_slow_memory(replace(residual_network(2), order="free"), 20_000_000)
+    schedule = points[15_040, 978_816].plan.schedule
     assert schedule is not None
     assert [spill.tensor for spill in schedule.spills] == ["c64.0"]
 
 
 def test_in_the_given_order_those_listed_before_run_once_more_for_what_is_made_first() -> None:
     """What the second branch makes waits; the first one, which is listed before, runs before and after."""
-    graph = beside_slow_memory(replace(residual_network(2), order=GIVEN))
-    request = FrontOptions(
-        generators=("stripes", "recompute", "spill"), cost="bytes", terms=("peak:fast", "cost")
-    )
-    front = find_front(graph, request, _STEADY, FrontCallbacks())
-    points = {tuple(point.values.values()): point.plan.schedule for point in front.points}
+    graph = replace(residual_network(2), order=GIVEN)
+    points = _points_beside_slow_memory(graph, 20_000_000)
     # In any order this takes 978,816.
-    schedule = points[15_040, 1_003_392]
+    schedule = points[15_040, 1_003_392].plan.schedule
     assert schedule is not None
     order = schedule.order
     assert list(dict.fromkeys(order)) == [operator.id for operator in graph.operators]
@@ -216,13 +217,7 @@ def test_in_the_given_order_those_listed_before_run_once_more_for_what_is_made_f
 
 def test_what_is_beside_the_path_waits_at_each_cut() -> None:
     """Of a residual network of 20 layers, whose tensors have no room beside each other."""
-    graph = beside_slow_memory(replace(residual_network(3), order="free"))
-    request = FrontOptions(
-        generators=("stripes", "recompute", "spill"), cost="bytes", terms=("peak:fast", "cost")
-    )
-    enough = Options(deterministic=True, work_limit=100_000_000)
-    front = find_front(graph, request, enough, FrontCallbacks())
-    points = {tuple(point.values.values()): point for point in front.points}
+    points = _points_beside_slow_memory(replace(residual_network(3), order="free"), 100_000_000)
     point = points[16_384, 1_538_368]
     assert point.proven
     assert point.plan.schedule is not None
