@@ -201,9 +201,7 @@ class _Running:
                     waiting.append(maker)
         for operator in sorted(needed, key=self._rank.__getitem__):
             if self._listed and operator not in self._done:
-                for before in self._listed[: self._rank[operator]]:
-                    if before not in self._done:
-                        self._run([before])
+                self.first(self._listed[: self._rank[operator]])
             self.order.append(operator)
             self._done.add(operator)
             self.there.update(self._makes[operator])

@@ -516,7 +516,9 @@ class _Run:
             without: Sequence[Corner] = ()
             if graph.alternatives:
                 # With better plans, fewer of the choices have to be looked at.
-                without = self._corners_without_choices(points)
+                if again:
+                    plain = with_chosen(graph, ())
+                    without = self._corners_in_any_order(plain, points, _WITHOUT_SHARE) or ()
                 better = self._beside_a_path(points, without)
                 yield from better
                 points = Archive([*points, *better]).items
@@ -554,10 +556,7 @@ class _Run:
 
     def _knows_by_paths(self, known: Sequence[Candidate], without: Sequence[Corner]) -> bool:
         """Learn what paths through the graph say of all orders; whether none is better than what is known."""
-        budget = self._allowance.budget(_PATHS_SHARE)
-        with cancelling(budget, self._callbacks.cancel):
-            corners = corners_in_any_order(self._graph, known, budget, kinds_of(self._request), without)
-        self._allowance.spend(budget.work)
+        corners = self._corners_in_any_order(self._graph, known, _PATHS_SHARE, without)
         if corners is None:
             return False
         self._know_corners(corners)
@@ -565,16 +564,14 @@ class _Run:
         self._open = [corner for corner in corners if not best.beats(corner.bytes, corner.cost)]
         return not self._open
 
-    def _corners_without_choices(self, known: Sequence[Candidate]) -> Sequence[Corner]:
-        """Corners of all without alternatives, if some run again; none where they are not known."""
-        graph, kinds = with_chosen(self._graph, ()), kinds_of(self._request)
-        if not kinds:
-            return ()
-        budget = self._allowance.budget(_WITHOUT_SHARE)
+    def _corners_in_any_order(
+        self, graph: Graph, known: Sequence[Candidate], share: float, without: Sequence[Corner] = ()
+    ) -> Sequence[Corner] | None:
+        budget = self._allowance.budget(share)
         with cancelling(budget, self._callbacks.cancel):
-            corners = corners_in_any_order(graph, known, budget, kinds)
+            corners = corners_in_any_order(graph, known, budget, kinds_of(self._request), without)
         self._allowance.spend(budget.work)
-        return corners or ()
+        return corners
 
     def _beside_a_path(self, known: Sequence[Candidate], corners: Sequence[Corner]) -> Sequence[Candidate]:
         """What is better than these, without alternatives: along a path, where bounds of it are better."""

@@ -83,10 +83,10 @@ def corners_in_any_order(
         least = least_cost_in_stripes(graph)
         cheapest = min((entry.bytes for entry in known if entry.cost <= least), default=None)
         return path_corners(graph, budget, kinds=kinds, room=Room(most=cheapest))
-    points = OrderFront(tuple(known), False)
+    tree = _InAnyOrder(graph, budget, OrderFront(tuple(known), False), kinds, without)
     corners: Sequence[Corner] = [Corner(0, 0)]
-    for close_looks in (_FEW_CLOSE, _MOST_BOUNDED):
-        tree = _InAnyOrder(graph, budget, points, kinds, without, close_looks)
+    for most_close in (_FEW_CLOSE, _MOST_BOUNDED):
+        tree.most_close = most_close
         corners = _as_bad(corners, tree.front().corners or ())
         if budget.spent or tree.leaves_none_with_alternatives:
             break
@@ -181,7 +181,8 @@ class _Choices(ABC):
 
     def front(self) -> OrderFront:
         """All of them, within the budget."""
-        left = self._left
+        left = self._left = Archive()
+        self._ended.clear()
         self._take_known()
         root = self._settled(_Node((), frozenset(), 0, (Corner(0, self._least_cost()),)))
         heap = [(0, 0, 0, 0, root)]
@@ -341,13 +342,13 @@ class _InAnyOrder(_Choices):
         known: OrderFront,
         kinds: AbstractSet[str],
         without: Sequence[Corner] = (),
-        close_looks: int = _FEW_CLOSE,
     ) -> None:
-        """`close_looks`: so many of those that say nothing new may follow each other."""
         super().__init__(graph, budget, MOST, known)
         self._kinds = kinds
         self._without = without
-        self._most_close = self._close_looks = close_looks
+        self.most_close = _FEW_CLOSE
+        """So many close looks at choices that say nothing new may follow each other."""
+        self._close_looks = self.most_close
 
     @property
     def leaves_none_with_alternatives(self) -> bool:
@@ -360,6 +361,7 @@ class _InAnyOrder(_Choices):
         for corner in self._without:
             self._left.offer(corner)
             self._ended.add(())
+        self._close_looks = self.most_close
 
     def _looked_at(self, node: _Node) -> Sequence[Corner]:
         bounded = self._bounds(node, ())
@@ -386,14 +388,14 @@ class _InAnyOrder(_Choices):
             is_known = True
             corners = self._open(_as_bad(corners, known))
             if not is_quick and node.chosen:
-                self._close_looks = self._close_looks - 1 if corners else self._most_close
+                self._close_looks = self._close_looks - 1 if corners else self.most_close
             if not corners:
                 break
         return corners if is_known else None
 
     def _looks_closely(self, node: _Node, corners: Sequence[Corner]) -> bool:
         """Whether a close look may be of use; it says more of costs than of bytes."""
-        if self._most_close > _FEW_CLOSE:
+        if self.most_close > _FEW_CLOSE:
             return True
         known = [entry.bytes for entry in self._archive.items] + [entry.bytes for entry in self._left.items]
         least = min(known, default=0)

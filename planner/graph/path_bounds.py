@@ -263,10 +263,9 @@ class _Path:
                 else:
                     # In a stripe that begins up to this place, all from there on only make rows, and run
                     # again for the tensor; others may run again for something else as well, which counts
-                    # them. So does the one before in a stripe with the next one, unless it leaves what the
-                    # path hands on there as a whole: then a stripe that reads that needs no more. That may be
-                    # before the stripe of the path, and then the tensor waits elsewhere; or what is handed on
-                    # does.
+                    # them. That may be before the stripe, and then the tensor waits elsewhere; or what is
+                    # handed on does. The one before this place runs again as well in a stripe with the next
+                    # one; unless it leaves what it makes as a whole, when one that reads that is no worse.
                     first, counted = last, set(path[max(last - 1, 0) : entry.begin])
                     beside.append((0, COPIES * min(entry.sizes[0], handed)))
                 # All of those beside the path are counted already.

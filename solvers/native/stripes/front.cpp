@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -83,9 +84,9 @@ struct Here {
 
     // Whether one of those is as good.
     bool has_as_good(Bytes bytes, Cost cost) const {
-        const auto end = states.begin() + static_cast<std::ptrdiff_t>(tidied);
-        const auto next = std::ranges::upper_bound(states.begin(), end, bytes, {}, &State::bytes);
-        return next != states.begin() && std::prev(next)->cost <= cost;
+        const std::span best = std::span(states).first(tidied);
+        const auto next = std::ranges::upper_bound(best, bytes, {}, &State::bytes);
+        return next != best.begin() && std::prev(next)->cost <= cost;
     }
 };
 

@@ -77,10 +77,9 @@ void Segment::find_shared() {
 
 // What is there while an operator on a branch runs is not known.
 void Segment::find_lives() {
-    const Segment& known = longer_ == nullptr ? *this : *longer_;
+    const Segment& known = longest();
     std::vector<Index> here(at(known.count_), kNobody);
-    for (Index place = 0; place < count_; ++place)
-        here[at(longer_ == nullptr ? place : places_[at(place)])] = place;
+    for (Index place = 0; place < count_; ++place) here[at(in_longest(place))] = place;
     const auto lives_of = [&](const std::vector<PlaceSet>& touched) {
         std::vector<Life> lives(at(count_), {count_, -1});
         for (Index there = 0; there < count_of(touched); ++there) {
@@ -265,22 +264,15 @@ const Segment::Columns& Segment::known_columns(Place reference, Place columns) c
 }
 
 Need Segment::need(Place reference, Place columns, const Load& whole, Sure* sure) const {
-    Columns own;
-    if (longer_ == nullptr) {
-        own = known_columns(reference, columns);
-    } else {
-        const Columns& known = longer_->known_columns(reference, columns);
-        for (const Index there : places_) {
-            own.widest.push_back(known.widest[at(there)]);
-            own.total.push_back(known.total[at(there)]);
-        }
-    }
-    const auto& [widest, total] = own;
+    const Columns& known = longest().known_columns(reference, columns);
+    std::vector<Place> widest(at(count_));
     Need need;
     for (Index place = 0; place < count_; ++place) {
         const Operator& operation = op(place);
+        const std::size_t there = at(in_longest(place));
+        widest[at(place)] = known.widest[there];
         need.cost += operation.reduces ? operation.cost
-                                       : share(operation.cost, rows_made_[at(place)] * total[at(place)],
+                                       : share(operation.cost, rows_made_[at(place)] * known.total[there],
                                                operation.rows * operation.columns);
     }
     Load all = whole;

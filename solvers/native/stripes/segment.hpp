@@ -27,11 +27,11 @@ struct Sure {
 // Some of the places of a segment.
 class PlaceSet {
   public:
-    explicit PlaceSet(Index count = 0) : words_((at(count) + kBits - 1) / kBits) {}
+    explicit PlaceSet(Index count = 0) : words_(at((count + kBits - 1) / kBits)) {}
 
     void set(Index place, bool is_in = true) {
-        std::uint64_t& word = words_[at(place) / kBits];
-        const std::uint64_t bit = std::uint64_t{1} << at(place) % kBits;
+        std::uint64_t& word = words_[at(place / kBits)];
+        const std::uint64_t bit = std::uint64_t{1} << place % kBits;
         word = is_in ? word | bit : word & ~bit;
     }
     void add(const PlaceSet& other) {
@@ -39,12 +39,15 @@ class PlaceSet {
     }
     template <typename Use>
     void for_all(const Use& use) const {
-        for (std::size_t i = 0; i < words_.size(); ++i)
-            for_each(words_[i], [&](Index bit) { use(static_cast<Index>(i * kBits) + bit); });
+        Index first = 0;
+        for (const std::uint64_t word : words_) {
+            for_each(word, [&](Index bit) { use(first + bit); });
+            first += kBits;
+        }
     }
 
   private:
-    static constexpr std::size_t kBits = 64;
+    static constexpr Index kBits = 64;
 
     std::vector<std::uint64_t> words_;
 };
@@ -95,6 +98,8 @@ class Segment {
     void make(Index place);
     void step(Index place);
     void touch_of_path(Index place);
+    const Segment& longest() const { return longer_ == nullptr ? *this : *longer_; }
+    Index in_longest(Index place) const { return longer_ == nullptr ? place : places_[at(place)]; }
     void find_lives();
     void find_shared();
     Place needed_from(Index place) const;
